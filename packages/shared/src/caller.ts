@@ -1,0 +1,103 @@
+/**
+ * The signed caller context. The gateway decides who is calling and signs it for a few seconds; services and gRPC
+ * refuse anything unsigned. It is a JWT (HS256) over the secret that all processes share; RFC 7519.
+ */
+import { jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import type { Clock } from './clock.ts';
+import { isPermission, type Permission } from './permissions.ts';
+
+export interface UserCaller {
+  kind: 'user';
+  userId: number;
+  permissions: ReadonlySet<Permission>;
+  tokenId: string;
+  tokenKind: 'session' | 'personal' | 'oauth';
+}
+
+export type Caller = UserCaller | { kind: 'guest' };
+
+export const GUEST: Caller = { kind: 'guest' };
+
+export const can = (caller: Caller, permission: Permission): boolean =>
+  caller.kind === 'user' && caller.permissions.has(permission);
+
+/** Who asks over the internal wire: a process of ours, and the user on whose behalf, if any. */
+export interface InternalContext {
+  /** The calling process, e.g. `gateway` or `identity`. */
+  from: string;
+  caller: Caller;
+}
+
+/** HTTP header and gRPC metadata key of the signed context. */
+export const CALLER_HEADER = 'x-caller-context';
+const AUDIENCE = 'fitness-internal';
+const LIFETIME_S = 30;
+const CLOCK_TOLERANCE_S = 10;
+
+const claimsSchema = z.object({
+  iss: z.string(),
+  sub: z.string().regex(/^\d+$/).optional(),
+  permissions: z.array(z.string()).optional(),
+  token_id: z.string().optional(),
+  token_kind: z.enum(['session', 'personal', 'oauth']).optional(),
+});
+
+export interface CallerSigner {
+  sign(context: InternalContext): Promise<string>;
+  /** Undefined for anything that is missing, expired, or not signed by us. */
+  verify(token: string | undefined): Promise<InternalContext | undefined>;
+}
+
+export const createCallerSigner = (secret: string, clock: Clock): CallerSigner => {
+  const key = new TextEncoder().encode(secret);
+  return {
+    sign: ({ from, caller }) => {
+      const now = Math.floor(clock.now().getTime() / 1_000);
+      const claims =
+        caller.kind === 'user'
+          ? {
+              permissions: [...caller.permissions],
+              token_id: caller.tokenId,
+              token_kind: caller.tokenKind,
+            }
+          : {};
+      const jwt = new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256' })
+        .setIssuer(from)
+        .setAudience(AUDIENCE)
+        .setIssuedAt(now)
+        .setExpirationTime(now + LIFETIME_S);
+      if (caller.kind === 'user') jwt.setSubject(String(caller.userId));
+      return jwt.sign(key);
+    },
+    verify: async (token) => {
+      if (token === undefined) return undefined;
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: ['HS256'],
+          audience: AUDIENCE,
+          clockTolerance: CLOCK_TOLERANCE_S,
+          currentDate: clock.now(),
+        });
+        return toContext(claimsSchema.parse(payload));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+};
+
+const toContext = (claims: z.output<typeof claimsSchema>): InternalContext => {
+  if (claims.sub === undefined) return { from: claims.iss, caller: GUEST };
+  return {
+    from: claims.iss,
+    caller: {
+      kind: 'user',
+      userId: Number(claims.sub),
+      permissions: new Set((claims.permissions ?? []).filter(isPermission)),
+      tokenId: claims.token_id ?? '',
+      tokenKind: claims.token_kind ?? 'session',
+    },
+  };
+};

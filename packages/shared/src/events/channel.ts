@@ -1,0 +1,102 @@
+/** A channel that outlives its connection: opened and set up again whenever it is lost. */
+import type { ChannelModel, ConfirmChannel } from 'amqplib';
+import type { Logger } from 'pino';
+import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
+import type { Link } from './link.ts';
+
+const REOPEN_MIN_MS = 100;
+const REOPEN_MAX_MS = 5_000;
+/** Access refused, not found, locked, precondition failed: trying again at start would only hide a mistake. */
+const REFUSALS = new Set([403, 404, 405, 406]);
+
+export interface ManagedChannel {
+  /** The live, set-up channel; undefined while there is none. */
+  current(): ConfirmChannel | undefined;
+  /** Closes it for good. */
+  close(): Promise<void>;
+}
+
+interface ManagedChannelOptions {
+  link: Link;
+  name: string;
+  setup: (channel: ConfirmChannel) => Promise<void>;
+  log: Logger;
+}
+
+/** See `Broker.openChannel`. */
+export const openManagedChannel = (options: ManagedChannelOptions): Promise<ManagedChannel> =>
+  new Promise((resolve, reject) => {
+    const { link, name, log } = options;
+    let current: ConfirmChannel | undefined;
+    let ready = false;
+    let closed = false;
+    let opening = false;
+
+    const managed: ManagedChannel = {
+      current: () => current,
+      close: async () => {
+        closed = true;
+        unsubscribe();
+        const channel = current;
+        current = undefined;
+        await channel?.close().catch(() => undefined);
+      },
+    };
+
+    const lost = (channel: ConfirmChannel): void => {
+      if (current !== channel) return;
+      current = undefined;
+      void keepOpen();
+    };
+
+    /** One at a time; ends when the channel is open, and when there is no connection to open it on. */
+    const keepOpen = async (): Promise<void> => {
+      if (opening) return;
+      opening = true;
+      for (let attempt = 1; !closed && current === undefined; attempt += 1) {
+        const model = link.model();
+        if (model === undefined) break;
+        try {
+          current = await openOnce(model, options, lost);
+          ready = true;
+          resolve(managed);
+        } catch (error) {
+          if (!ready && REFUSALS.has((error as { code?: number }).code ?? 0)) {
+            closed = true;
+            unsubscribe();
+            reject(error as Error);
+          } else if (link.model() === model) {
+            log.warn({ err: error, channel: name }, 'RabbitMQ channel could not be opened; trying again');
+            await sleep(jitteredDelayMs(attempt, REOPEN_MIN_MS, REOPEN_MAX_MS));
+          }
+        }
+      }
+      opening = false;
+      if (closed) await managed.close();
+    };
+
+    const unsubscribe = link.onConnect(() => void keepOpen());
+    void keepOpen();
+  });
+
+const openOnce = async (
+  model: ChannelModel,
+  { name, setup, log }: ManagedChannelOptions,
+  lost: (channel: ConfirmChannel) => void,
+): Promise<ConfirmChannel> => {
+  const channel = await model.createConfirmChannel();
+  let closed = false;
+  channel.on('error', (error) => log.warn({ err: error, channel: name }, 'RabbitMQ closed a channel'));
+  channel.on('close', () => {
+    closed = true;
+    lost(channel);
+  });
+  try {
+    await setup(channel);
+  } catch (error) {
+    await channel.close().catch(() => undefined);
+    throw error;
+  }
+  if (closed) throw new Error('The channel closed during its set-up');
+  return channel;
+};

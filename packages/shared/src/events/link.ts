@@ -1,0 +1,123 @@
+/** The TCP connection to RabbitMQ, made again whenever it is lost. */
+import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
+import type { Logger } from 'pino';
+
+const START_TIMEOUT_MS = 30_000;
+const HEARTBEAT_S = 5;
+const SOCKET_TIMEOUT_MS = 5_000;
+const RECONNECT_MIN_MS = 100;
+const RECONNECT_MAX_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+export interface LinkOptions {
+  url: string;
+  /** Shown to operators in the broker's list of connections. */
+  name: string;
+  log: Logger;
+  startTimeoutMs?: number | undefined;
+  /** Runs on every new connection before anybody else sees it. */
+  setup: (model: ChannelModel) => Promise<void>;
+}
+
+/** The connection, as channels see it. */
+export interface Link {
+  /** The live connection, undefined while there is none. */
+  model(): ChannelModel | undefined;
+  /** Calls `listener` after every connect from now on; returns how to stop. */
+  onConnect(listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+/** Connects; see `connectBroker` for how long it tries. */
+export const openLink = async (options: LinkOptions): Promise<Link> => {
+  const { url, log, name, setup } = options;
+  const listeners = new Set<() => void>();
+  let live: ChannelModel | undefined;
+  const recovering = await connect(withHeartbeat(url), {
+    noDelay: true,
+    timeout: SOCKET_TIMEOUT_MS,
+    clientProperties: { connection_name: name },
+    recovery: {
+      initialDelay: RECONNECT_MIN_MS,
+      maxDelay: RECONNECT_MAX_MS,
+      waitForConnect: false,
+      setup: (model: ChannelModel) => guardedSetup(model, setup),
+    },
+  });
+  recovering.on('connect', (model) => {
+    if (lostDuringSetup.has(model)) {
+      // The library has only now begun to listen; telling it again makes it reconnect.
+      model.emit('close', new Error('Connection lost during its set-up'));
+      return;
+    }
+    live = model;
+    for (const listener of [...listeners]) listener();
+  });
+  recovering.on('disconnect', () => {
+    live = undefined;
+  });
+  logChanges(recovering, log);
+  await firstConnection(recovering, options.startTimeoutMs ?? START_TIMEOUT_MS);
+  return {
+    model: () => live,
+    onConnect: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      live = undefined;
+      // A broker that no longer answers must not hold up a shutdown.
+      await Promise.race([recovering.close(), expire(CLOSE_TIMEOUT_MS)]);
+    },
+  };
+};
+
+const lostDuringSetup = new WeakSet<ChannelModel>();
+
+/** During the set-up the library does not listen yet: an unheard error would end the process, a close would be missed. */
+const guardedSetup = async (model: ChannelModel, setup: (model: ChannelModel) => Promise<void>): Promise<void> => {
+  model.on('error', () => undefined);
+  model.on('close', () => lostDuringSetup.add(model));
+  await setup(model);
+};
+
+const withHeartbeat = (url: string): string => {
+  const parsed = new URL(url);
+  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(HEARTBEAT_S));
+  return parsed.href;
+};
+
+const logChanges = (recovering: RecoveringChannelModel, log: Logger): void => {
+  let down = false;
+  recovering.on('error', (error) => log.warn({ err: error }, 'RabbitMQ connection error'));
+  recovering.on('disconnect', (error) => {
+    down = true;
+    log.warn({ err: error }, 'RabbitMQ disconnected; trying to come back');
+  });
+  recovering.on('connect-failed', (error) => {
+    if (!down) log.warn({ err: error }, 'RabbitMQ is not reachable yet; trying again');
+    down = true;
+  });
+  recovering.on('connect', () => {
+    if (down) log.info('RabbitMQ is reachable again');
+    down = false;
+  });
+  recovering.on('blocked', (reason) => log.error({ reason }, 'RabbitMQ takes no messages: it is short of resources'));
+  recovering.on('unblocked', () => log.info('RabbitMQ takes messages again'));
+};
+
+const firstConnection = async (recovering: RecoveringChannelModel, timeoutMs: number): Promise<void> => {
+  let lastError = new Error('RabbitMQ did not answer');
+  recovering.on('connect-failed', (error) => {
+    lastError = error;
+  });
+  const expired = expire(timeoutMs);
+  if ((await Promise.race([recovering.waitForConnect(), expired])) !== 'expired') return;
+  await recovering.close();
+  throw lastError;
+};
+
+const expire = (durationMs: number): Promise<'expired'> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve('expired'), durationMs).unref();
+  });

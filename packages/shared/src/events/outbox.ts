@@ -1,0 +1,84 @@
+/** State and its event commit together: the event is a document of the same transaction. */
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { cloudEventSchema, eventSource } from '@fitness/proto/events/envelope.ts';
+import type { Clock, Random } from '../clock.ts';
+import type { ClientSession, Connection } from '../mongo/connect.ts';
+import { registerEventModels } from '../mongo/event-models.ts';
+import { createSequences } from '../mongo/sequence.ts';
+import { afterCommit } from '../mongo/transaction.ts';
+import { currentTraceparent } from '../trace.ts';
+import { announceCommittedEvents } from './wake.ts';
+
+export interface EmitOptions<Definition extends EventDefinition> {
+  /** Id of the aggregate that changed. */
+  subject: string | number;
+  data: EventInput<Definition>;
+  /** Version of the aggregate after the change: an integer from 0 that grows with every change. */
+  aggregateVersion: number;
+}
+
+export interface Outbox {
+  /**
+   * Stores an event that the relay publishes once the transaction of `session` is committed; nothing leaves when it is
+   * aborted. Call it after the aggregate was read or written in the same transaction: events of one aggregate then
+   * leave in the order of their versions. Throws, as a programmer's error, when the event does not fit its definition
+   * or `session` is not one of `inTransaction`.
+   */
+  emit<Definition extends EventDefinition>(
+    session: ClientSession,
+    definition: Definition,
+    options: EmitOptions<Definition>,
+  ): Promise<void>;
+}
+
+export interface OutboxOptions {
+  connection: Connection;
+  /** The producer's name, `wallet` or `store-billing`. */
+  service: string;
+  clock: Clock;
+  random: Random;
+}
+
+/** The outbox of one service's database. Await `syncIndexes(connection)` before the first `emit`. */
+export const createOutbox = ({ connection, service, clock, random }: OutboxOptions): Outbox => {
+  const { outbox } = registerEventModels(connection);
+  const sequences = createSequences(connection);
+  const source = eventSource(service);
+
+  const build = (definition: EventDefinition, options: EmitOptions<EventDefinition>) => {
+    const traceparent = currentTraceparent();
+    const event = cloudEventSchema(definition.data).safeParse({
+      specversion: '1.0',
+      id: random.uuid(),
+      source,
+      type: definition.type,
+      subject: String(options.subject),
+      time: clock.now().toISOString(),
+      datacontenttype: 'application/json',
+      aggregateversion: options.aggregateVersion,
+      ...(traceparent === undefined ? {} : { traceparent }),
+      data: options.data,
+    });
+    if (event.success) return event.data;
+    const problems = event.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`The event ${definition.type} does not fit its definition: ${problems.join('; ')}`);
+  };
+
+  return {
+    emit: async (session, definition, options) => {
+      const event = build(definition, options);
+      afterCommit(session, () => announceCommittedEvents(connection));
+      const document = {
+        // A counter of its own and not a time: two processes' clocks never agree well enough to order by.
+        _id: await sequences.next('outbox'),
+        type: event.type,
+        aggregate: `${source}/${event.subject}`,
+        aggregateVersion: event.aggregateversion,
+        body: JSON.stringify(event),
+        occurredAt: new Date(event.time),
+        unroutableSince: null,
+      };
+      await outbox.create([document], { session });
+    },
+  };
+};

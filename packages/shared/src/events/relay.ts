@@ -1,0 +1,240 @@
+/** Publishes committed events, at least once, in order per aggregate. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Connection, trusted } from '../mongo/connect.ts';
+import { type OutboxDocument, prepareEventModels, registerEventModels } from '../mongo/event-models.ts';
+import type { Broker } from './broker.ts';
+import { createLease, type Lease } from './lease.ts';
+import { onCommittedEvents } from './wake.ts';
+
+const BATCH_SIZE = 100;
+const LEASE_BUSY_DELAY_MS = 20;
+const DISCONNECTED_DELAY_MS = 100;
+const UNROUTABLE_RETRY_MS = 5_000;
+const UNROUTABLE_GRACE_MS = 60_000;
+
+export interface RelayOptions {
+  connection: Connection;
+  broker: Broker;
+  log: Logger;
+  clock?: Clock | undefined;
+  /** How often to look for events that nobody announced, in milliseconds. Default 1 s. */
+  pollIntervalMs?: number | undefined;
+  /** How long a dead replica keeps the others from publishing, in milliseconds. Default 10 s. */
+  leaseMs?: number | undefined;
+  /** How long an event that no queue is bound for is tried again, in milliseconds. Default 60 s. */
+  unroutableGraceMs?: number | undefined;
+}
+
+export interface RelayStats {
+  /** Confirmed by the broker and deleted from the outbox. */
+  published: number;
+  /** Given up because no queue was bound for them. */
+  unheard: number;
+}
+
+export interface Relay {
+  /** Publishes now instead of at the next poll. */
+  wake(): void;
+  stats(): RelayStats;
+  /** Stops after the batch at hand; what is left stays in the outbox. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts publishing the outbox of `connection`'s database. Any number of replicas may run: a lease lets one at a time
+ * publish. Wakes up with every commit of this process (a few milliseconds of delay), by itself once a second, and goes
+ * on where it was when the broker or the database comes back.
+ *
+ * A document is deleted once its event is confirmed: the replicated queue owns it then, and personal data does not
+ * linger. An event that no queue is bound for is kept aside and tried again for a minute (its consumer may be starting
+ * for the first time and not have declared its queue yet) and then deleted: an event that nobody listens to must not
+ * block those behind it, nor pile up.
+ */
+export const startRelay = (options: RelayOptions): Relay => {
+  const { connection, broker, log, pollIntervalMs = 1_000 } = options;
+  const stats: RelayStats = { published: 0, unheard: 0 };
+  const doze = createDoze();
+  const stopListening = onCommittedEvents(connection, doze.wake);
+  const drain = createDrain(options, stats, () => closed);
+  let closed = false;
+  let failing = false;
+
+  const step = async (announced: boolean): Promise<number> => {
+    if (!broker.isConnected()) return DISCONNECTED_DELAY_MS;
+    const outcome = await drain(announced);
+    if (failing && outcome !== 'failed') log.info('events are published again');
+    failing = outcome === 'failed';
+    return outcome === 'busy' ? LEASE_BUSY_DELAY_MS : pollIntervalMs;
+  };
+
+  const run = async (): Promise<void> => {
+    while (!closed) {
+      const announced = doze.takeAnnouncement();
+      let delayMs = pollIntervalMs;
+      try {
+        delayMs = await step(announced);
+      } catch (error) {
+        if (!failing) log.warn({ err: error }, 'the outbox could not be published; trying again');
+        failing = true;
+      }
+      // After a failure an announcement must not shorten the wait: with everything down it would spin.
+      if (!closed) await doze.sleep(delayMs, { wakeable: !failing && broker.isConnected() });
+    }
+  };
+
+  const running = run();
+  return {
+    wake: doze.wake,
+    stats: () => ({ ...stats }),
+    close: async () => {
+      closed = true;
+      stopListening();
+      doze.end();
+      await running;
+    },
+  };
+};
+
+/** A sleep that announcements shorten; one that comes while awake is remembered. */
+const createDoze = () => {
+  let announced = false;
+  let ended = false;
+  let rouse: (() => void) | undefined;
+  let wakeable = true;
+  return {
+    takeAnnouncement: (): boolean => {
+      const was = announced;
+      announced = false;
+      return was;
+    },
+    wake: (): void => {
+      announced = true;
+      if (wakeable) rouse?.();
+    },
+    end: (): void => {
+      ended = true;
+      rouse?.();
+    },
+    sleep: async (durationMs: number, mode: { wakeable: boolean }): Promise<void> => {
+      if (ended || (announced && mode.wakeable)) return;
+      wakeable = mode.wakeable;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, durationMs);
+        rouse = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      rouse = undefined;
+    },
+  };
+};
+
+type DrainOutcome = 'drained' | 'busy' | 'failed';
+type PublishOutcome = 'published' | 'unroutable' | 'failed';
+
+const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => boolean) => {
+  const { connection, broker, log, clock = systemClock, leaseMs = 10_000 } = options;
+  const graceMs = options.unroutableGraceMs ?? UNROUTABLE_GRACE_MS;
+  const { outbox } = registerEventModels(connection);
+  const lease = createLease({ connection, clock, owner: randomUUID(), leaseMs });
+  const toldTypes = new Set<string>();
+  let unroutableCheckedMs = Number.NEGATIVE_INFINITY;
+
+  const finish = async (batch: OutboxDocument[], outcomes: Map<number, PublishOutcome>): Promise<boolean> => {
+    const idsOf = (wanted: PublishOutcome) =>
+      batch.filter(({ _id }) => outcomes.get(_id) === wanted).map(({ _id }) => _id);
+    const published = idsOf('published');
+    if (published.length > 0) await outbox.deleteMany({ _id: trusted({ $in: published }) });
+    stats.published += published.length;
+    await setAside(batch.filter(({ _id }) => outcomes.get(_id) === 'unroutable'));
+    return published.length + idsOf('unroutable').length === batch.length;
+  };
+
+  const setAside = async (events: OutboxDocument[]): Promise<void> => {
+    const now = clock.now();
+    const isLate = ({ unroutableSince }: OutboxDocument) =>
+      unroutableSince !== null && now.getTime() - unroutableSince.getTime() >= graceMs;
+    const late = events.filter(isLate);
+    const fresh = events.filter(({ unroutableSince }) => unroutableSince === null);
+    if (fresh.length > 0) {
+      const ids = trusted({ $in: fresh.map(({ _id }) => _id) });
+      await outbox.updateMany({ _id: ids }, { $set: { unroutableSince: now } });
+    }
+    if (late.length === 0) return;
+    await outbox.deleteMany({ _id: trusted({ $in: late.map(({ _id }) => _id) }) });
+    stats.unheard += late.length;
+    for (const { type } of late) {
+      log[toldTypes.has(type) ? 'debug' : 'info']({ event: type }, 'an event was dropped: no service listens to it');
+      toldTypes.add(type);
+    }
+  };
+
+  const publishAll = async (): Promise<DrainOutcome> => {
+    while (!isClosed()) {
+      const batch = await outbox.find({ unroutableSince: null }).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
+      if (batch.length === 0) return 'drained';
+      const complete = await finish(batch, await publishBatch(broker, lease, batch, log));
+      if (!complete) return lease.held() ? 'failed' : 'busy';
+      if (!(await lease.take())) return 'busy';
+    }
+    return 'drained';
+  };
+
+  const retryUnroutable = async (): Promise<void> => {
+    if (performance.now() - unroutableCheckedMs < UNROUTABLE_RETRY_MS) return;
+    unroutableCheckedMs = performance.now();
+    const waiting = { unroutableSince: trusted({ $ne: null }) };
+    const batch = await outbox.find(waiting).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
+    await finish(batch, await publishBatch(broker, lease, batch, log));
+  };
+
+  /** `announced` says that there is something to publish; else one cheap read decides. */
+  return async (announced: boolean): Promise<DrainOutcome> => {
+    await prepareEventModels(connection);
+    if (!announced && (await outbox.exists({})) === null) return 'drained';
+    if (!(await lease.take())) return 'busy';
+    try {
+      const outcome = await publishAll();
+      if (outcome === 'drained' && !isClosed()) await retryUnroutable();
+      return outcome;
+    } finally {
+      await lease.release();
+    }
+  };
+};
+
+/** Publishes aggregates side by side and each one's events one after the other, stopping an aggregate at a failure. */
+const publishBatch = async (
+  broker: Broker,
+  lease: Lease,
+  batch: OutboxDocument[],
+  log: Logger,
+): Promise<Map<number, PublishOutcome>> => {
+  const outcomes = new Map<number, PublishOutcome>();
+  const publishInOrder = async (events: OutboxDocument[]): Promise<void> => {
+    for (const event of events.toSorted((a, b) => a.aggregateVersion - b.aggregateVersion || a._id - b._id)) {
+      const outcome = lease.held() ? await publishOne(broker, event, log) : 'failed';
+      outcomes.set(event._id, outcome);
+      if (outcome === 'failed') return;
+    }
+  };
+  const aggregates = Map.groupBy(batch, ({ aggregate }) => aggregate);
+  await Promise.all([...aggregates.values()].map(publishInOrder));
+  return outcomes;
+};
+
+const publishOne = async (broker: Broker, event: OutboxDocument, log: Logger): Promise<PublishOutcome> => {
+  try {
+    const { routed } = await broker.publish(broker.eventsExchange, event.type, Buffer.from(event.body), {
+      contentType: 'application/cloudevents+json',
+      type: event.type,
+    });
+    return routed ? 'published' : 'unroutable';
+  } catch (error) {
+    log.debug({ err: error, event: event.type }, 'an event could not be published');
+    return 'failed';
+  }
+};

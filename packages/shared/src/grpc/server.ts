@@ -1,0 +1,144 @@
+/** The gRPC door of a service: signed callers only, errors mapped in one place, the standard health service. */
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type ServiceError,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import { CALLER_HEADER, type CallerSigner, type InternalContext } from '../caller.ts';
+import { isAppError } from '../error.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { childTraceparent, runWithTrace } from '../trace.ts';
+import { toServiceError } from './errors.ts';
+
+/** What a method is recognised by: how its request is read and its answer written. */
+interface Method {
+  requestDeserialize: (bytes: Buffer) => unknown;
+  responseSerialize: (response: never) => Buffer;
+}
+
+/** One async function per RPC: the decoded request in, the answer out; a thrown AppError becomes its status. */
+export type GrpcHandlers<Definition> = {
+  [Name in keyof Definition as string extends Name
+    ? never
+    : number extends Name
+      ? never
+      : Name]: Definition[Name] extends Method
+    ? (
+        request: ReturnType<Definition[Name]['requestDeserialize']>,
+        context: InternalContext,
+      ) => Promise<Parameters<Definition[Name]['responseSerialize']>[0]>
+    : never;
+};
+
+export interface GrpcService {
+  definition: ServiceDefinition;
+  handlers: Record<string, (request: never, context: InternalContext) => Promise<unknown>>;
+}
+
+/** Pairs a definition with its handlers, checked by the types. */
+export const grpcService = <Definition>(
+  definition: Definition,
+  handlers: GrpcHandlers<Definition>,
+): GrpcService => ({
+  definition: definition as ServiceDefinition,
+  handlers: handlers as unknown as GrpcService['handlers'],
+});
+
+export interface GrpcServerOptions {
+  /** `host:port`; port 0 picks a free one. */
+  address: string;
+  services: GrpcService[];
+  signer: CallerSigner;
+  metrics: Metrics;
+  log: Logger;
+}
+
+export interface GrpcServer {
+  /** `host:port` as bound. */
+  address: string;
+  close(): Promise<void>;
+}
+
+const CLOSE_GRACE_MS = 3_000;
+
+export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
+  const server = new Server({
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.http2.min_ping_interval_without_data_ms': 5_000,
+  });
+  for (const { definition, handlers } of options.services) {
+    const wrapped = Object.fromEntries(
+      Object.entries(handlers).map(([name, handle]) => [name, wrap(name, handle, options)]),
+    );
+    server.addService(definition, wrapped);
+  }
+  const health = new HealthImplementation({ '': 'SERVING' });
+  health.addToServer(server);
+  const [host] = options.address.split(':');
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return {
+    address: `${host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        health.setStatus('', 'NOT_SERVING');
+        const force = setTimeout(() => server.forceShutdown(), CLOSE_GRACE_MS);
+        server.tryShutdown(() => {
+          clearTimeout(force);
+          resolve();
+        });
+      }),
+  };
+};
+
+const first = (metadata: Metadata, key: string): string | undefined => metadata.get(key)[0]?.toString();
+
+const wrap =
+  (
+    name: string,
+    handle: (request: never, context: InternalContext) => Promise<unknown>,
+    { signer, metrics, log }: GrpcServerOptions,
+  ) =>
+  (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>): void => {
+    const stop = metrics.grpcServerDuration.startTimer({ method: name });
+    const answer = async (): Promise<void> => {
+      const context = await signer.verify(first(call.metadata, CALLER_HEADER));
+      if (context === undefined) {
+        stop({ code: 'UNAUTHENTICATED' });
+        callback({ code: status.UNAUTHENTICATED, details: 'unsigned call' });
+        return;
+      }
+      try {
+        const response = await handle(call.request as never, context);
+        stop({ code: 'OK' });
+        callback(null, response);
+      } catch (error) {
+        const mapped = mapError(error, name, log);
+        stop({ code: status[mapped.code ?? status.INTERNAL] });
+        callback(mapped);
+      }
+    };
+    const requestId = first(call.metadata, 'x-request-id');
+    const traceparent = childTraceparent(first(call.metadata, 'traceparent'));
+    void runWithTrace({ traceparent, requestId }, answer);
+  };
+
+const mapError = (error: unknown, method: string, log: Logger): Partial<ServiceError> => {
+  if (isAppError(error)) {
+    if (error.kind === 'internal' || error.kind === 'unavailable')
+      log.warn({ err: error, method }, 'gRPC call failed');
+    return toServiceError(error);
+  }
+  log.error({ err: error, method }, 'gRPC call failed');
+  return { code: status.INTERNAL, details: 'internal', metadata: new Metadata() };
+};

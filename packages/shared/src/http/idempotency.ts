@@ -1,0 +1,152 @@
+/**
+ * `Idempotency-Key` (contract 1): kept 24 hours with its effect, for each user. The answer is stored in the very
+ * transaction of the effect, so that a crash leaves either both or neither.
+ */
+import { createHash } from 'node:crypto';
+import type { ClientSession, Connection } from 'mongoose';
+import { z } from 'zod';
+import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
+import { AppError, invalid, message } from '../error.ts';
+import { isDuplicateKey } from '../mongo/transaction.ts';
+import type { RouteReply } from './define-route.ts';
+
+const COLLECTION = 'idempotency_keys';
+const KEPT_MS = DAY_MS;
+/** A claim whose owner died is free again after this; longer than any request may take. */
+const CLAIM_MS = MINUTE_MS;
+
+interface Entry {
+  _id: string;
+  user_id: number;
+  request_hash: string;
+  claim: string;
+  claimed_until: Date;
+  reply: { status: number; body: unknown } | null;
+  expires_at: Date;
+}
+
+/** The header's schema: 1 to 255 visible characters. */
+export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+
+export interface IdempotentRun {
+  /** Stores the answer in the transaction of the effect; call it last inside the transaction. */
+  complete(session: ClientSession, reply: RouteReply): Promise<void>;
+}
+
+export interface IdempotencyRequest {
+  userId: number;
+  /** Undefined: the request is simply run. */
+  key: string | undefined;
+  /** Method, path and body: another one under the same key is 422. */
+  fingerprint: unknown;
+}
+
+export interface Idempotency {
+  /**
+   * Answers a repeated key with the stored reply, else runs. 422 under `idempotency_key` for another body, 409 while
+   * the first is running. A run that throws frees its key, so that the client may try again.
+   */
+  run(request: IdempotencyRequest, work: (run: IdempotentRun) => Promise<RouteReply>): Promise<RouteReply>;
+}
+
+export const createIdempotencyIndexes = async (connection: Connection): Promise<void> => {
+  const collection = connection.collection(COLLECTION);
+  await collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
+  await collection.createIndex({ user_id: 1 });
+};
+
+const hashOf = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex');
+
+const running = (): AppError =>
+  new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
+
+export const createIdempotency = (connection: Connection, clock: Clock, uuid: () => string): Idempotency => {
+  const entries = connection.collection<Entry>(COLLECTION);
+
+  /** Takes the key, or gives the reply that stands under it. */
+  const claim = async (
+    id: string,
+    userId: number,
+    requestHash: string,
+    mine: string,
+  ): Promise<RouteReply | undefined> => {
+    const now = clock.now();
+    const fresh = {
+      user_id: userId,
+      request_hash: requestHash,
+      claim: mine,
+      claimed_until: new Date(now.getTime() + CLAIM_MS),
+      reply: null,
+      expires_at: new Date(now.getTime() + KEPT_MS),
+    };
+    try {
+      await entries.insertOne({ _id: id, ...fresh });
+      return undefined;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const found = await entries.findOne({ _id: id });
+    if (found === null) throw running();
+    if (found.expires_at <= now) {
+      const taken = await entries.updateOne(
+        { _id: id, claim: found.claim, expires_at: found.expires_at },
+        { $set: fresh },
+      );
+      if (taken.matchedCount === 1) return undefined;
+      throw running();
+    }
+    if (found.request_hash !== requestHash)
+      throw invalid({ idempotency_key: message('idempotency.other_body') });
+    if (found.reply !== null) return found.reply;
+    if (found.claimed_until > now) throw running();
+    const taken = await entries.updateOne({ _id: id, claim: found.claim, reply: null }, { $set: fresh });
+    if (taken.matchedCount === 1) return undefined;
+    throw running();
+  };
+
+  const runWithKey = async (
+    request: IdempotencyRequest & { key: string },
+    work: (run: IdempotentRun) => Promise<RouteReply>,
+  ): Promise<RouteReply> => {
+    const id = hashOf([request.userId, request.key]);
+    const mine = uuid();
+    const stored = await claim(id, request.userId, hashOf(request.fingerprint), mine);
+    if (stored !== undefined) return stored;
+    try {
+      const reply = await work({
+        complete: async (session, { status, body }) => {
+          const held = { _id: id, claim: mine, reply: null };
+          const done = await entries.updateOne(
+            held,
+            { $set: { reply: { status, body: plain(body) } } },
+            { session },
+          );
+          // Somebody took the key over because this run took too long: its effect must not be booked twice.
+          if (done.matchedCount !== 1) throw running();
+        },
+      });
+      // For an effect that is not in a transaction of this database.
+      await entries.updateOne(
+        { _id: id, claim: mine, reply: null },
+        { $set: { reply: { status: reply.status, body: plain(reply.body) } } },
+      );
+      return reply;
+    } catch (error) {
+      await entries.deleteOne({ _id: id, claim: mine, reply: null }).catch(() => undefined);
+      throw error;
+    }
+  };
+
+  return {
+    run: (request, work) =>
+      request.key === undefined
+        ? work({ complete: async () => undefined })
+        : runWithKey({ ...request, key: request.key }, work),
+  };
+};
+
+/** As it will be sent: a stored answer must not differ from the first one. */
+const plain = (body: unknown): unknown => (body === undefined ? null : JSON.parse(JSON.stringify(body)));

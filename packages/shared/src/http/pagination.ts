@@ -1,0 +1,155 @@
+/**
+ * Lists (contract 1): `{data, links, meta}`, by page number or by keyset cursor. Ordered by an integer key that only
+ * grows, so a cursor is the last key seen and costs the same at any depth.
+ */
+import { z } from 'zod';
+import { invalid, message } from '../error.ts';
+import { says } from './validation.ts';
+
+export const DEFAULT_PER_PAGE = 30;
+export const MAX_PER_PAGE = 100;
+
+const wholeNumber = z
+  .string()
+  .refine((value) => /^\d{1,9}$/.test(value), says('validation.type.integer'))
+  .transform(Number);
+
+/** The query fields of every list; spread into a route's own query schema. */
+export const pageQuery = {
+  page: wholeNumber.pipe(z.int().min(1)).optional(),
+  per_page: wholeNumber.pipe(z.int().min(1)).optional(),
+  cursor: z.string().max(500).optional(),
+};
+
+export type PageQuery = {
+  page?: number | undefined;
+  per_page?: number | undefined;
+  cursor?: string | undefined;
+};
+
+/** What a store is asked for: a window by offset, or what follows a cursor. */
+export type PageRequest =
+  | { mode: 'page'; page: number; perPage: number; skip: number }
+  | { mode: 'cursor'; perPage: number; after: CursorKey };
+
+/** The sort key of the last row seen: usually `[id]`; `[rank, id]` where a list has a leading order. */
+export type CursorKey = readonly number[];
+
+export const encodeCursor = (key: CursorKey): string =>
+  Buffer.from(JSON.stringify(key)).toString('base64url');
+
+const cursorSchema = z.array(z.number()).min(1).max(4);
+
+const decodeCursor = (cursor: string, length: number): CursorKey => {
+  try {
+    const key = cursorSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+    if (key.length === length) return key;
+  } catch {
+    // Falls through: whatever is wrong with it, the answer is the same.
+  }
+  throw invalid({ cursor: message('validation.cursor') });
+};
+
+/** `keyLength`: how many numbers the list's cursor has. Throws 422 under `cursor`. */
+export const toPageRequest = (query: PageQuery, keyLength = 1): PageRequest => {
+  const perPage = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
+  if (query.cursor !== undefined)
+    return { mode: 'cursor', perPage, after: decodeCursor(query.cursor, keyLength) };
+  const page = query.page ?? 1;
+  return { mode: 'page', page, perPage, skip: (page - 1) * perPage };
+};
+
+export interface PageOf<Row> {
+  rows: Row[];
+  /** How many rows there are in all; a store need not count for a cursor (then undefined). */
+  total: number | undefined;
+  /** The key of the last row, when more rows follow it. */
+  next: CursorKey | undefined;
+}
+
+const linksSchema = z
+  .object({
+    first: z.string().nullable(),
+    last: z.string().nullable(),
+    prev: z.string().nullable(),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'PageLinks' });
+
+const metaSchema = z
+  .object({
+    current_page: z.int().nullable(),
+    from: z.int().nullable(),
+    to: z.int().nullable(),
+    per_page: z.int(),
+    last_page: z.int().nullable(),
+    total: z.int().nullable(),
+    path: z.string(),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: 'PageMeta' });
+
+/** The answer schema of a list of `row`. */
+export const listOf = <Row extends z.ZodType>(row: Row) =>
+  z.object({ data: z.array(row), links: linksSchema, meta: metaSchema });
+
+export interface ListBody<Row> {
+  data: Row[];
+  links: z.output<typeof linksSchema>;
+  meta: z.output<typeof metaSchema>;
+}
+
+/**
+ * The body of a list. `baseUrl` is the public origin, `url` the path and query as the client asked; `data` are the
+ * rows as resources (rows dropped at reading time may make it shorter than `page.rows`).
+ */
+export const listBody = <Row>(options: {
+  baseUrl: string;
+  url: string;
+  request: PageRequest;
+  page: PageOf<unknown>;
+  data: Row[];
+}): ListBody<Row> => {
+  const { baseUrl, request, page, data } = options;
+  const asked = new URL(options.url, baseUrl);
+  const path = `${baseUrl}${asked.pathname}`;
+  const link = (change: { page?: number; cursor?: string }): string => {
+    const target = new URLSearchParams(asked.searchParams);
+    target.delete('page');
+    target.delete('cursor');
+    if (change.page !== undefined) target.set('page', String(change.page));
+    if (change.cursor !== undefined) target.set('cursor', change.cursor);
+    return `${path}?${target.toString()}`;
+  };
+  const nextCursor = page.next === undefined ? null : encodeCursor(page.next);
+  const common = { per_page: request.perPage, path, next_cursor: nextCursor };
+  if (request.mode === 'cursor') {
+    const next = nextCursor === null ? null : link({ cursor: nextCursor });
+    return {
+      data,
+      links: { first: link({ page: 1 }), last: null, prev: null, next },
+      meta: {
+        ...common,
+        current_page: null,
+        from: null,
+        to: null,
+        last_page: null,
+        total: page.total ?? null,
+      },
+    };
+  }
+  const total = page.total ?? 0;
+  const lastPage = Math.max(1, Math.ceil(total / request.perPage));
+  const from = page.rows.length === 0 ? null : request.skip + 1;
+  const to = page.rows.length === 0 ? null : request.skip + page.rows.length;
+  return {
+    data,
+    links: {
+      first: link({ page: 1 }),
+      last: link({ page: lastPage }),
+      prev: request.page > 1 ? link({ page: Math.min(request.page - 1, lastPage) }) : null,
+      next: request.page < lastPage ? link({ page: request.page + 1 }) : null,
+    },
+    meta: { ...common, current_page: request.page, from, to, last_page: lastPage, total },
+  };
+};

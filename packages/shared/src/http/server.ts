@@ -1,0 +1,303 @@
+/** The HTTP door of a process: routes from data, health, metrics, errors, the public document of its own routes. */
+import swagger from '@fastify/swagger';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { CALLER_HEADER, type Caller, type CallerSigner, can, GUEST } from '../caller.ts';
+import { AppError, forbidden, message, notFound, unauthenticated } from '../error.ts';
+import type { Health } from '../health.ts';
+import { negotiateLocale } from '../i18n/negotiate.ts';
+import { translator } from '../i18n/translate.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { childTraceparent, runWithTrace } from '../trace.ts';
+import type { Route, RouteReply } from './define-route.ts';
+import { sendError } from './error-handler.ts';
+import { idempotencyKey } from './idempotency.ts';
+import { type RateLimiter, rateLimited, rateLimitHeaders } from './rate-limit.ts';
+import { issuesToFields, parseInputs } from './validation.ts';
+
+export const API_PREFIX = '/api/v1';
+const BODY_LIMIT_BYTES = 1024 * 1024;
+/** Longer than a client of ours keeps an idle connection, so that it is never the server who hangs up first. */
+const KEEP_ALIVE_MS = 72_000;
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+/** The client's address as the gateway saw it; stripped there from whatever comes from outside. */
+export const CLIENT_ADDRESS_HEADER = 'x-client-address';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    route?: Route;
+  }
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+export interface BaseServerOptions {
+  service: string;
+  health: Health;
+  metrics: Metrics;
+  log: Logger;
+  uuid: () => string;
+}
+
+export interface ServerOptions extends BaseServerOptions {
+  routes: Route[];
+  signer: CallerSigner;
+  limiter: RateLimiter;
+  /** Plugins that the routes need, e.g. multipart. */
+  prepare?: (app: FastifyInstance) => Promise<void>;
+}
+
+/** Health, metrics, request ids, traces, JSON in strict UTF-8, errors: what every process has, the gateway included. */
+export const createBaseServer = (options: BaseServerOptions): FastifyInstance => {
+  const { log, metrics } = options;
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    genReqId: (request) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.uuid();
+    },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
+  }) as unknown as FastifyInstance;
+  app.decorateRequest('caller', null as never);
+  acceptJson(app);
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.addHook('onRequest', (request, reply, done) => {
+    const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
+    request.headers.traceparent = traceparent;
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('referrer-policy', 'no-referrer');
+    reply.header('cache-control', 'no-store');
+    runWithTrace({ traceparent, requestId: request.id }, done);
+  });
+  // The body arrives in the context of its socket; what follows must be in that of the request again.
+  app.addHook('preValidation', (request, _reply, done) => {
+    runWithTrace({ traceparent: String(request.headers.traceparent), requestId: request.id }, done);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
+    const quiet = route.startsWith('/health') || route === '/metrics';
+    log[quiet ? 'debug' : 'info']({ ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) =>
+    sendError(error, request, reply, request.routeOptions.config.route?.errorStyle),
+  );
+  app.setNotFoundHandler((request, reply) => sendError(notFound(), request, reply));
+  addOperations(app, options);
+  return app;
+};
+
+const acceptJson = (app: FastifyInstance): void => {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined);
+    let text: string;
+    try {
+      text = utf8.decode(body as Buffer);
+    } catch {
+      return done(
+        new AppError({ kind: 'bad_request', code: 'bad_request', message: message('error.malformed_json') }),
+      );
+    }
+    return parse(request, text, done);
+  });
+};
+
+const addOperations = (app: FastifyInstance, { health, metrics }: BaseServerOptions): void => {
+  const hidden = { schema: { hide: true } };
+  app.get('/health/live', hidden, async () => ({ status: 'live' }));
+  app.get('/health/ready', hidden, async (_request, reply) => {
+    const readiness = await health.ready();
+    return reply.code(readiness.status === 'ready' ? 200 : 503).send(readiness);
+  });
+  app.get('/metrics', hidden, async (_request, reply) =>
+    reply
+      .type(metrics.registry.contentType)
+      .serializer(String)
+      .send(await metrics.text()),
+  );
+};
+
+/** The HTTP server of a service. It is not listening yet. */
+export const createServer = async (options: ServerOptions): Promise<FastifyInstance> => {
+  const app = createBaseServer(options);
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: options.service, version: '1' } },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  await app.register(async (scope) => {
+    await options.prepare?.(scope);
+    for (const route of options.routes) addRoute(scope, route, options);
+    refuseOtherMethods(scope, options.routes);
+  });
+  app.get('/internal/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  return app;
+};
+
+const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): void => {
+  app.route({
+    method: route.method,
+    url: `${API_PREFIX}${route.path}`,
+    config: { route },
+    schema: documentation(route) as Record<string, unknown>,
+    onRequest: async (request, reply) => {
+      request.caller = await identify(request, options.signer);
+      if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
+      await takeLimit(route, request, reply, options.limiter);
+      const needed = route.permissions;
+      if (needed !== undefined && !needed.some((permission) => can(request.caller, permission))) {
+        // A guest lacks a token before he lacks a permission.
+        throw request.caller.kind === 'guest'
+          ? unauthenticated()
+          : forbidden(`needs one of ${needed.join(', ')}`);
+      }
+    },
+    handler: (request, reply) => handle(route, request, reply),
+  });
+};
+
+const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<Caller> => {
+  const header = request.headers[CALLER_HEADER];
+  const context = await signer.verify(typeof header === 'string' ? header : undefined);
+  if (context === undefined) throw unauthenticated();
+  return context.caller;
+};
+
+export const clientAddressOf = (request: FastifyRequest): string => {
+  const header = request.headers[CLIENT_ADDRESS_HEADER];
+  return typeof header === 'string' ? header : request.ip;
+};
+
+const takeLimit = async (
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limiter: RateLimiter,
+): Promise<void> => {
+  if (route.limit === undefined) return;
+  const { caller } = request;
+  const key = caller.kind === 'user' ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
+  const state = await limiter.consume(route.limit, key);
+  reply.headers(rateLimitHeaders(state));
+  if (!state.allowed) throw rateLimited(state);
+};
+
+const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const locale = negotiateLocale(request.headers['accept-language']);
+  reply.header('content-language', locale);
+  const params = route.params?.safeParse(request.params);
+  if (params?.success === false) throw notFound();
+  const [query, body] = parseInputs([
+    { schema: route.query, value: request.query, root: 'query' },
+    { schema: route.rawBody === true ? undefined : route.body, value: request.body ?? {}, root: 'body' },
+  ]);
+  const input = {
+    caller: request.caller,
+    params: params?.data,
+    query,
+    body,
+    locale,
+    t: translator(locale),
+    url: request.url,
+    idempotencyKey: route.idempotent === true ? readIdempotencyKey(request) : undefined,
+    clientAddress: clientAddressOf(request),
+    request,
+    reply,
+  };
+  const result = await route.handle(input as never);
+  return result === undefined ? reply : sendReply(route, result, reply);
+};
+
+const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
+  const given = request.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  const parsed = idempotencyKey.safeParse(given, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  throw new AppError({
+    kind: 'validation',
+    code: 'validation_failed',
+    message: message('error.validation'),
+    fields: issuesToFields(parsed.error.issues, 'idempotency_key'),
+  });
+};
+
+const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): FastifyReply => {
+  const schema = route.responses[result.status];
+  if (schema === undefined)
+    throw new Error(`${route.method} ${route.path} does not declare ${result.status}`);
+  reply.code(result.status);
+  if (result.headers !== undefined) reply.headers(result.headers);
+  if (schema === null) return reply.send();
+  // Only what the schema declares leaves the process.
+  return reply.type('application/json; charset=utf-8').send(schema.parse(result.body));
+};
+
+const documentation = (route: Route): Record<string, unknown> => {
+  if (route.hidden === true) return { hide: true };
+  const answers = Object.entries(route.responses).map(([status, schema]): [string, unknown] => [
+    status,
+    schema ?? { type: 'null', description: 'No body' },
+  ]);
+  return {
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [route.tag],
+    ...(route.params === undefined ? {} : { params: route.params }),
+    ...(route.query === undefined ? {} : { querystring: route.query }),
+    ...(route.body === undefined ? {} : { body: route.body as z.ZodType }),
+    security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    response: Object.fromEntries(answers),
+  };
+};
+
+/** A path that exists, asked with another method, is 405 and says which ones there are. */
+const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {
+  const byPath = Map.groupBy(routes, (route) => route.path.replaceAll(/:\w+/g, ':x'));
+  for (const same of byPath.values()) {
+    const allowed = same.map((route) => route.method as string);
+    const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method));
+    const url = `${API_PREFIX}${same[0]?.path ?? ''}`;
+    app.route({
+      method: missing,
+      url,
+      schema: { hide: true },
+      exposeHeadRoute: false,
+      onRequest: async (request, reply) => {
+        reply.header('allow', allowed.join(', '));
+        const refused = new AppError({
+          kind: 'method_not_allowed',
+          code: 'method_not_allowed',
+          message: message('error.method_not_allowed'),
+        });
+        return sendError(refused, request, reply);
+      },
+      handler: async () => undefined,
+    });
+  }
+};
+
+/** Where a server listens, once it does. */
+export const listen = async (app: FastifyInstance, host: string, port: number): Promise<string> =>
+  app.listen({ host, port });
+
+export { GUEST };

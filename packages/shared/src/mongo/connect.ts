@@ -1,0 +1,104 @@
+/** One connection per process and database, with the settings that every store relies on. */
+import mongoose, { type Connection } from 'mongoose';
+import type { Logger } from 'pino';
+import { sleep } from './backoff.ts';
+import { registerEventModels } from './event-models.ts';
+
+export type { ClientSession, Connection } from 'mongoose';
+
+const START_TIMEOUT_MS = 30_000;
+const START_RETRY_MS = 250;
+const SERVER_SELECTION_TIMEOUT_MS = 5_000;
+const PING_TIMEOUT_MS = 2_000;
+const POOL_SIZE = 50;
+
+export interface ConnectMongoOptions {
+  uri: string;
+  database: string;
+  log?: Logger | undefined;
+  appName?: string | undefined;
+  /** Connections kept at most; a request waits for one rather than opening more. Default 50. */
+  maxPoolSize?: number | undefined;
+  /** How long the database may take to come up, in milliseconds. Default 30 s. */
+  startTimeoutMs?: number | undefined;
+}
+
+/**
+ * Wraps a filter value that is meant to hold query operators: `{ ends_at: trusted({ $lte: now }) }`. Filters are
+ * sanitized, so an operator that is not wrapped is compared as a plain value; what came from a caller is never wrapped.
+ */
+export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(value);
+
+/**
+ * Connects to `database`, trying for up to 30 s because services start in parallel with their database. Rejects with
+ * the driver's last error. Filters are strict and sanitized (see {@link trusted}); indexes and collections are made by
+ * {@link syncIndexes} alone. The caller closes the connection.
+ */
+export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
+  mongoose.set('strictQuery', true);
+  mongoose.set('sanitizeFilter', true);
+  const deadline = performance.now() + (options.startTimeoutMs ?? START_TIMEOUT_MS);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const connection = await openOnce(options);
+      registerEventModels(connection);
+      watch(connection, options.log);
+      return connection;
+    } catch (error) {
+      if (performance.now() >= deadline) throw error;
+      if (attempt === 1) options.log?.warn({ err: error }, 'MongoDB is not reachable yet; trying again');
+      await sleep(START_RETRY_MS);
+    }
+  }
+};
+
+const openOnce = async ({ uri, database, appName, maxPoolSize }: ConnectMongoOptions): Promise<Connection> => {
+  const connection = mongoose.createConnection(uri, {
+    dbName: database,
+    ...(appName === undefined ? {} : { appName }),
+    autoIndex: false,
+    autoCreate: false,
+    // A query during an outage fails after the server selection timeout instead of waiting in memory.
+    bufferCommands: false,
+    maxPoolSize: maxPoolSize ?? POOL_SIZE,
+    minPoolSize: 1,
+    maxConnecting: 4,
+    serverSelectionTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
+    connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
+    waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
+    retryWrites: true,
+    retryReads: true,
+  });
+  try {
+    return await connection.asPromise();
+  } catch (error) {
+    await connection.destroy().catch(() => undefined);
+    throw error;
+  }
+};
+
+const watch = (connection: Connection, log: Logger | undefined): void => {
+  connection.on('error', (error) => log?.warn({ err: error }, 'MongoDB connection error'));
+  connection.on('disconnected', () => log?.warn('MongoDB disconnected'));
+  connection.on('reconnected', () => log?.info('MongoDB reconnected'));
+};
+
+/**
+ * Makes the collections and indexes of every model registered on the connection, and waits for them. Await it before
+ * the first write: uniqueness is the database's job from the first document on. Indexes that no model knows are left
+ * alone, so that a release can be rolled back. Rejects when an index cannot be built over what is stored.
+ */
+export const syncIndexes = async (connection: Connection): Promise<void> => {
+  for (const name of connection.modelNames()) {
+    const model = connection.model(name);
+    await model.createCollection();
+    await model.createIndexes();
+  }
+};
+
+/** Rejects when the database does not answer within 2 s. For readiness checks. */
+export const pingMongo = async (connection: Connection): Promise<void> => {
+  const database = connection.db;
+  if (database === undefined) throw new Error('MongoDB is not connected');
+  await database.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS });
+};

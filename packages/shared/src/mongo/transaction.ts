@@ -1,0 +1,141 @@
+/** Transactions that retry what the database asks to retry, and work that waits for the commit. */
+import type { ClientSession, Connection } from 'mongoose';
+import type { Logger } from 'pino';
+import { jitteredDelayMs, sleep } from './backoff.ts';
+
+const DEFAULT_DEADLINE_MS = 10_000;
+const BACKOFF_MIN_MS = 2;
+const BACKOFF_MAX_MS = 50;
+const DUPLICATE_KEY = 11_000;
+const CAUSE_DEPTH = 5;
+
+export interface TransactionOptions {
+  /** No new attempt starts after this many milliseconds. Default 10 s. */
+  deadlineMs?: number | undefined;
+  log?: Logger | undefined;
+}
+
+type Hook = () => unknown;
+
+const hooksOf = new WeakMap<ClientSession, Hook[]>();
+
+/**
+ * Runs `work` in one transaction and returns what it returned, once it is committed.
+ *
+ * `work` may run several times: a write conflict undoes everything and starts it again. It therefore loads every
+ * document it changes inside itself, passes `session` to every query, and has no effect outside the database; such an
+ * effect goes into {@link afterCommit}. Queries of one session run one after the other, never with Promise.all.
+ *
+ * Rejects with what `work` threw (nothing is stored then), or with the database's last error after the deadline. When
+ * the answer to the commit itself is lost and stays lost until the deadline, the outcome is unknown.
+ */
+export const inTransaction = async <T>(
+  connection: Connection,
+  work: (session: ClientSession) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> => {
+  const deadline = performance.now() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  const session = await connection.startSession();
+  try {
+    const result = await untilCommitted(session, work, deadline);
+    await runHooks(session, options.log);
+    return result;
+  } finally {
+    hooksOf.delete(session);
+    await session.endSession();
+  }
+};
+
+const untilCommitted = async <T>(
+  session: ClientSession,
+  work: (session: ClientSession) => Promise<T>,
+  deadline: number,
+): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    hooksOf.set(session, []);
+    session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
+    try {
+      const result = await work(session);
+      await commit(session, deadline);
+      return result;
+    } catch (error) {
+      if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
+      if (!isTransient(error) || performance.now() >= deadline) throw error;
+      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, BACKOFF_MAX_MS));
+    }
+  }
+};
+
+/** Commits, asking again while the answer is lost: a repeated commit of the same transaction has one effect. */
+const commit = async (session: ClientSession, deadline: number): Promise<void> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await session.commitTransaction();
+      return;
+    } catch (error) {
+      const unknown = hasLabel(error, 'UnknownTransactionCommitResult') && !isTransient(error);
+      if (!unknown || performance.now() >= deadline) throw error;
+      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, BACKOFF_MAX_MS));
+    }
+  }
+};
+
+const runHooks = async (session: ClientSession, log: Logger | undefined): Promise<void> => {
+  for (const hook of hooksOf.get(session) ?? []) {
+    try {
+      await hook();
+    } catch (error) {
+      log?.error({ err: error }, 'work after a commit failed');
+    }
+  }
+};
+
+/**
+ * Runs `fn` once, after the transaction of `session` is committed; never when it is not. `inTransaction` waits for it.
+ * It may be lost in a crash right after the commit: use it to hurry something that would happen anyway. A failure is
+ * logged. Throws when the session is not one that `inTransaction` handed out.
+ */
+export const afterCommit = (session: ClientSession, fn: () => unknown): void => {
+  const hooks = hooksOf.get(session);
+  if (hooks === undefined) throw new Error('afterCommit needs the session of a running inTransaction');
+  hooks.push(fn);
+};
+
+/** The error and what caused it, read by shape: a test run may hold several copies of a class. */
+const causes = (error: unknown): Record<string, unknown>[] => {
+  const chain: Record<string, unknown>[] = [];
+  for (let next = error; typeof next === 'object' && next !== null && chain.length < CAUSE_DEPTH; ) {
+    chain.push(next as Record<string, unknown>);
+    next = (next as { cause?: unknown }).cause;
+  }
+  return chain;
+};
+
+const hasLabel = (error: unknown, label: string): boolean =>
+  causes(error).some((link) => {
+    const { hasErrorLabel, errorLabels } = link as { hasErrorLabel?: unknown; errorLabels?: unknown };
+    if (typeof hasErrorLabel === 'function') return hasErrorLabel.call(link, label) === true;
+    return Array.isArray(errorLabels) && errorLabels.includes(label);
+  });
+
+const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
+
+/** Whether the database could not be reached or had no primary: nothing that the work itself could have caused. */
+export const isDatabaseDown = (error: unknown): boolean =>
+  causes(error).some(({ name }) => typeof name === 'string' && DATABASE_DOWN.test(name));
+
+const DATABASE_DOWN = /^(Mongo(Network|ServerSelection|PoolCleared|WaitQueueTimeout|NotConnected|TopologyClosed)|MongooseServerSelection)/;
+
+/**
+ * Whether `error` says that a unique index refused a write; with `indexOrField`, that it was the index of this name or
+ * one over this field. Inside a transaction the database has then aborted it: no further query of that session works.
+ */
+export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =>
+  causes(error).some((link) => {
+    if (link.code !== DUPLICATE_KEY) return false;
+    if (indexOrField === undefined) return true;
+    const fields = { ...(link.keyPattern as object | undefined), ...(link.keyValue as object | undefined) };
+    if (Object.hasOwn(fields, indexOrField)) return true;
+    const index = /index: (?:\S+\.\$)?(\S+)/.exec(String(link.message ?? link.errmsg ?? ''))?.[1];
+    return index === indexOrField;
+  });

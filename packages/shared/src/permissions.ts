@@ -1,0 +1,28 @@
+/** The named permissions (specification 5.4, contract 2 and 3). Nothing else authorizes anything. */
+export const PERMISSIONS = [
+  'users.view_limited',
+  'users.view_all',
+  'users.update_any',
+  'users.delete',
+  'roles.manage',
+  'gyms.create',
+  'gyms.update',
+  'gyms.update_any',
+  'gyms.transfer_ownership',
+  'gyms.approve_license',
+  'gyms.view_all',
+  'posts.create',
+  'posts.view',
+  'posts.view_all',
+  'training_services.create',
+  'payments.view_own',
+  'payments.view_all',
+  'payments.settle_withdrawals',
+  'payments.buy_premium',
+  'payments.boost_own',
+  'payments.boost_all',
+] as const;
+
+export type Permission = (typeof PERMISSIONS)[number];
+export const isPermission = (value: string): value is Permission =>
+  (PERMISSIONS as readonly string[]).includes(value);

@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { CALLER_HEADER, type Caller, createCallerSigner, GUEST } from '../../src/caller.ts';
+import { systemClock } from '../../src/clock.ts';
+import { badRequest, message } from '../../src/error.ts';
+import { createHealth } from '../../src/health.ts';
+import { created, defineRoute, noContent, ok, type Route } from '../../src/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
+import { createServer } from '../../src/http/server.ts';
+import { idParams } from '../../src/http/validation.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+
+const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
+const member: Caller = {
+  kind: 'user',
+  userId: 7,
+  permissions: new Set(['posts.view']),
+  tokenId: 't1',
+  tokenKind: 'session',
+};
+
+const thing = z.object({ id: z.int(), name: z.string() }).meta({ id: 'Thing' });
+let bodiesRead = 0;
+
+const routes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/things',
+    summary: 'Things',
+    tag: 'things',
+    access: 'guest',
+    query: z.object(pageQuery),
+    responses: { 200: listOf(thing) },
+    handle: async ({ query, url }) => {
+      const request = toPageRequest(query);
+      const page = { rows: [1], total: 61, next: [1] };
+      return ok(
+        listBody({
+          baseUrl: 'http://api.test',
+          url,
+          request,
+          page,
+          data: [{ id: 1, name: 'a', secret: 'x' }],
+        }),
+      );
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/things',
+    summary: 'Create',
+    tag: 'things',
+    access: 'user',
+    permissions: ['posts.view', 'posts.view_all'],
+    body: z.object({
+      name: z.string().min(2).max(5),
+      size: z.int().min(1),
+      kind: z.enum(['a', 'b']).optional(),
+    }),
+    responses: { 201: z.object({ data: thing }) },
+    handle: async ({ body, caller }) => {
+      bodiesRead += 1;
+      return created({ data: { id: caller.userId, name: body.name } });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/things/:id',
+    summary: 'One',
+    tag: 'things',
+    access: 'guest',
+    params: idParams,
+    errorStyle: 'error_code',
+    responses: { 200: z.object({ data: thing }) },
+    handle: async ({ params }) => {
+      if (params.id === 1) throw badRequest('things.odd', message('error.bad_request'));
+      if (params.id === 2) throw new TypeError('connection to db-7.internal refused');
+      return ok({ data: { id: params.id, name: 'x' } });
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/things/:id',
+    summary: 'Delete',
+    tag: 'things',
+    access: 'user',
+    permissions: ['roles.manage'],
+    limit: { name: 'things', points: 2, windowS: 60 },
+    params: idParams,
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+];
+
+let app: FastifyInstance;
+const taken = new Map<string, number>();
+
+beforeAll(async () => {
+  app = await createServer({
+    service: 'test',
+    routes,
+    signer,
+    limiter: {
+      consume: async (limit, key) => {
+        const used = (taken.get(key) ?? 0) + 1;
+        taken.set(key, used);
+        return {
+          allowed: used <= limit.points,
+          limit: limit.points,
+          remaining: Math.max(0, limit.points - used),
+          resetS: 9,
+        };
+      },
+    },
+    health: createHealth(),
+    metrics: createMetrics('test', { defaults: false }),
+    log: createLog({ service: 'test', level: 'silent' }),
+    uuid: () => 'generated-id',
+  });
+  await app.ready();
+});
+
+afterAll(() => app.close());
+
+const send = async (
+  method: 'GET' | 'POST' | 'DELETE' | 'PUT',
+  path: string,
+  {
+    caller = GUEST as Caller,
+    headers = {},
+    payload,
+  }: { caller?: Caller; headers?: Record<string, string>; payload?: string | Buffer } = {},
+) => {
+  const context = await signer.sign({ from: 'gateway', caller });
+  return app.inject({
+    method,
+    url: `/api/v1${path}`,
+    headers: { [CALLER_HEADER]: context, ...headers },
+    ...(payload === undefined ? {} : { payload }),
+  });
+};
+
+const json = { 'content-type': 'application/json' };
+
+describe('the order of the checks', () => {
+  test('an unsigned request is 401 even on a public route', async () => {
+    const answer = await app.inject({ method: 'GET', url: '/api/v1/things' });
+    expect(answer.statusCode).toBe(401);
+  });
+
+  test('401 comes before the limit, the limit before the permission, the permission before the body', async () => {
+    expect((await send('DELETE', '/things/5')).statusCode).toBe(401);
+    for (const expected of [403, 403, 429]) {
+      expect((await send('DELETE', '/things/5', { caller: member })).statusCode).toBe(expected);
+    }
+    const limited = await send('DELETE', '/things/5', { caller: member });
+    expect(limited.headers).toMatchObject({
+      'retry-after': '9',
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '0',
+    });
+    const forbidden = await send('POST', '/things', {
+      caller: { ...member, permissions: new Set() },
+      headers: json,
+      payload: '{broken',
+    });
+    expect(forbidden.statusCode).toBe(403);
+  });
+});
+
+describe('bad input', () => {
+  test('names every wrong field, in the language asked for', async () => {
+    const answer = await send('POST', '/things', {
+      caller: member,
+      headers: { ...json, 'accept-language': 'de, fa-IR;q=0.9, en;q=0.5' },
+      payload: JSON.stringify({ name: 'x', size: 1.5, kind: 'c' }),
+    });
+    expect(answer.statusCode).toBe(422);
+    expect(answer.headers['content-language']).toBe('fa');
+    expect(Object.keys(answer.json().errors)).toEqual(['name', 'size', 'kind']);
+    expect(answer.json().errors.name[0]).toContain('2');
+  });
+
+  test('a missing field is required, a missing body misses all of them', async () => {
+    const answer = await send('POST', '/things', { caller: member });
+    expect(answer.json()).toEqual({
+      message: 'The given data was invalid.',
+      errors: { name: ['This field is required.'], size: ['This field is required.'] },
+    });
+  });
+
+  test.each([
+    ['malformed JSON', json, '{"a":', 400],
+    ['bytes that are not UTF-8', json, Buffer.from([0x22, 0xff, 0x22]), 400],
+    ['a prototype in the body', json, '{"__proto__":{"a":1}}', 400],
+    ['another media type', { 'content-type': 'text/plain' }, 'hello', 415],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=1', 415],
+    ['more than 1 MiB', json, JSON.stringify({ name: 'x'.repeat(1_100_000) }), 413],
+    ['a list', json, '[]', 422],
+    ['a number', json, '7', 422],
+    ['null', json, 'null', 422],
+  ])('%s', async (_name, headers, payload, status) => {
+    const before = bodiesRead;
+    const answer = await send('POST', '/things', { caller: member, headers, payload });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json().message).toEqual(expect.any(String));
+    expect(bodiesRead).toBe(before);
+  });
+
+  test.each(['abc', '0', '-1', '1.5', '1e3', '99999999999999999999'])('a path id %s is 404', async (id) => {
+    expect((await send('GET', `/things/${id}`)).statusCode).toBe(404);
+  });
+
+  test('another method is 405 and says which are allowed', async () => {
+    const answer = await send('PUT', '/things/1');
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, DELETE']);
+  });
+});
+
+describe('answers', () => {
+  test('only declared fields leave the process', async () => {
+    const answer = await send('GET', '/things?per_page=500&page=2');
+    expect(answer.json().data).toEqual([{ id: 1, name: 'a' }]);
+    expect(answer.json().meta).toMatchObject({ per_page: 100, current_page: 2, total: 61, last_page: 1 });
+  });
+
+  test('a failure of ours is a 500 that says nothing about our insides', async () => {
+    const answer = await send('GET', '/things/2');
+    expect(answer.statusCode).toBe(500);
+    expect(answer.body).not.toContain('db-7');
+    expect(answer.json()).toEqual({ error: expect.any(String), code: 'internal' });
+  });
+
+  test('a route of the error_code style says its code', async () => {
+    expect((await send('GET', '/things/1')).json()).toMatchObject({ code: 'things.odd' });
+  });
+
+  test('a well-formed request id comes back, another one is replaced', async () => {
+    const kept = await send('GET', '/things', { headers: { 'x-request-id': 'abc-1' } });
+    const replaced = await send('GET', '/things', { headers: { 'x-request-id': 'a b' } });
+    expect([kept.headers['x-request-id'], replaced.headers['x-request-id']]).toEqual([
+      'abc-1',
+      'generated-id',
+    ]);
+  });
+
+  test('the document is OpenAPI 3.1 from the schemas that validate', async () => {
+    const document = (await app.inject('/internal/openapi.json')).json();
+    expect(document.openapi).toBe('3.1.0');
+    expect(Object.keys(document.paths)).toEqual(['/api/v1/things', '/api/v1/things/{id}']);
+    const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
+    expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
+  });
+});

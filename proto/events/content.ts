@@ -1,0 +1,32 @@
+/** Events that content tells. */
+import { z } from 'zod';
+import { defineEvent } from './define-event.ts';
+
+export const trainingServiceChanged = defineEvent({
+  type: 'content.training_service.changed',
+  data: z.object({
+    training_service_id: z.int().positive(),
+    user_id: z.int().positive(),
+    is_active: z.boolean(),
+  }),
+});
+
+export const trainingServiceDeleted = defineEvent({
+  type: 'content.training_service.deleted',
+  data: z.object({ training_service_id: z.int().positive() }),
+});
+
+export const postDeleted = defineEvent({
+  type: 'content.post.deleted',
+  data: z.object({ post_id: z.int().positive() }),
+});
+
+export const traineeDelivered = defineEvent({
+  type: 'content.trainee.delivered',
+  data: z.object({
+    trainee_id: z.int().positive(),
+    training_service_id: z.int().positive(),
+    seller_user_id: z.int().positive(),
+    buyer_user_id: z.int().positive(),
+  }),
+});

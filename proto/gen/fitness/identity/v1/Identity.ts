@@ -1,0 +1,55 @@
+// Original file: proto/identity/v1/identity.proto
+
+import type * as grpc from '@grpc/grpc-js'
+import type { MethodDefinition } from '@grpc/proto-loader'
+import type { GetHiddenUsersRequest as _fitness_identity_v1_GetHiddenUsersRequest, GetHiddenUsersRequest__Output as _fitness_identity_v1_GetHiddenUsersRequest__Output } from '../../../fitness/identity/v1/GetHiddenUsersRequest.ts';
+import type { GetHiddenUsersResponse as _fitness_identity_v1_GetHiddenUsersResponse, GetHiddenUsersResponse__Output as _fitness_identity_v1_GetHiddenUsersResponse__Output } from '../../../fitness/identity/v1/GetHiddenUsersResponse.ts';
+import type { GetUsersRequest as _fitness_identity_v1_GetUsersRequest, GetUsersRequest__Output as _fitness_identity_v1_GetUsersRequest__Output } from '../../../fitness/identity/v1/GetUsersRequest.ts';
+import type { GetUsersResponse as _fitness_identity_v1_GetUsersResponse, GetUsersResponse__Output as _fitness_identity_v1_GetUsersResponse__Output } from '../../../fitness/identity/v1/GetUsersResponse.ts';
+import type { IntrospectRequest as _fitness_identity_v1_IntrospectRequest, IntrospectRequest__Output as _fitness_identity_v1_IntrospectRequest__Output } from '../../../fitness/identity/v1/IntrospectRequest.ts';
+import type { IntrospectResponse as _fitness_identity_v1_IntrospectResponse, IntrospectResponse__Output as _fitness_identity_v1_IntrospectResponse__Output } from '../../../fitness/identity/v1/IntrospectResponse.ts';
+
+export interface IdentityClient extends grpc.Client {
+  GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  getHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  getHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  getHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  getHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
+  
+  GetUsers(argument: _fitness_identity_v1_GetUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetUsers(argument: _fitness_identity_v1_GetUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetUsers(argument: _fitness_identity_v1_GetUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  GetUsers(argument: _fitness_identity_v1_GetUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  getUsers(argument: _fitness_identity_v1_GetUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  getUsers(argument: _fitness_identity_v1_GetUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  getUsers(argument: _fitness_identity_v1_GetUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  getUsers(argument: _fitness_identity_v1_GetUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetUsersResponse__Output>): grpc.ClientUnaryCall;
+  
+  Introspect(argument: _fitness_identity_v1_IntrospectRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  Introspect(argument: _fitness_identity_v1_IntrospectRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  Introspect(argument: _fitness_identity_v1_IntrospectRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  Introspect(argument: _fitness_identity_v1_IntrospectRequest, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  introspect(argument: _fitness_identity_v1_IntrospectRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  introspect(argument: _fitness_identity_v1_IntrospectRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  introspect(argument: _fitness_identity_v1_IntrospectRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  introspect(argument: _fitness_identity_v1_IntrospectRequest, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
+  
+}
+
+export interface IdentityHandlers extends grpc.UntypedServiceImplementation {
+  GetHiddenUsers: grpc.handleUnaryCall<_fitness_identity_v1_GetHiddenUsersRequest__Output, _fitness_identity_v1_GetHiddenUsersResponse>;
+  
+  GetUsers: grpc.handleUnaryCall<_fitness_identity_v1_GetUsersRequest__Output, _fitness_identity_v1_GetUsersResponse>;
+  
+  Introspect: grpc.handleUnaryCall<_fitness_identity_v1_IntrospectRequest__Output, _fitness_identity_v1_IntrospectResponse>;
+  
+}
+
+export interface IdentityDefinition extends grpc.ServiceDefinition {
+  GetHiddenUsers: MethodDefinition<_fitness_identity_v1_GetHiddenUsersRequest, _fitness_identity_v1_GetHiddenUsersResponse, _fitness_identity_v1_GetHiddenUsersRequest__Output, _fitness_identity_v1_GetHiddenUsersResponse__Output>
+  GetUsers: MethodDefinition<_fitness_identity_v1_GetUsersRequest, _fitness_identity_v1_GetUsersResponse, _fitness_identity_v1_GetUsersRequest__Output, _fitness_identity_v1_GetUsersResponse__Output>
+  Introspect: MethodDefinition<_fitness_identity_v1_IntrospectRequest, _fitness_identity_v1_IntrospectResponse, _fitness_identity_v1_IntrospectRequest__Output, _fitness_identity_v1_IntrospectResponse__Output>
+}

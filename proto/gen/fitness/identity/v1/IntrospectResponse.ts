@@ -1,0 +1,17 @@
+// Original file: proto/identity/v1/identity.proto
+
+import type { Long } from '@grpc/proto-loader';
+
+export interface IntrospectResponse {
+  'user_id'?: (number | string | Long);
+  'permissions'?: (string)[];
+  'token_id'?: (string);
+  'token_kind'?: (string);
+}
+
+export interface IntrospectResponse__Output {
+  'user_id': (number);
+  'permissions': (string)[];
+  'token_id': (string);
+  'token_kind': (string);
+}

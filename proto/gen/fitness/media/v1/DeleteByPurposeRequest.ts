@@ -1,0 +1,13 @@
+// Original file: proto/media/v1/media.proto
+
+import type { Target as _fitness_media_v1_Target, Target__Output as _fitness_media_v1_Target__Output } from '../../../fitness/media/v1/Target.ts';
+
+export interface DeleteByPurposeRequest {
+  'target'?: (_fitness_media_v1_Target | null);
+  'purpose'?: (string);
+}
+
+export interface DeleteByPurposeRequest__Output {
+  'target': (_fitness_media_v1_Target__Output | null);
+  'purpose': (string);
+}

@@ -1,0 +1,114 @@
+/** The control routes under `/_sandbox`: what tests, benchmarks and people steer the outside world with. */
+import { formatTimestamp } from '@fitness/shared/clock.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { callbackOf, settlePayment } from './providers/zibal.ts';
+import { normaliseReceptor, PURCHASE_STATES, type Purchase, SMS_MODES, ZIBAL_MODES } from './state.ts';
+import type { World } from './wire.ts';
+
+const receptorSchema = z.string().transform((raw, context) => {
+  const receptor = normaliseReceptor(raw);
+  if (receptor === null) context.addIssue({ code: 'custom', message: 'must be a phone number' });
+  return receptor ?? z.NEVER;
+});
+
+const smsQuery = z.object({ receptor: receptorSchema.optional() });
+const smsModeBody = z.object({ mode: z.enum(SMS_MODES), receptor: receptorSchema.nullish() });
+const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
+const callsQuery = z.object({ token: z.string().min(1) });
+const purchaseBody = z.object({
+  product_id: z.string().min(1).max(255),
+  state: z.enum(PURCHASE_STATES),
+  account_id: z.string().max(255).nullish(),
+});
+
+/** The parsed input, or undefined after a 422 was sent. */
+function checked<T>(reply: FastifyReply, schema: z.ZodType<T>, input: unknown): T | undefined {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const errors: Record<string, string[]> = {};
+  for (const issue of parsed.error.issues) {
+    const field = issue.path.join('.') || 'body';
+    errors[field] = [...(errors[field] ?? []), issue.message];
+  }
+  reply.code(422).send({ message: 'The given data was invalid.', errors });
+  return undefined;
+}
+
+function purchaseResource(purchase: Purchase) {
+  return {
+    token: purchase.token,
+    product_id: purchase.productId,
+    state: purchase.state,
+    account_id: purchase.accountId,
+    consumed: purchase.consumed,
+    acknowledged: purchase.acknowledged,
+  };
+}
+
+function smsRoutes(app: FastifyInstance, world: World): void {
+  app.get('/sms', async (request, reply) => {
+    const query = checked(reply, smsQuery, request.query);
+    if (!query) return reply;
+    const data = world.state.listSms(query.receptor ?? null).map((sms) => ({
+      receptor: sms.receptor,
+      message: sms.message,
+      code: sms.code,
+      sent_at: formatTimestamp(sms.sentAt),
+    }));
+    return reply.send({ data });
+  });
+
+  app.put('/sms/mode', async (request, reply) => {
+    const body = checked(reply, smsModeBody, request.body);
+    if (!body) return reply;
+    const receptor = body.receptor ?? null;
+    world.state.setSmsMode(body.mode, receptor);
+    return reply.send({ data: { mode: body.mode, receptor } });
+  });
+}
+
+function storeRoutes(app: FastifyInstance, world: World): void {
+  app.put<{ Params: { token: string } }>('/store/purchases/:token', async (request, reply) => {
+    const body = checked(reply, purchaseBody, request.body);
+    if (!body) return reply;
+    const { token } = request.params;
+    const purchase = world.state.putPurchase(token, body.product_id, body.state, body.account_id ?? null);
+    return reply.send({ data: purchaseResource(purchase) });
+  });
+
+  app.get('/store/calls', async (request, reply) => {
+    const query = checked(reply, callsQuery, request.query);
+    return query ? reply.send({ count: world.state.storeCalls(query.token) }) : reply;
+  });
+}
+
+function zibalRoutes(app: FastifyInstance, world: World): void {
+  app.put('/zibal/mode', async (request, reply) => {
+    const body = checked(reply, zibalModeBody, request.body);
+    if (!body) return reply;
+    world.state.zibalMode = body.mode;
+    return reply.send({ data: { mode: body.mode } });
+  });
+
+  for (const click of ['pay', 'cancel'] as const) {
+    app.post<{ Params: { trackId: string } }>(`/zibal/:trackId/${click}`, async (request, reply) => {
+      const payment = world.state.payments.get(Number(request.params.trackId));
+      if (!payment) return reply.code(404).send({ message: 'There is no payment with this track id.' });
+      if (settlePayment(payment, click, world.clock.now()) === 'closed') {
+        return reply.code(409).send({ message: 'This payment was already paid or cancelled.' });
+      }
+      return reply.redirect(callbackOf(payment), 302);
+    });
+  }
+}
+
+export async function control(app: FastifyInstance, world: World): Promise<void> {
+  smsRoutes(app, world);
+  storeRoutes(app, world);
+  zibalRoutes(app, world);
+  app.delete('/', async (_request, reply) => {
+    world.state.forget();
+    return reply.send({ data: { forgotten: true } });
+  });
+}

@@ -1,0 +1,56 @@
+/** Cafe Bazaar's developer API, version 2. Paths end in a slash, as the real ones must. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { asRecord, asText, findPurchase, judgeCredential, settledState, type World } from '../wire.ts';
+
+function fail(reply: FastifyReply, status: number, error: string, description: string): FastifyReply {
+  return reply.code(status).send({ error, error_description: description });
+}
+
+const notFound = (reply: FastifyReply) =>
+  fail(reply, 404, 'not_found', 'The requested purchase is not found!');
+
+/** Answers for itself and says true when the secret is not a good one. */
+function refusedSecret(request: FastifyRequest, reply: FastifyReply): boolean {
+  const verdict = judgeCredential(request.headers['cafebazaar-pishkhan-api-secret']);
+  if (verdict === 'missing') fail(reply, 401, 'invalid_credentials', 'The API secret is missing.');
+  if (verdict === 'refused') fail(reply, 403, 'invalid_credentials', 'The API secret is not valid.');
+  return verdict !== 'good';
+}
+
+interface ValidateParams {
+  sku: string;
+  token: string;
+}
+
+export async function cafebazaar(app: FastifyInstance, world: World): Promise<void> {
+  app.get<{ Params: ValidateParams }>(
+    '/api/validate/:package/inapp/:sku/purchases/:token/',
+    async (request, reply) => {
+      const { sku, token } = request.params;
+      world.state.countStoreCall(token);
+      if (refusedSecret(request, reply)) return reply;
+      const purchase = await findPurchase(world, request, reply, { token, productId: sku });
+      if (purchase === 'answered') return reply;
+      // There is no pending state on this wire: the store does not know the purchase yet.
+      if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
+      return reply.send({
+        consumptionState: purchase.consumed ? 0 : 1,
+        purchaseState: settledState(purchase) === 'purchased' ? 0 : 1,
+        kind: 'androidpublisher#inappPurchase',
+        developerPayload: '',
+        purchaseTime: purchase.purchasedAt.getTime(),
+      });
+    },
+  );
+
+  app.post('/api/consume/:package/purchases/', async (request, reply) => {
+    if (refusedSecret(request, reply)) return reply;
+    const token = asText(asRecord(request.body).token);
+    const purchase = await findPurchase(world, request, reply, { token });
+    if (purchase === 'answered') return reply;
+    if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
+    if (purchase.consumed) return fail(reply, 400, 'already_consumed', 'The purchase is already consumed.');
+    purchase.consumed = true;
+    return reply.send({});
+  });
+}

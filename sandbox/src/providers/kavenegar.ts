@@ -1,0 +1,156 @@
+/** Kavenegar, the SMS provider: `/v1/{API-KEY}/{scope}/{method}.json`, form-encoded POST or GET. */
+import formbody from '@fastify/formbody';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { foldDigits, normaliseReceptor, type Sms } from '../state.ts';
+import { asRecord, asText, dropConnection, judgeCredential, type World, waitSlowly } from '../wire.ts';
+
+const MESSAGES: Record<number, string> = {
+  200: 'تایید شد',
+  400: 'پارامترها ناقص هستند',
+  403: 'کد شناسائی API-Key معتبر نمی‌باشد',
+  404: 'متد نامشخص است',
+  406: 'پارامترهای اجباری خالی ارسال شده اند',
+  411: 'دریافت کننده نامعتبر است',
+  413: 'پیام خالی است و یا طول پیام بیش از حد مجاز می‌باشد',
+  414: 'حجم درخواست بیشتر از حد مجاز است',
+  431: 'ساختار کد صحیح نمی‌باشد',
+};
+
+const SENDER = '10004346';
+const COST_RIAL = 600;
+const MAX_RECEPTORS = 200;
+const MAX_MESSAGE_LENGTH = 900;
+const MAX_TOKEN_LENGTH = 100;
+
+/** The refusal number is also the HTTP status, as the real service does it. */
+function answer(reply: FastifyReply, status: number, entries: unknown[] | null = null): FastifyReply {
+  const body = { return: { status, message: MESSAGES[status] ?? '' }, entries };
+  return reply.code(status).send(body);
+}
+
+function parameters(request: FastifyRequest): Record<string, unknown> {
+  return { ...asRecord(request.query), ...asRecord(request.body) };
+}
+
+function entry(sms: Sms, receptor: string) {
+  return {
+    messageid: sms.messageId,
+    message: sms.message,
+    status: 5,
+    statustext: 'ارسال به مخابرات',
+    sender: SENDER,
+    receptor,
+    date: Math.floor(sms.sentAt.getTime() / 1000),
+    cost: COST_RIAL,
+  };
+}
+
+/** The first missing (400) or empty (406) of the mandatory parameters. */
+function missingParameter(given: Record<string, unknown>, names: string[]): 400 | 406 | null {
+  if (names.some((name) => typeof given[name] !== 'string')) return 400;
+  return names.some((name) => asText(given[name]).trim() === '') ? 406 : null;
+}
+
+/** True when the mode set for these numbers ended the exchange: refused, dropped, or the client left. */
+async function endedByMode(
+  world: World,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  receptors: string[],
+): Promise<boolean> {
+  const mode = receptors.map((each) => world.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
+  switch (mode) {
+    case 'ok':
+      return false;
+    case 'refuse':
+      await answer(reply, 411);
+      return true;
+    case 'unreachable':
+      dropConnection(request, reply);
+      return true;
+    case 'slow':
+      return !(await waitSlowly(world, request, reply));
+  }
+}
+
+async function lookup(world: World, request: FastifyRequest, reply: FastifyReply) {
+  const given = parameters(request);
+  const missing = missingParameter(given, ['receptor', 'token', 'template']);
+  if (missing) return answer(reply, missing);
+  const receptor = normaliseReceptor(asText(given.receptor));
+  if (receptor === null) return answer(reply, 411);
+  const tokens = ['token', 'token2', 'token3'].map((name) => asText(given[name])).filter(Boolean);
+  // token10 and token20 may hold spaces; the three plain ones may not.
+  if (tokens.some((token) => token.length > MAX_TOKEN_LENGTH || /[\s_]/.test(token)))
+    return answer(reply, 431);
+  if (await endedByMode(world, request, reply, [receptor])) return reply;
+  const words = [...tokens, asText(given.token10), asText(given.token20)].filter(Boolean);
+  const message = `${asText(given.template)}: ${words.join(' ')}`;
+  const sms = world.state.recordSms(receptor, message, asText(given.token));
+  return answer(reply, 200, [entry(sms, asText(given.receptor))]);
+}
+
+/** The first run of four to eight digits in a message is taken for its code. */
+function codeIn(message: string): string | null {
+  return /(?<!\d)\d{4,8}(?!\d)/.exec(foldDigits(message))?.[0] ?? null;
+}
+
+async function send(world: World, request: FastifyRequest, reply: FastifyReply) {
+  const given = parameters(request);
+  const missing = missingParameter(given, ['receptor', 'message']);
+  if (missing) return answer(reply, missing);
+  const spellings = asText(given.receptor).split(',');
+  const receptors = spellings.map(normaliseReceptor).filter((each) => each !== null);
+  if (receptors.length < spellings.length) return answer(reply, 411);
+  if (receptors.length > MAX_RECEPTORS) return answer(reply, 414);
+  const message = asText(given.message);
+  if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
+  if (await endedByMode(world, request, reply, receptors)) return reply;
+  const localId = asText(given.localid);
+  const earlier = localId ? world.state.smsByLocalId.get(localId) : undefined;
+  const sent = earlier ?? receptors.map((each) => world.state.recordSms(each, message, codeIn(message)));
+  if (localId) world.state.smsByLocalId.set(localId, sent);
+  return answer(
+    reply,
+    200,
+    sent.map((sms, index) => entry(sms, spellings[index] ?? sms.receptor)),
+  );
+}
+
+async function status(world: World, request: FastifyRequest, reply: FastifyReply) {
+  const given = parameters(request);
+  const missing = missingParameter(given, ['messageid']);
+  if (missing) return answer(reply, missing);
+  const entries = asText(given.messageid)
+    .split(',')
+    .map((id) =>
+      world.state.sms.has(Number(id))
+        ? { messageid: Number(id), status: 10, statustext: 'رسیده به گیرنده' }
+        : { messageid: Number(id), status: 100, statustext: 'شناسه پیامک نامعتبر است' },
+    );
+  return answer(reply, 200, entries);
+}
+
+type Method = (world: World, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+const METHODS: Record<string, Method> = {
+  'verify/lookup.json': lookup,
+  'sms/send.json': send,
+  'sms/status.json': status,
+};
+
+export async function kavenegar(app: FastifyInstance, world: World): Promise<void> {
+  await app.register(formbody);
+  // Parameters sent as JSON do not reach the real service; dropping them here shows that early.
+  app.removeContentTypeParser('application/json');
+  app.route<{ Params: { key: string; '*': string } }>({
+    method: ['GET', 'POST'],
+    url: '/v1/:key/*',
+    handler: async (request, reply) => {
+      const method = METHODS[request.params['*']];
+      if (!method) return answer(reply, 404);
+      if (judgeCredential(request.params.key) !== 'good') return answer(reply, 403);
+      return method(world, request, reply);
+    },
+  });
+}

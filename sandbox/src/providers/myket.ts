@@ -1,0 +1,54 @@
+/** Myket's partner API: verify and consume. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { asRecord, asText, findPurchase, judgeCredential, settledState, type World } from '../wire.ts';
+
+function fail(reply: FastifyReply, status: number, messageCode: string, message: string): FastifyReply {
+  return reply.code(status).send({ code: status, messageCode, translatedMessage: message });
+}
+
+const notFound = (reply: FastifyReply) => fail(reply, 404, 'PurchaseNotFound', 'خرید مورد نظر یافت نشد');
+
+/** Answers for itself and says true when the access token is not a good one. */
+function refusedToken(request: FastifyRequest, reply: FastifyReply): boolean {
+  const verdict = judgeCredential(request.headers['x-access-token']);
+  if (verdict === 'missing') fail(reply, 401, 'Unauthorized', 'توکن دسترسی ارسال نشده است');
+  if (verdict === 'refused') fail(reply, 403, 'Forbidden', 'توکن دسترسی معتبر نیست');
+  return verdict !== 'good';
+}
+
+export async function myket(app: FastifyInstance, world: World): Promise<void> {
+  app.post<{ Params: { sku: string } }>(
+    '/api/partners/applications/:package/purchases/products/:sku/verify',
+    async (request, reply) => {
+      const token = asText(asRecord(request.body).tokenId);
+      world.state.countStoreCall(token);
+      if (refusedToken(request, reply)) return reply;
+      if (!token) return fail(reply, 400, 'InvalidParameter', 'پارامتر tokenId الزامی است');
+      const purchase = await findPurchase(world, request, reply, { token, productId: request.params.sku });
+      if (purchase === 'answered') return reply;
+      // The two documented states are success and failure; a purchase under way is neither yet.
+      if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
+      return reply.send({
+        kind: 'androidpublisher#productPurchase',
+        purchaseTime: purchase.purchasedAt.getTime(),
+        developerPayload: '',
+        purchaseState: settledState(purchase) === 'purchased' ? 0 : 1,
+        consumptionState: purchase.consumed ? 1 : 0,
+      });
+    },
+  );
+
+  app.put<{ Params: { sku: string; token: string } }>(
+    '/api/partners/applications/:package/purchases/products/:sku/tokens/:token/consume',
+    async (request, reply) => {
+      if (refusedToken(request, reply)) return reply;
+      const { sku, token } = request.params;
+      const purchase = await findPurchase(world, request, reply, { token, productId: sku });
+      if (purchase === 'answered') return reply;
+      if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
+      if (purchase.consumed) return fail(reply, 400, 'SkuAlreadyConsumed', 'محصول پیش از این مصرف شده است');
+      purchase.consumed = true;
+      return reply.send({ code: 200, messageCode: 'Success', translatedMessage: 'محصول مصرف شد' });
+    },
+  );
+}

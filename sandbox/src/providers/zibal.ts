@@ -1,0 +1,150 @@
+/** Zibal, the payment gateway: three JSON calls, and a page where the payer pays or cancels. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { renderPaymentPage, sendPage } from '../page.ts';
+import type { Payment } from '../state.ts';
+import { asRecord, dropConnection, judgeCredential, type World } from '../wire.ts';
+
+const MESSAGES: Record<number, string> = {
+  100: 'success',
+  102: 'merchant not found',
+  105: 'amount must be greater than 1,000 Rial',
+  106: 'invalid callbackUrl',
+  113: 'amount exceeds the limit of a transaction',
+  201: 'previously verified',
+  202: 'not paid or failed',
+  203: 'invalid trackId',
+};
+
+const AMOUNT_ABOVE_RIAL = 1_000;
+const AMOUNT_CEILING_RIAL = 10_000_000_000;
+const CARD_NUMBER = '62741****44';
+
+const amountSchema = z.int();
+const callbackSchema = z.url({ protocol: /^https?$/ });
+const trackIdSchema = z.union([z.int(), z.string().regex(/^\d{1,15}$/)]).transform(Number);
+
+/** Business errors come with HTTP 200, as the real gateway does it. */
+function answer(reply: FastifyReply, result: number, fields: Record<string, unknown> = {}): FastifyReply {
+  return reply.send({ ...fields, result, message: MESSAGES[result] ?? '' });
+}
+
+/** ISO without a zone and with microseconds, the form the real gateway sends. */
+function zibalTime(date: Date | null): string | null {
+  return date?.toISOString().replace('Z', '000') ?? null;
+}
+
+function details(payment: Payment): Record<string, unknown> {
+  const paid = payment.paidAt !== null;
+  return {
+    paidAt: zibalTime(payment.paidAt),
+    cardNumber: paid ? CARD_NUMBER : null,
+    status: payment.status,
+    amount: payment.amountRial,
+    refNumber: paid ? payment.trackId % 1_000_000_000 : null,
+    description: payment.description,
+    orderId: payment.orderId,
+  };
+}
+
+function refusal(body: Record<string, unknown>): 102 | 105 | 106 | 113 | null {
+  if (judgeCredential(body.merchant) !== 'good') return 102;
+  const amount = amountSchema.safeParse(body.amount);
+  if (!amount.success || amount.data <= AMOUNT_ABOVE_RIAL) return 105;
+  if (amount.data > AMOUNT_CEILING_RIAL) return 113;
+  return callbackSchema.safeParse(body.callbackUrl).success ? null : 106;
+}
+
+function openPayment(world: World, body: Record<string, unknown>): Payment {
+  const optional = (value: unknown) => (value === undefined || value === null ? null : String(value));
+  const payment: Payment = {
+    trackId: world.state.nextId(),
+    merchant: String(body.merchant),
+    amountRial: Number(body.amount),
+    callbackUrl: String(body.callbackUrl),
+    description: optional(body.description),
+    orderId: optional(body.orderId),
+    status: -1,
+    createdAt: world.clock.now(),
+    paidAt: null,
+    verifiedAt: null,
+  };
+  world.state.payments.set(payment.trackId, payment);
+  return payment;
+}
+
+/** The payment of a verify or inquiry call, or the result to refuse it with. Another merchant's is a bad track id. */
+function ownPayment(world: World, body: Record<string, unknown>): Payment | 102 | 203 {
+  if (judgeCredential(body.merchant) !== 'good') return 102;
+  const trackId = trackIdSchema.safeParse(body.trackId);
+  const payment = trackId.success ? world.state.payments.get(trackId.data) : undefined;
+  return payment && payment.merchant === body.merchant ? payment : 203;
+}
+
+/** Where the payer's browser is sent after the click. */
+export function callbackOf(payment: Payment): string {
+  const paid = payment.paidAt !== null;
+  const url = new URL(payment.callbackUrl);
+  url.searchParams.append('trackId', String(payment.trackId));
+  url.searchParams.append('success', paid ? '1' : '0');
+  url.searchParams.append('status', paid ? '2' : '3');
+  if (payment.orderId !== null) url.searchParams.append('orderId', payment.orderId);
+  return url.toString();
+}
+
+/**
+ * The payer's click. The same click again is harmless and leads to the same callback, as a double click does;
+ * the other one comes too late: `closed`.
+ */
+export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Date): 'done' | 'closed' {
+  if (payment.status === -1) {
+    payment.status = click === 'pay' ? 2 : 3;
+    payment.paidAt = click === 'pay' ? now : null;
+    return 'done';
+  }
+  return (payment.status === 3) === (click === 'cancel') ? 'done' : 'closed';
+}
+
+export async function zibal(app: FastifyInstance, world: World): Promise<void> {
+  app.addHook('onRequest', async (request, reply) => {
+    if (world.state.zibalMode === 'unreachable') dropConnection(request, reply);
+  });
+
+  app.post('/v1/request', async (request, reply) => {
+    const body = asRecord(request.body);
+    const refused = refusal(body);
+    if (refused) return answer(reply, refused);
+    return answer(reply, 100, { trackId: openPayment(world, body).trackId });
+  });
+
+  app.post('/v1/verify', async (request, reply) => {
+    const payment = ownPayment(world, asRecord(request.body));
+    if (typeof payment === 'number') return answer(reply, payment);
+    // The fields are left out on purpose: a client that reads the amount from a repeat must ask again.
+    if (payment.status === 1) return answer(reply, 201);
+    if (payment.status !== 2) return answer(reply, 202, { status: payment.status });
+    payment.status = 1;
+    payment.verifiedAt = world.clock.now();
+    return answer(reply, 100, details(payment));
+  });
+
+  app.post('/v1/inquiry', async (request, reply) => {
+    const payment = ownPayment(world, asRecord(request.body));
+    if (typeof payment === 'number') return answer(reply, payment);
+    return answer(reply, 100, {
+      ...details(payment),
+      createdAt: zibalTime(payment.createdAt),
+      verifiedAt: zibalTime(payment.verifiedAt),
+      wage: 0,
+    });
+  });
+
+  app.get<{ Params: { trackId: string } }>('/start/:trackId', async (request, reply) => {
+    const payment = world.state.payments.get(Number(request.params.trackId));
+    return sendPage(
+      reply,
+      renderPaymentPage(payment, payment ? callbackOf(payment) : null),
+      payment ? 200 : 404,
+    );
+  });
+}

@@ -1,0 +1,98 @@
+/** Composition root: every emulated provider and the control routes in one process. */
+import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/clock.ts';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { LogLevel } from './config.ts';
+import { control } from './control.ts';
+import { renderHome, sendPage } from './page.ts';
+import { cafebazaar } from './providers/cafebazaar.ts';
+import { googlePlay } from './providers/google-play.ts';
+import { kavenegar } from './providers/kavenegar.ts';
+import { myket } from './providers/myket.ts';
+import { zibal } from './providers/zibal.ts';
+import { SandboxState } from './state.ts';
+import type { World } from './wire.ts';
+
+export interface SandboxOptions {
+  host?: string;
+  /** 0, the default, takes any free port. */
+  port?: number;
+  logLevel?: LogLevel;
+  clock?: Clock;
+  /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
+  slowMs?: number;
+}
+
+export interface Sandbox {
+  /** Origin without a trailing slash, for example `http://127.0.0.1:8090`. */
+  url: string;
+  close(): Promise<void>;
+}
+
+const SLOW_MS = 30 * SECOND_MS;
+/** Purchase tokens are long, and they are path segments. */
+const MAX_SEGMENT_LENGTH = 4_096;
+
+const MOUNTED = {
+  '/kavenegar': kavenegar,
+  '/zibal': zibal,
+  '/cafebazaar/devapi/v2': cafebazaar,
+  '/myket': myket,
+  '/google-play': googlePlay,
+  '/_sandbox': control,
+};
+
+/** An empty body is no body, whatever its content type says; a body of an unknown type is ignored. */
+function acceptBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else parseJson(request, body as string, done);
+  });
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setNotFoundHandler((request, reply) =>
+    reply.code(404).send({ message: `The sandbox has no route ${request.method} ${request.url}` }),
+  );
+  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) request.log.error({ err: error }, 'request failed');
+    return reply.code(status).send({ message: error.message });
+  });
+}
+
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const clock = options.clock ?? systemClock;
+  const world: World = { state: new SandboxState(clock), clock, slowMs: options.slowMs ?? SLOW_MS };
+  const app = Fastify({
+    logger: { level: options.logLevel ?? 'silent' },
+    // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
+    disableRequestLogging: true,
+    // A caller kept waiting by the mode `slow` must not hold up the end.
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: MAX_SEGMENT_LENGTH },
+  });
+  acceptBodies(app);
+  answerErrors(app);
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers({ 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' });
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+    request.log.debug(
+      { route, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },
+      'answered',
+    );
+  });
+
+  app.get('/', async (_request, reply) => sendPage(reply, renderHome(world.state)));
+  app.get('/health/live', async () => ({ status: 'ok' }));
+  for (const [prefix, mount] of Object.entries(MOUNTED)) {
+    await app.register(async (scope) => mount(scope, world), { prefix });
+  }
+
+  const url = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
+  return { url, close: () => app.close() };
+}

@@ -1,0 +1,187 @@
+/** What the emulated outside world remembers. All of it is in memory, bounded, and forgotten on demand. */
+import type { Clock } from '@fitness/shared/clock.ts';
+
+export const SMS_MODES = ['ok', 'refuse', 'unreachable', 'slow'] as const;
+export const ZIBAL_MODES = ['ok', 'unreachable'] as const;
+export const PURCHASE_STATES = [
+  'purchased',
+  'canceled',
+  'refunded',
+  'pending',
+  'garbage',
+  'unreachable',
+  'slow',
+] as const;
+
+export type SmsMode = (typeof SMS_MODES)[number];
+export type ZibalMode = (typeof ZIBAL_MODES)[number];
+export type PurchaseState = (typeof PURCHASE_STATES)[number];
+
+export interface Sms {
+  messageId: number;
+  /** E.164, whatever the sender's spelling was. */
+  receptor: string;
+  message: string;
+  code: string | null;
+  sentAt: Date;
+}
+
+/** Zibal's own numbers: waiting, paid and unverified, paid and verified, cancelled by the payer. */
+export type PaymentStatus = -1 | 1 | 2 | 3;
+
+export interface Payment {
+  trackId: number;
+  merchant: string;
+  amountRial: number;
+  callbackUrl: string;
+  description: string | null;
+  orderId: string | null;
+  status: PaymentStatus;
+  createdAt: Date;
+  paidAt: Date | null;
+  verifiedAt: Date | null;
+}
+
+export interface Purchase {
+  id: number;
+  token: string;
+  productId: string;
+  state: PurchaseState;
+  /** What Google Play calls the obfuscated external account id. */
+  accountId: string | null;
+  purchasedAt: Date;
+  voidedAt: Date | null;
+  consumed: boolean;
+  acknowledged: boolean;
+}
+
+const KEPT = 10_000;
+
+/** A map that forgets its oldest entry when it is full, so that a long-lived sandbox cannot eat the machine. */
+export class BoundedMap<K, V> extends Map<K, V> {
+  readonly #limit: number;
+
+  constructor(limit: number = KEPT) {
+    super();
+    this.#limit = limit;
+  }
+
+  override set(key: K, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.#limit) this.delete(this.keys().next().value as K);
+    return this;
+  }
+}
+
+/**
+ * One spelling for every way of writing a phone number: +98…, 0098…, 98…, 09… and 9… are the same Iranian number.
+ * Persian and Arabic digits count. Null when it cannot be a phone number.
+ */
+export function normaliseReceptor(raw: string): string | null {
+  const compact = foldDigits(raw).replace(/[\s()-]/g, '');
+  if (!/^\+?\d{7,17}$/.test(compact)) return null;
+  if (compact.startsWith('+')) return compact;
+  if (compact.startsWith('00')) return `+${compact.slice(2)}`;
+  if (compact.startsWith('0')) return `+98${compact.slice(1)}`;
+  if (/^9\d{9}$/.test(compact)) return `+98${compact}`;
+  return `+${compact}`;
+}
+
+export function foldDigits(text: string): string {
+  return text
+    .replace(/[۰-۹]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
+    .replace(/[٠-٩]/g, (digit) => String(digit.charCodeAt(0) - 0x0660));
+}
+
+export class SandboxState {
+  readonly sms = new BoundedMap<number, Sms>();
+  /** Messages by the sender's own id, which makes a repeated send harmless. */
+  readonly smsByLocalId = new BoundedMap<string, Sms[]>();
+  readonly payments = new BoundedMap<number, Payment>();
+  readonly purchases = new BoundedMap<string, Purchase>();
+  readonly #storeCalls = new BoundedMap<string, number>();
+  readonly #smsModes = new BoundedMap<string, SmsMode>();
+  readonly #clock: Clock;
+  #smsMode: SmsMode = 'ok';
+  #lastId = 0;
+  #generation = 0;
+  zibalMode: ZibalMode = 'ok';
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Changes when everything is forgotten, so that a slow answer begun before that leaves no trace after it. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Growing, and above those of an earlier run: the product's database outlives the sandbox and keeps track ids. */
+  nextId(): number {
+    this.#lastId = Math.max(this.#lastId + 1, this.#clock.now().getTime());
+    return this.#lastId;
+  }
+
+  smsModeFor(receptor: string): SmsMode {
+    return this.#smsModes.get(receptor) ?? this.#smsMode;
+  }
+
+  /** A mode for one number (E.164) goes before the mode for all. */
+  setSmsMode(mode: SmsMode, receptor: string | null): void {
+    if (receptor === null) this.#smsMode = mode;
+    else this.#smsModes.set(receptor, mode);
+  }
+
+  recordSms(receptor: string, message: string, code: string | null): Sms {
+    const sms: Sms = { messageId: this.nextId(), receptor, message, code, sentAt: this.#clock.now() };
+    this.sms.set(sms.messageId, sms);
+    return sms;
+  }
+
+  /** Newest first; of one number (E.164) or of all. */
+  listSms(receptor: string | null): Sms[] {
+    const all = [...this.sms.values()].reverse();
+    return receptor === null ? all : all.filter((sms) => sms.receptor === receptor);
+  }
+
+  /** The same purchase in a new state keeps what the product did to it; another product makes it a new purchase. */
+  putPurchase(token: string, productId: string, state: PurchaseState, accountId: string | null): Purchase {
+    const known = this.purchases.get(token);
+    const kept = known?.productId === productId ? known : undefined;
+    const now = this.#clock.now();
+    const purchase: Purchase = {
+      id: kept?.id ?? this.nextId(),
+      token,
+      productId,
+      state,
+      accountId: accountId ?? kept?.accountId ?? null,
+      purchasedAt: kept?.purchasedAt ?? now,
+      voidedAt: state === 'refunded' ? (kept?.voidedAt ?? now) : null,
+      consumed: kept?.consumed ?? false,
+      acknowledged: kept?.acknowledged ?? false,
+    };
+    this.purchases.set(token, purchase);
+    return purchase;
+  }
+
+  countStoreCall(token: string): void {
+    this.#storeCalls.set(token, this.storeCalls(token) + 1);
+  }
+
+  storeCalls(token: string): number {
+    return this.#storeCalls.get(token) ?? 0;
+  }
+
+  forget(): void {
+    this.sms.clear();
+    this.smsByLocalId.clear();
+    this.payments.clear();
+    this.purchases.clear();
+    this.#storeCalls.clear();
+    this.#smsModes.clear();
+    this.#smsMode = 'ok';
+    this.zibalMode = 'ok';
+    this.#generation += 1;
+  }
+}

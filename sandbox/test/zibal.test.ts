@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startTestSandbox, type TestSandbox } from './harness.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+});
+afterAll(() => sandbox.close());
+beforeEach(() => sandbox.call('DELETE', '/_sandbox'));
+
+const CALLBACK = 'http://127.0.0.1:8080/api/v1/payments/deposit/callback';
+
+const request = (fields: Record<string, unknown> = {}) =>
+  sandbox.call('POST', '/zibal/v1/request', {
+    merchant: 'zibal',
+    amount: 250_000,
+    callbackUrl: CALLBACK,
+    orderId: 'order-7',
+    description: 'Deposit',
+    ...fields,
+  });
+const open = async (fields: Record<string, unknown> = {}): Promise<number> =>
+  (await request(fields)).json.trackId;
+const verify = async (trackId: unknown, merchant = 'zibal') =>
+  (await sandbox.call('POST', '/zibal/v1/verify', { merchant, trackId })).json;
+const inquiry = async (trackId: unknown) =>
+  (await sandbox.call('POST', '/zibal/v1/inquiry', { merchant: 'zibal', trackId })).json;
+const click = (trackId: number, what: 'pay' | 'cancel') =>
+  sandbox.call('POST', `/_sandbox/zibal/${trackId}/${what}`);
+
+describe('request', () => {
+  test('gives an integer track id, larger each time', async () => {
+    const first = await request();
+    expect(first.status).toBe(200);
+    expect(first.json).toEqual({ trackId: expect.any(Number), result: 100, message: 'success' });
+    const second = await open();
+    expect(Number.isSafeInteger(second)).toBe(true);
+    expect(second).toBeGreaterThan(first.json.trackId);
+  });
+
+  test('track ids go on growing after everything was forgotten', async () => {
+    const before = await open();
+    await sandbox.call('DELETE', '/_sandbox');
+    expect(await open()).toBeGreaterThan(before);
+    expect(await verify(before)).toMatchObject({ result: 203 });
+  });
+
+  test.each([
+    ['no merchant', { merchant: undefined }, 102],
+    ['a merchant that begins with "invalid"', { merchant: 'invalid-merchant' }, 102],
+    ['an amount of 1,000 Rial', { amount: 1_000 }, 105],
+    ['an amount that is no integer', { amount: 2_000.5 }, 105],
+    ['an amount above the ceiling', { amount: 10_000_000_001 }, 113],
+    ['a callback that is no URL', { callbackUrl: 'callback' }, 106],
+    ['a callback that is a script', { callbackUrl: 'javascript:alert(1)' }, 106],
+  ])('%s is refused with HTTP 200', async (_title, fields, result) => {
+    const answer = await request(fields);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ result, message: expect.any(String) });
+  });
+
+  test('a body that is no JSON object is refused, not a crash', async () => {
+    expect((await sandbox.call('POST', '/zibal/v1/request')).json.result).toBe(102);
+    expect((await sandbox.call('POST', '/zibal/v1/request', [1])).json.result).toBe(102);
+  });
+});
+
+describe("the payer's click", () => {
+  test('paying leads to the callback with success 1 and status 2', async () => {
+    const trackId = await open();
+    const answer = await click(trackId, 'pay');
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe(
+      `${CALLBACK}?trackId=${trackId}&success=1&status=2&orderId=order-7`,
+    );
+  });
+
+  test('cancelling leads to the callback with success 0 and status 3', async () => {
+    const trackId = await open({ orderId: undefined, callbackUrl: `${CALLBACK}?lang=fa` });
+    expect((await click(trackId, 'cancel')).headers.get('location')).toBe(
+      `${CALLBACK}?lang=fa&trackId=${trackId}&success=0&status=3`,
+    );
+  });
+
+  test('the same click again leads to the same callback, also after the payment was verified', async () => {
+    const trackId = await open();
+    const first = (await click(trackId, 'pay')).headers.get('location');
+    await verify(trackId);
+    expect((await click(trackId, 'pay')).headers.get('location')).toBe(first);
+    expect(await inquiry(trackId)).toMatchObject({ status: 1 });
+  });
+
+  test('the other click comes too late: 409, and nothing changes', async () => {
+    const paid = await open();
+    await click(paid, 'pay');
+    expect((await click(paid, 'cancel')).status).toBe(409);
+    expect(await verify(paid)).toMatchObject({ result: 100 });
+    const cancelled = await open();
+    await click(cancelled, 'cancel');
+    expect((await click(cancelled, 'pay')).status).toBe(409);
+    expect(await verify(cancelled)).toMatchObject({ result: 202, status: 3 });
+  });
+
+  test('a click on an unknown payment is 404', async () => {
+    expect((await click(1, 'pay')).status).toBe(404);
+  });
+});
+
+describe('the payment page', () => {
+  test('shows the amount and two forms that work without a script', async () => {
+    const trackId = await open({ description: '<b>Deposit & "more"</b>' });
+    const page = await sandbox.call('GET', `/zibal/start/${trackId}`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(page.text).toContain('250,000 Rial');
+    expect(page.text).toContain('&lt;b&gt;Deposit &amp; &quot;more&quot;&lt;/b&gt;');
+    expect(page.text).not.toMatch(/<script|https?:/);
+    const actions = [...page.text.matchAll(/<form method="post" action="([^"]+)"/g)].map((match) => match[1]);
+    expect(actions).toHaveLength(2);
+    const pressed = await sandbox.call('POST', actions[0] ?? '', new URLSearchParams());
+    expect(pressed.status).toBe(302);
+    expect(pressed.headers.get('location')).toContain('success=1');
+  });
+
+  test('of a payment that is over offers the way back instead of the forms', async () => {
+    const trackId = await open();
+    await click(trackId, 'cancel');
+    const { text } = await sandbox.call('GET', `/zibal/start/${trackId}`);
+    expect(text).not.toContain('<form');
+    expect(text).toContain(`href="${CALLBACK}?trackId=${trackId}&amp;success=0`);
+  });
+
+  test('of an unknown payment is 404', async () => {
+    expect((await sandbox.call('GET', '/zibal/start/12')).status).toBe(404);
+    expect((await sandbox.call('GET', '/zibal/start/x')).status).toBe(404);
+  });
+});
+
+describe('verify and inquiry', () => {
+  test('an unpaid payment is 202 and stays waiting', async () => {
+    const trackId = await open();
+    expect(await verify(trackId)).toEqual({ status: -1, result: 202, message: expect.any(String) });
+    expect(await inquiry(trackId)).toMatchObject({ result: 100, status: -1, paidAt: null, verifiedAt: null });
+  });
+
+  test('a paid one is verified once, with every field', async () => {
+    const trackId = await open();
+    sandbox.clock.advance(60_000);
+    await click(trackId, 'pay');
+    const paidAt = sandbox.clock.now().toISOString().slice(0, 19);
+    expect(await verify(trackId)).toEqual({
+      paidAt: expect.stringContaining(paidAt),
+      cardNumber: expect.stringContaining('****'),
+      status: 1,
+      amount: 250_000,
+      refNumber: expect.any(Number),
+      description: 'Deposit',
+      orderId: 'order-7',
+      result: 100,
+      message: 'success',
+    });
+  });
+
+  test('the second verify is 201 without any of the fields', async () => {
+    const trackId = await open();
+    await click(trackId, 'pay');
+    await verify(trackId);
+    expect(await verify(trackId)).toEqual({ result: 201, message: expect.any(String) });
+  });
+
+  test('inquiry tells everything, before and after the verification', async () => {
+    const trackId = await open();
+    await click(trackId, 'pay');
+    expect(await inquiry(trackId)).toMatchObject({ status: 2, verifiedAt: null });
+    await verify(trackId);
+    expect(Object.keys(await inquiry(trackId)).sort()).toEqual(
+      [
+        ...['amount', 'cardNumber', 'createdAt', 'description', 'message', 'orderId'],
+        ...['paidAt', 'refNumber', 'result', 'status', 'verifiedAt', 'wage'],
+      ].sort(),
+    );
+    expect(await inquiry(trackId)).toMatchObject({ status: 1, amount: 250_000, orderId: 'order-7' });
+  });
+
+  test('a track id may be a numeric string', async () => {
+    const trackId = await open();
+    await click(trackId, 'pay');
+    expect(await verify(String(trackId))).toMatchObject({ result: 100 });
+  });
+
+  test('an unknown track id, and that of another merchant, is 203', async () => {
+    const trackId = await open();
+    expect(await verify(1)).toEqual({ result: 203, message: expect.any(String) });
+    expect(await inquiry('abc')).toMatchObject({ result: 203 });
+    expect(await verify(trackId, 'another')).toMatchObject({ result: 203 });
+    expect(await verify(trackId, 'invalid')).toMatchObject({ result: 102 });
+  });
+});
+
+describe('mode', () => {
+  test('unreachable ends every connection without an answer, and ok brings the gateway back', async () => {
+    const trackId = await open();
+    const set = await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'unreachable' });
+    expect(set.json).toEqual({ data: { mode: 'unreachable' } });
+    await expect(request()).rejects.toThrow('fetch failed');
+    await expect(verify(trackId)).rejects.toThrow('fetch failed');
+    await expect(inquiry(trackId)).rejects.toThrow('fetch failed');
+    await expect(sandbox.call('GET', `/zibal/start/${trackId}`)).rejects.toThrow('fetch failed');
+    await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'ok' });
+    expect((await request()).json.result).toBe(100);
+  });
+
+  test('the payer can still be made to pay while the gateway is unreachable', async () => {
+    const trackId = await open();
+    await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'unreachable' });
+    expect((await click(trackId, 'pay')).status).toBe(302);
+  });
+
+  test('an unknown mode is 422 under mode', async () => {
+    const answer = await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'slow' });
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.json.errors)).toEqual(['mode']);
+  });
+
+  test('forgetting everything brings the gateway back', async () => {
+    await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'unreachable' });
+    await sandbox.call('DELETE', '/_sandbox');
+    expect((await request()).json.result).toBe(100);
+  });
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { services, variablePrefix } from './parts.mjs';
+
+/**
+ * The secret with which the gateway signs for the services: made once, readable by its owner only.
+ * @param {string} directory
+ */
+function internalSecret(directory) {
+  const file = join(directory, 'internal-auth-secret');
+  try {
+    const secret = readFileSync(file, 'utf8').trim();
+    if (secret.length >= 32) return secret;
+  } catch {
+    // the first start here
+  }
+  mkdirSync(directory, { recursive: true });
+  const secret = randomBytes(48).toString('base64url');
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 });
+  return secret;
+}
+
+/** @param {string} sandbox its origin @returns {NodeJS.ProcessEnv} */
+const providersInSandbox = (sandbox) => ({
+  KAVENEGAR_BASE_URL: `${sandbox}/kavenegar`,
+  KAVENEGAR_API_KEY: 'sandbox',
+  ZIBAL_BASE_URL: `${sandbox}/zibal`,
+  ZIBAL_MERCHANT: 'zibal',
+  CAFEBAZAAR_BASE_URL: `${sandbox}/cafebazaar/devapi/v2`,
+  CAFEBAZAAR_API_SECRET: 'sandbox',
+  MYKET_BASE_URL: `${sandbox}/myket/api/partners`,
+  MYKET_ACCESS_TOKEN: 'sandbox',
+  GOOGLE_PLAY_BASE_URL: `${sandbox}/google-play`,
+});
+
+/**
+ * What all processes are told alike. What the caller's environment already says wins.
+ * @param {object} options
+ * @param {string} options.directory
+ * @param {import('./parts.mjs').ProcessPorts} options.ports
+ * @param {boolean} options.sandbox whether it stands in for the providers
+ * @param {NodeJS.ProcessEnv} options.servers
+ * @param {NodeJS.ProcessEnv} [options.caller]
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function sharedEnvironment({ directory, ports, sandbox, servers, caller = process.env }) {
+  const origin = (/** @type {string} */ name) => `http://127.0.0.1:${ports.get(name)?.http}`;
+  /** @type {NodeJS.ProcessEnv} */
+  const addresses = {};
+  for (const name of services) {
+    addresses[`${variablePrefix(name)}_GRPC_ADDRESS`] = `127.0.0.1:${ports.get(name)?.grpc}`;
+    addresses[`${variablePrefix(name)}_HTTP_URL`] = origin(name);
+  }
+  return {
+    HOST: '127.0.0.1',
+    EVENTS_NAMESPACE: 'fitness',
+    SEED_DEMO: '1',
+    PUBLIC_BASE_URL: origin('gateway'),
+    MEDIA_DIRECTORY: join(directory, 'media'),
+    FIRST_ADMINISTRATOR_USERNAME: 'administrator',
+    FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
+    FIRST_ADMINISTRATOR_PHONE: '+989120000001',
+    FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
+    INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
+    // Compiled code is kept between starts: the processes share most of it.
+    NODE_COMPILE_CACHE: join(directory, 'compile-cache'),
+    ...addresses,
+    ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
+    ...caller,
+    // Picked already with the caller's word first.
+    ...servers,
+  };
+}
+
+/**
+ * What one process is told besides.
+ * @param {import('./parts.mjs').Process} part
+ * @param {import('./parts.mjs').ProcessPorts} ports
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function ownEnvironment({ name }, ports) {
+  const { http, grpc } = ports.get(name) ?? {};
+  return {
+    HTTP_PORT: String(http),
+    ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
+    ...(services.includes(name)
+      ? {
+          MONGODB_DATABASE:
+            process.env[`${variablePrefix(name)}_MONGODB_DATABASE`] ?? `fitness_${name.replaceAll('-', '_')}`,
+        }
+      : {}),
+  };
+}

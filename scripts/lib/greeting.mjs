@@ -1,0 +1,36 @@
+const demo = [
+  ['administrator', 'may do everything'],
+  ['operator', 'may do everything but manage roles'],
+  ['athlete', 'nothing blocks a deletion'],
+  ['owner', 'owns a gym'],
+  ['trainer', 'has an undelivered trainee'],
+  ['premium', 'has an active subscription'],
+  ['saver', 'has a balance and a pending withdrawal'],
+];
+
+/**
+ * What to do next, once everything is up.
+ * @param {{ gateway: string, sandbox: string | undefined, took: string }} where
+ */
+export function greeting({ gateway, sandbox, took }) {
+  const json = `-H 'content-type: application/json'`;
+  const bearer = `-H "authorization: Bearer $TOKEN"`;
+  const lines = [
+    '',
+    `Ready after ${took}: ${gateway}/api/v1   (documentation: ${gateway}/docs)`,
+    ...(sandbox ? [`SMS inbox, payment page and stores of the sandbox: ${sandbox}`] : []),
+    '',
+    'Demo log-ins, each with the password demo-password-1:',
+    ...demo.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
+    '',
+    'To try (the second asks for the code by which an account is deleted, the third shows its SMS):',
+    `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -s ${gateway}/api/v1/auth/me ${bearer}`,
+    `  curl -s ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
+    sandbox
+      ? `  curl -s '${sandbox}/_sandbox/sms?receptor=09120000003'`
+      : `  curl -s ${gateway}/health/services`,
+    '',
+    'Ctrl-C ends everything. The data stays in .data/ for the next start.',
+  ];
+  return lines.join('\n');
+}

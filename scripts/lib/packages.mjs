@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { Failure } from './failure.mjs';
+import { nodeBinary, root } from './paths.mjs';
+import { lastLines, runTool } from './supervisor.mjs';
+
+/**
+ * @typedef {object} LockedPackage
+ * @property {string} [version]
+ * @property {string} [integrity]
+ * @property {boolean} [optional]
+ * @property {boolean} [link]
+ */
+
+/**
+ * @param {string} file
+ * @returns {Record<string, LockedPackage> | undefined}
+ */
+function readLock(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * npm keeps a copy of the lock file of what it has installed. Packages of other platforms are left out there,
+ * so an optional package may be missing.
+ */
+function installedMatchesLock() {
+  const wanted = readLock(join(root, 'package-lock.json'));
+  const installed = readLock(join(root, 'node_modules', '.package-lock.json'));
+  if (!wanted || !installed) return false;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || !path.includes('node_modules/')) return true;
+    const found = installed[path];
+    if (!found) return entry.optional === true;
+    return found.version === entry.version && found.integrity === entry.integrity;
+  });
+}
+
+const nodeWorks = () => existsSync(nodeBinary) && spawnSync(nodeBinary, ['--version']).status === 0;
+
+/**
+ * The npm that belongs to the Node outside of this project: the project's own Node is being replaced.
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environmentOutsideProject() {
+  const inside = join(root, 'node_modules');
+  const path = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.startsWith(inside));
+  return { ...process.env, PATH: path.join(delimiter), NODE_ENV: '' };
+}
+
+/**
+ * Installs the packages of the lock file unless exactly those are installed.
+ * @param {import('./supervisor.mjs').Supervisor} supervisor
+ * @param {{ logFile: string, log: (line: string) => void }} options
+ */
+export async function ensurePackages(supervisor, { logFile, log }) {
+  if (installedMatchesLock() && nodeWorks()) return;
+  log('packages: installing with npm ci (the first time this takes a minute or two)');
+  const ok = await runTool(supervisor, {
+    name: 'npm ci',
+    command: 'npm',
+    args: ['ci', '--include=dev', '--ignore-scripts=false', '--no-audit', '--no-fund'],
+    cwd: root,
+    env: environmentOutsideProject(),
+    logFile,
+  });
+  if (!ok) throw new Failure(`npm ci failed; its last words:\n${lastLines(logFile, 15)}`);
+  if (!nodeWorks()) {
+    throw new Failure(
+      `npm ci did not bring the project's own Node (${nodeBinary}): is this platform supported by npm's "node" package?`,
+    );
+  }
+}

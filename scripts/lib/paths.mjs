@@ -1,0 +1,51 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
+
+/** The project's own Node 24: it runs the TypeScript sources as they are, whatever Node runs these scripts. */
+export const nodeBinary = join(root, 'node_modules', 'node', 'bin', 'node');
+
+export const dataDirectory = join(root, '.data');
+
+/**
+ * What is expensive to fetch and the same for every clone lives in the user's cache, or beside the data
+ * where there is no usable home directory.
+ * @param {string} name
+ */
+export function cacheDirectory(name) {
+  const base = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const preferred = join(base, 'fitness-platform', name);
+  try {
+    mkdirSync(preferred, { recursive: true });
+    accessSync(preferred, constants.W_OK);
+    return preferred;
+  } catch {
+    const fallback = join(dataDirectory, 'cache', name);
+    mkdirSync(fallback, { recursive: true });
+    return fallback;
+  }
+}
+
+/**
+ * The first executable of that name on the PATH. The system directories are searched too: a user's PATH
+ * often lacks /usr/sbin, where Debian puts servers.
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+export function findExecutable(name) {
+  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'];
+  for (const directory of directories) {
+    if (!directory) continue;
+    const candidate = join(directory, name);
+    try {
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // not here; look in the next directory
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,72 @@
+import { createServer } from 'node:net';
+import { Failure } from './failure.mjs';
+
+/**
+ * @typedef {object} PortNeed
+ * @property {number} port
+ * @property {string} part who needs it
+ * @property {string} variable the environment variable that moves it
+ */
+
+/**
+ * @param {number} port
+ * @param {string} host
+ * @returns {Promise<import('node:net').Server | undefined>} undefined when the port is taken
+ */
+function listen(port, host) {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error) => {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (code === 'EADDRINUSE' || code === 'EACCES') resolve(undefined);
+      else reject(error);
+    });
+    server.listen({ port, host, exclusive: true }, () => resolve(server));
+  });
+}
+
+/** @param {import('node:net').Server} server @returns {Promise<void>} */
+const close = (server) => new Promise((resolve) => server.close(() => resolve()));
+
+/**
+ * @param {PortNeed[]} needs
+ * @param {{ host?: string, hint?: string }} [options]
+ */
+export async function assertFree(needs, { host = '127.0.0.1', hint = '' } = {}) {
+  const seen = new Map();
+  for (const { port, part, variable } of needs) {
+    const other = seen.get(port);
+    if (other) throw new Failure(`Port ${port} is given to both ${other} and ${part}: change ${variable}.`);
+    seen.set(port, part);
+  }
+  for (const { port, part, variable } of needs) {
+    const server = await listen(port, host);
+    if (!server) {
+      throw new Failure(
+        `Port ${port}, which ${part} needs, is already taken${hint}: free it, or choose another one with ${variable}.`,
+      );
+    }
+    await close(server);
+  }
+}
+
+/** Below the range from which systems take the ports of outgoing connections: a port given back stays free. */
+const lowestFree = 20_000;
+const highestFree = 32_000;
+
+/**
+ * Ports that nobody uses now. All are held until the last one is known, so that no two are the same.
+ * @param {number} count
+ */
+export async function freePorts(count) {
+  /** @type {Map<number, import('node:net').Server>} */
+  const held = new Map();
+  for (let attempt = 0; held.size < count; attempt += 1) {
+    if (attempt > 1_000) throw new Failure(`There are no ${count} free ports on 127.0.0.1.`);
+    const port = lowestFree + Math.floor(Math.random() * (highestFree - lowestFree));
+    const server = held.has(port) ? undefined : await listen(port, '127.0.0.1');
+    if (server) held.set(port, server);
+  }
+  await Promise.all([...held.values()].map(close));
+  return [...held.keys()];
+}

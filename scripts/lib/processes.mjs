@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { ownEnvironment } from './environment.mjs';
+import { Stopped } from './failure.mjs';
+import { nodeBinary, root } from './paths.mjs';
+import { lastLines } from './supervisor.mjs';
+import { pause, stopwatch } from './time.mjs';
+
+/**
+ * @typedef {object} ProcessContext
+ * @property {import('./supervisor.mjs').Supervisor} supervisor
+ * @property {string} logDirectory
+ * @property {import('./parts.mjs').ProcessPorts} ports
+ * @property {NodeJS.ProcessEnv} environment what all processes are told alike
+ *
+ * @typedef {object} RunningProcess
+ * @property {import('./parts.mjs').Process} part
+ * @property {import('./supervisor.mjs').Child} child
+ * @property {string} url
+ * @property {NodeJS.ProcessEnv} environment
+ * @property {Promise<string>} ready the time it took; rejected when the process ends before
+ */
+
+const nodeFlags = ['--disable-warning=ExperimentalWarning', '--enable-source-maps'];
+
+/**
+ * @param {import('./parts.mjs').Process} part
+ * @param {ProcessContext} context
+ * @param {{ append?: boolean, readyWithinMs?: number }} [options]
+ * @returns {RunningProcess}
+ */
+export function startProcess(part, context, { append = false, readyWithinMs = 120_000 } = {}) {
+  const elapsed = stopwatch();
+  const environment = { ...context.environment, ...ownEnvironment(part, context.ports) };
+  const child = context.supervisor.start({
+    name: part.name,
+    tier: part.tier,
+    command: nodeBinary,
+    args: [...nodeFlags, part.main],
+    cwd: root,
+    env: environment,
+    logFile: join(context.logDirectory, `${part.name}.log`),
+    append,
+  });
+  const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
+  const ready = untilReady(child, url + part.readyPath, readyWithinMs).then(elapsed);
+  // Whoever does not wait for it must not be ended by it.
+  ready.catch(() => {});
+  return { part, child, url, environment, ready };
+}
+
+/** @param {import('./supervisor.mjs').Child} child @param {string} url @param {number} withinMs */
+async function untilReady(child, url, withinMs) {
+  const deadline = Date.now() + withinMs;
+  let answer = 'no answer';
+  while (Date.now() < deadline) {
+    if (child.endExpected) throw new Stopped();
+    if (child.ended !== undefined) throw new Error(`${child.name} ended with ${child.ended}`);
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      answer = `${response.status} ${(await response.text()).slice(0, 2_000)}`;
+      if (response.ok) return;
+    } catch {
+      // not listening yet
+    }
+    await pause(100);
+  }
+  throw new Error(
+    `${child.name} is not ready after ${withinMs / 1000} s. ${url} says: ${answer}\n${lastLines(child.logFile, 20)}`,
+  );
+}

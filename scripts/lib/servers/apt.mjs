@@ -1,0 +1,61 @@
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findExecutable } from '../paths.mjs';
+import { runTool } from '../supervisor.mjs';
+
+/** Debian asks this program whether a package may start its daemon; 101 means no. */
+const policyFile = '/usr/sbin/policy-rc.d';
+
+export const canInstall = () => process.getuid?.() === 0 && findExecutable('apt-get') !== undefined;
+
+/** Installations wait for each other: dpkg allows one at a time. @type {Promise<unknown>} */
+let queue = Promise.resolve();
+/** @type {Promise<boolean> | undefined} */
+let updated;
+
+/**
+ * Installs Debian packages without letting them start daemons of their own: ours run on ports and in
+ * directories of their own. A policy that the machine already has stays as it is.
+ * @param {import('../supervisor.mjs').Supervisor} supervisor
+ * @param {string[]} packages
+ * @param {string} logDirectory
+ * @returns {Promise<boolean>}
+ */
+export function aptInstall(supervisor, packages, logDirectory) {
+  const installed = queue.then(() => install(supervisor, packages, logDirectory));
+  queue = installed.catch(() => undefined);
+  return installed;
+}
+
+/** @param {import('../supervisor.mjs').Supervisor} supervisor @param {string[]} packages @param {string} logDirectory */
+async function install(supervisor, packages, logDirectory) {
+  const aptGet = findExecutable('apt-get');
+  if (!aptGet) return false;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const logFile = join(logDirectory, 'apt-get.log');
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args) =>
+    runTool(supervisor, { name: 'apt-get', command, args, env, logFile, append: true });
+  updated ??= run(aptGet, ['update', '-o', 'Acquire::Retries=2']);
+  await updated;
+  const ownPolicy = !existsSync(policyFile);
+  if (ownPolicy) {
+    writeFileSync(policyFile, '#!/bin/sh\nexit 101\n');
+    chmodSync(policyFile, 0o755);
+  }
+  const arguments_ = [
+    'install',
+    '-y',
+    '--no-install-recommends',
+    '-o',
+    'DPkg::Lock::Timeout=120',
+    ...packages,
+  ];
+  try {
+    if (await run(aptGet, arguments_)) return true;
+    // An earlier installation may have been cut off half-way.
+    await run('dpkg', ['--configure', '-a']);
+    return await run(aptGet, arguments_);
+  } finally {
+    if (ownPolicy) rmSync(policyFile, { force: true });
+  }
+}

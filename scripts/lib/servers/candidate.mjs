@@ -1,0 +1,242 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure, messageOf, Stopped } from '../failure.mjs';
+import { lastLines } from '../supervisor.mjs';
+import { pause, stopwatch } from '../time.mjs';
+import { containerProcess, daemonAnswers, imageAvailable, startTestContainer } from './docker.mjs';
+
+/**
+ * @typedef {object} Context
+ * @property {import('../supervisor.mjs').Supervisor} supervisor
+ * @property {string} directory where the servers keep their data
+ * @property {boolean} ephemeral the data is thrown away afterwards
+ * @property {string} logDirectory
+ * @property {ServerPorts} ports
+ * @property {(line: string) => void} log
+ *
+ * @typedef {object} ServerPorts
+ * @property {number} mongodb
+ * @property {number} redis
+ * @property {number} rabbitmq
+ * @property {number} rabbitmqDistribution between broker nodes
+ * @property {number} epmd Erlang's own name service
+ *
+ * @typedef {object} Server
+ * @property {string} uri
+ * @property {() => Promise<void>} start resolves when it answers
+ * @property {() => Promise<void>} stop it can be started again
+ * @property {() => Promise<void>} [remove] for what the supervisor does not end by itself
+ *
+ * @typedef {object} Candidate one way to get a server
+ * @property {string} engine whose files the data are; two ways to the same program share one engine
+ * @property {string} title
+ * @property {(context: Context) => Promise<Server | string>} find the server, ready to be started, or why not
+ *
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {string} given the environment variable that names a server which runs already
+ * @property {(uri: string) => Promise<string | undefined>} check what is wrong with the given server
+ * @property {Candidate[]} candidates in the order of preference
+ * @property {string} advice how to get the server, when no candidate works
+ *
+ * @typedef {object} Picked
+ * @property {string} name
+ * @property {string} uri
+ * @property {string} choice
+ * @property {string} reason
+ * @property {string} took
+ * @property {() => Promise<void>} start
+ * @property {() => Promise<void>} stop
+ * @property {() => Promise<void>} remove
+ */
+
+const nothing = async () => {};
+
+/**
+ * The first way that works, in the order of the part's list. But whose data is already here comes first:
+ * another engine would start empty.
+ * @param {Part} part
+ * @param {Context} context
+ * @returns {Promise<Picked>}
+ */
+export async function pick(part, context) {
+  const elapsed = stopwatch();
+  const uri = process.env[part.given];
+  if (uri) {
+    const wrong = await part.check(uri);
+    if (wrong) throw new Failure(`${part.given} is set, but ${wrong}.`);
+    const choice = 'the given server';
+    const reason = `${part.given} is set`;
+    return {
+      name: part.name,
+      uri,
+      choice,
+      reason,
+      took: elapsed(),
+      start: nothing,
+      stop: nothing,
+      remove: nothing,
+    };
+  }
+  const last = context.ephemeral ? undefined : lastEngine(context.directory, part.name);
+  const known = part.candidates.filter(({ engine }) => engine === last);
+  const others = part.candidates.filter(({ engine }) => engine !== last);
+  const skipped = [`${part.given} is not set`];
+  for (const candidate of [...known, ...others]) {
+    const server = await tryCandidate(candidate, context, skipped);
+    if (!server) continue;
+    if (!context.ephemeral) rememberEngine(context.directory, part.name, candidate.engine);
+    const reason = candidate.engine === last ? 'it has the data of last time' : skipped.join(', ');
+    const { start, stop, remove = nothing } = server;
+    return {
+      name: part.name,
+      uri: server.uri,
+      choice: candidate.title,
+      reason,
+      took: elapsed(),
+      start,
+      stop,
+      remove,
+    };
+  }
+  throw new Failure(`${part.name} cannot be had here (${skipped.join(', ')}). ${part.advice}`);
+}
+
+/**
+ * @param {Candidate} candidate
+ * @param {Context} context
+ * @param {string[]} skipped gets the reason when it does not work
+ */
+async function tryCandidate(candidate, context, skipped) {
+  try {
+    const server = await candidate.find(context);
+    if (typeof server !== 'string') {
+      await server.start();
+      return server;
+    }
+    skipped.push(server);
+  } catch (error) {
+    if (error instanceof Stopped || context.supervisor.closing) throw new Stopped();
+    context.log(`${candidate.title} does not work here: ${messageOf(error)}`);
+    skipped.push(`${candidate.title} failed`);
+  }
+  return undefined;
+}
+
+/** @param {string} directory */
+const memoryFile = (directory) => join(directory, 'servers.json');
+
+/** @param {string} directory @returns {Record<string, string>} */
+function engines(directory) {
+  try {
+    return JSON.parse(readFileSync(memoryFile(directory), 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/** @param {string} directory @param {string} part */
+const lastEngine = (directory, part) => engines(directory)[part];
+
+/** @param {string} directory @param {string} part @param {string} engine */
+function rememberEngine(directory, part, engine) {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(
+    memoryFile(directory),
+    `${JSON.stringify({ ...engines(directory), [part]: engine }, null, 2)}\n`,
+  );
+}
+
+/**
+ * A server that runs as a child process.
+ * @param {Context} context
+ * @param {string} uri
+ * @param {Omit<import('../supervisor.mjs').Launch, 'tier' | 'logFile'>} launch
+ * @param {() => Promise<boolean>} answers
+ * @returns {Server}
+ */
+export function processServer(context, uri, launch, answers) {
+  const logFile = join(context.logDirectory, `${launch.name}.log`);
+  /** @type {import('../supervisor.mjs').Child | undefined} */
+  let child;
+  return {
+    uri,
+    async start() {
+      child = context.supervisor.start({ ...launch, tier: 'server', logFile });
+      // Until it answers, its end is not the end of everything: there may be another candidate.
+      child.endExpected = true;
+      await untilAnswers(child, answers);
+      child.endExpected = false;
+    },
+    async stop() {
+      await child?.stop(5_000);
+    },
+  };
+}
+
+/** @param {import('../supervisor.mjs').Child} child @param {() => Promise<boolean>} answers */
+async function untilAnswers(child, answers) {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    if (child.ended !== undefined) {
+      throw new Error(`${child.name} ended with ${child.ended}: ${lastLines(child.logFile, 5)}`);
+    }
+    if (await answers()) return;
+    if (Date.now() > deadline) {
+      await child.stop(2_000);
+      throw new Error(`${child.name} does not answer after 60 s: ${lastLines(child.logFile, 5)}`);
+    }
+    await pause(50);
+  }
+}
+
+/**
+ * The candidate that every part has first: its official image.
+ * @param {(context: Context) => import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} describe
+ * @returns {Candidate}
+ */
+export function dockerCandidate(describe) {
+  return {
+    engine: 'docker',
+    title: 'Docker',
+    async find(context) {
+      if (!(await daemonAnswers())) return 'no Docker daemon answers';
+      const container = describe(context);
+      if (!(await imageAvailable(container.image))) return `the image ${container.image} cannot be had`;
+      const { uri, answers } = container;
+      if (context.ephemeral) return testContainerServer(container);
+      const { command, args, cleanUp } = await containerProcess(container);
+      return processServer(context, uri, { name: container.name, command, args, cleanUp }, answers);
+    },
+  };
+}
+
+/**
+ * @param {import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} container
+ * @returns {Server}
+ */
+function testContainerServer(container) {
+  /** @type {Awaited<ReturnType<typeof startTestContainer>> | undefined} */
+  let started;
+  const answering = async () => {
+    const deadline = Date.now() + 60_000;
+    while (!(await container.answers())) {
+      if (Date.now() > deadline) throw new Error(`${container.image} does not answer after 60 s`);
+      await pause(100);
+    }
+  };
+  return {
+    uri: container.uri,
+    async start() {
+      if (started) await started.resume();
+      else started = await startTestContainer(container);
+      await answering();
+    },
+    async stop() {
+      await started?.pause();
+    },
+    async remove() {
+      await started?.remove();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { findExecutable, root } from '../paths.mjs';
+
+/**
+ * Runs the Docker client to its end.
+ * @param {string[]} args
+ * @param {{ timeoutMs: number, firstWordMs?: number }} limits firstWordMs: give up when nothing was said by then
+ * @returns {Promise<{ ok: boolean, output: string }>}
+ */
+export function docker(args, { timeoutMs, firstWordMs }) {
+  return new Promise((resolve) => {
+    const client = spawn('docker', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const stop = () => client.kill('SIGKILL');
+    const timers = [setTimeout(stop, timeoutMs)];
+    if (firstWordMs) timers.push(setTimeout(() => output === '' && stop(), firstWordMs));
+    const finish = (/** @type {boolean} */ ok) => {
+      for (const timer of timers) clearTimeout(timer);
+      resolve({ ok, output: output.trim() });
+    };
+    const listen = (/** @type {Buffer} */ chunk) => {
+      output += chunk;
+    };
+    client.stdout.on('data', listen);
+    client.stderr.on('data', listen);
+    client.once('error', () => finish(false));
+    client.once('close', (code) => finish(code === 0));
+  });
+}
+
+/** @type {Promise<boolean> | undefined} */
+let daemon;
+
+/** @returns {Promise<boolean>} whether there is a Docker daemon; asked once, answered quickly */
+export function daemonAnswers() {
+  daemon ??= findExecutable('docker')
+    ? docker(['version', '--format', '{{.Server.Version}}'], { timeoutMs: 3_000 }).then(({ ok }) => ok)
+    : Promise.resolve(false);
+  return daemon;
+}
+
+/**
+ * Whether the image is here or could be fetched. Without a registry in reach some daemons keep silent for a
+ * long time, so that silence counts as a no.
+ * @param {string} image
+ */
+export async function imageAvailable(image) {
+  const local = await docker(['image', 'inspect', '--format', '{{.Id}}', image], { timeoutMs: 5_000 });
+  if (local.ok) return true;
+  const pulled = await docker(['pull', image], { timeoutMs: 10 * 60_000, firstWordMs: 15_000 });
+  return pulled.ok;
+}
+
+/** Containers and volumes of two clones on one machine must not mix. */
+const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
+
+/**
+ * @typedef {object} Container
+ * @property {string} name
+ * @property {string} image
+ * @property {number} hostPort
+ * @property {number} containerPort
+ * @property {string} volume where the image keeps its data
+ * @property {string} [hostname]
+ * @property {string[]} args
+ */
+
+/**
+ * What to start as a child process to run the container in the foreground, with its data in a named volume.
+ * @param {Container} container
+ */
+export async function containerProcess({ name, image, hostPort, containerPort, volume, hostname, args }) {
+  const containerName = `fitness-${name}-${clone}`;
+  // A container of that name is what a killed run has left behind.
+  await docker(['rm', '-f', containerName], { timeoutMs: 20_000 });
+  return {
+    command: 'docker',
+    args: [
+      ...['run', '--rm', '--name', containerName, '--stop-timeout', '3', '--hostname', hostname ?? name],
+      ...['-p', `127.0.0.1:${hostPort}:${containerPort}`, '-v', `${containerName}:${volume}`],
+      image,
+      ...args,
+    ],
+    // Ending the client by force leaves its container running.
+    cleanUp: () =>
+      void spawn('docker', ['rm', '-f', containerName], { stdio: 'ignore', detached: true }).unref(),
+  };
+}
+
+/**
+ * The same container without lasting data, under testcontainers, which also removes it should this process
+ * be killed.
+ * @param {Container} container
+ */
+export async function startTestContainer({ image, hostPort, containerPort, volume, hostname, args }) {
+  const { GenericContainer } = await import('testcontainers');
+  const definition = new GenericContainer(image)
+    .withExposedPorts({ container: containerPort, host: hostPort })
+    .withTmpFs({ [volume]: 'rw' });
+  if (args.length > 0) definition.withCommand(args);
+  if (hostname) definition.withHostname(hostname);
+  const started = await definition.start();
+  const id = started.getId();
+  return {
+    /** Keeps the container, so that it can come back on the same port. */
+    pause: () => docker(['stop', '-t', '5', id], { timeoutMs: 20_000 }),
+    resume: () => docker(['start', id], { timeoutMs: 20_000 }),
+    remove: () => started.stop({ timeout: 3_000 }),
+  };
+}

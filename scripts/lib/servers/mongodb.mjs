@@ -1,0 +1,159 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../failure.mjs';
+import { cacheDirectory, findExecutable } from '../paths.mjs';
+import { dockerCandidate, processServer } from './candidate.mjs';
+import { ensureSecantusPython } from './secantus.mjs';
+
+/** @typedef {import('./candidate.mjs').Context} Context */
+
+/** @param {Context} context */
+const uriIn = ({ ports }) => `mongodb://127.0.0.1:${ports.mongodb}/?directConnection=true`;
+
+/**
+ * @template T
+ * @param {string} uri
+ * @param {number} timeoutMs
+ * @param {(admin: import('mongodb').Db) => Promise<T>} work
+ */
+async function withAdmin(uri, timeoutMs, work) {
+  const { MongoClient } = await import('mongodb');
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: timeoutMs });
+  try {
+    return await work(client.db('admin'));
+  } finally {
+    await client.close();
+  }
+}
+
+/** @param {string} uri @param {string} member the address under which the server knows itself */
+function replicaSetAnswers(uri, member) {
+  return () =>
+    withAdmin(uri, 500, async (admin) => {
+      const hello = await admin.command({ hello: 1 });
+      if (hello.isWritablePrimary && hello.setName) return true;
+      // A fresh mongod waits to be told that it is a replica set of one: transactions need a replica set.
+      if (hello.isreplicaset) {
+        await admin.command({ replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: member }] } });
+      }
+      return false;
+    }).catch(() => false);
+}
+
+/** @param {Context} context @param {string} engine */
+function dataDirectory(context, engine) {
+  const directory = join(context.directory, `mongodb-${engine}`);
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/** @param {Context} context @param {string} command @param {string} engine */
+function mongodServer(context, command, engine) {
+  const directory = dataDirectory(context, engine);
+  const port = String(context.ports.mongodb);
+  const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', port, '--dbpath', directory];
+  const answers = replicaSetAnswers(uriIn(context), `127.0.0.1:${port}`);
+  return processServer(context, uriIn(context), { name: 'mongodb', command, args, cwd: directory }, answers);
+}
+
+/**
+ * A stand-in that speaks MongoDB's protocol. Without --sync-on-commit a kill loses its last acknowledged
+ * transactions.
+ * @param {Context} context
+ * @param {string} engine
+ * @param {string} command
+ * @param {string[]} args
+ */
+function secantusServer(context, engine, command, args = []) {
+  const directory = dataDirectory(context, engine);
+  const options = [
+    ...['--host', '127.0.0.1', '--port', String(context.ports.mongodb), '--storage-path', directory],
+    ...['--cache-size', '512M', '--sync-on-commit'],
+  ];
+  const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
+  return processServer(context, uriIn(context), launch, replicaSetAnswers(uriIn(context), ''));
+}
+
+const downloadSite = 'https://fastdl.mongodb.org';
+
+async function downloadSiteAnswers() {
+  try {
+    await fetch(downloadSite, { method: 'HEAD', signal: AbortSignal.timeout(3_000) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns {Promise<string | undefined>} the path of a mongod that mongodb-memory-server has downloaded */
+async function downloadMongod() {
+  const downloadDir = cacheDirectory('mongodb-binaries');
+  const downloadedBefore = readdirSync(downloadDir).length > 0;
+  if (!downloadedBefore && !(await downloadSiteAnswers())) return undefined;
+  const { MongoBinary } = await import('mongodb-memory-server-core');
+  return MongoBinary.getPath({ downloadDir });
+}
+
+/** @type {import('./candidate.mjs').Part} */
+export const mongodb = {
+  name: 'MongoDB',
+  given: 'MONGODB_URI',
+  async check(uri) {
+    try {
+      const hello = await withAdmin(uri, 5_000, (admin) => admin.command({ hello: 1 }));
+      const transactions = Boolean(hello.setName) || hello.msg === 'isdbgrid';
+      return transactions ? undefined : 'that MongoDB is no replica set, so that it has no transactions';
+    } catch (error) {
+      return `no MongoDB answers there (${messageOf(error)})`;
+    }
+  },
+  candidates: [
+    dockerCandidate((context) => ({
+      name: 'mongodb',
+      image: 'mongo:8',
+      hostPort: context.ports.mongodb,
+      containerPort: 27017,
+      volume: '/data/db',
+      args: ['mongod', '--replSet', 'rs0', '--bind_ip_all'],
+      uri: uriIn(context),
+      answers: replicaSetAnswers(uriIn(context), 'localhost:27017'),
+    })),
+    {
+      engine: 'mongod',
+      title: 'mongod on the PATH',
+      async find(context) {
+        const command = findExecutable('mongod');
+        return command ? mongodServer(context, command, 'mongod') : 'there is no mongod on the PATH';
+      },
+    },
+    {
+      engine: 'secantusd-rs',
+      title: 'SecantusDB (secantusd-rs on the PATH)',
+      async find(context) {
+        const command = findExecutable('secantusd-rs') ?? findExecutable('secantusd-mdb');
+        return command ? secantusServer(context, 'secantusd-rs', command) : 'there is no secantusd-rs either';
+      },
+    },
+    {
+      engine: 'mongod-download',
+      title: 'mongod, downloaded by mongodb-memory-server',
+      async find(context) {
+        const command = await downloadMongod();
+        return command
+          ? mongodServer(context, command, 'mongod-download')
+          : `${downloadSite} is out of reach`;
+      },
+    },
+    {
+      engine: 'secantusd-py',
+      title: 'SecantusDB (secantusd-py from PyPI)',
+      async find(context) {
+        const found = await ensureSecantusPython(context);
+        if (typeof found === 'string') return found;
+        return secantusServer(context, 'secantusd-py', found.command, found.args);
+      },
+    },
+  ],
+  advice:
+    'Install MongoDB 7 or newer, or Docker, or Python 3 with its venv module and PyPI in reach; or set MONGODB_URI to a replica set.',
+};

@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findExecutable } from '../paths.mjs';
+import { pause } from '../time.mjs';
+import { aptInstall, canInstall } from './apt.mjs';
+import { dockerCandidate, processServer } from './candidate.mjs';
+import { addressOf, rabbitmqAnswers } from './probe.mjs';
+
+/** @typedef {import('./candidate.mjs').Context} Context */
+
+/** @param {Context} context */
+const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
+
+/** @param {Context} context */
+const uriIn = ({ ports }) => `amqp://guest:guest@127.0.0.1:${ports.rabbitmq}`;
+
+/**
+ * Debian's program changes to a user of its own, who could not write into our directories; the broker's own
+ * script behind it does not.
+ */
+function findBroker() {
+  const command = findExecutable('rabbitmq-server');
+  const behind = '/usr/lib/rabbitmq/bin/rabbitmq-server';
+  return command?.startsWith('/usr/sbin/') && existsSync(behind) ? behind : command;
+}
+
+/** Some distributions keep it beside Erlang's virtual machine only. */
+function findEpmd() {
+  const onPath = findExecutable('epmd');
+  const erl = findExecutable('erl');
+  if (onPath || !erl) return onPath;
+  const erlang = dirname(dirname(realpathSync(erl)));
+  const runtime = readdirSync(erlang).find((name) => name.startsWith('erts-'));
+  const beside = join(erlang, runtime ?? 'erts', 'bin', 'epmd');
+  return existsSync(beside) ? beside : undefined;
+}
+
+/** @param {Context} context @param {string} directory @returns {NodeJS.ProcessEnv} */
+function brokerEnvironment({ ports }, directory) {
+  const file = (/** @type {string} */ name) => join(directory, name);
+  return {
+    ...process.env,
+    // Where Erlang keeps the secret that nodes share.
+    HOME: directory,
+    ERL_EPMD_PORT: String(ports.epmd),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODENAME: 'fitness@localhost',
+    RABBITMQ_DIST_PORT: String(ports.rabbitmqDistribution),
+    RABBITMQ_MNESIA_BASE: file('mnesia'),
+    RABBITMQ_LOG_BASE: file('log'),
+    RABBITMQ_LOGS: '-',
+    RABBITMQ_CONFIG_FILE: file('rabbitmq.conf'),
+    RABBITMQ_CONFIG_FILES: file('conf.d'),
+    RABBITMQ_ADVANCED_CONFIG_FILE: file('advanced.config'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
+    // A file that does not exist, so that the system's settings do not count here.
+    RABBITMQ_CONF_ENV_FILE: file('rabbitmq-env.conf'),
+    // Makes the start script become the broker instead of watching over it: the signals reach the broker.
+    RABBITMQ_ALLOW_INPUT: '1',
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: [
+      '-noinput -start_epmd false -kernel inet_dist_use_interface {127,0,0,1}',
+      // Idle schedulers must not burn a processor that others need.
+      '+sbwt none +sbwtdcpu none +sbwtdio none',
+    ].join(' '),
+  };
+}
+
+/** @param {Context} context @param {string} directory */
+function writeConfiguration({ ports }, directory) {
+  for (const name of ['mnesia', 'log', 'conf.d']) mkdirSync(join(directory, name), { recursive: true });
+  writeFileSync(join(directory, 'enabled_plugins'), '[].\n');
+  const lines = [
+    `listeners.tcp.1 = 127.0.0.1:${ports.rabbitmq}`,
+    // The log of the quorum queues would otherwise grow to half a gigabyte before it is cut.
+    'raft.wal_max_size_bytes = 33554432',
+  ];
+  writeFileSync(join(directory, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
+}
+
+/**
+ * The broker, with a name service (epmd) of its own: one that the broker starts by itself would outlive it.
+ * @param {Context} context
+ * @param {string} command
+ * @param {string} epmd
+ * @returns {import('./candidate.mjs').Server}
+ */
+function brokerServer(context, command, epmd) {
+  const directory = join(context.directory, 'rabbitmq');
+  writeConfiguration(context, directory);
+  const env = brokerEnvironment(context, directory);
+  const launch = { name: 'rabbitmq', command, args: [], env, cwd: directory };
+  const broker = processServer(context, uriIn(context), launch, () => rabbitmqAnswers(addressIn(context)));
+  /** @type {import('../supervisor.mjs').Child | undefined} */
+  let names;
+  return {
+    uri: broker.uri,
+    async start() {
+      if (names === undefined || names.ended !== undefined) {
+        names = context.supervisor.start({
+          name: 'epmd',
+          tier: 'server',
+          command: epmd,
+          args: ['-port', String(context.ports.epmd), '-address', '127.0.0.1'],
+          env,
+          logFile: join(context.logDirectory, 'epmd.log'),
+        });
+        await pause(20);
+      }
+      await broker.start();
+    },
+    stop: broker.stop,
+  };
+}
+
+/** @type {import('./candidate.mjs').Part} */
+export const rabbitmq = {
+  name: 'RabbitMQ',
+  given: 'AMQP_URL',
+  async check(uri) {
+    if (uri.startsWith('amqps:')) return undefined;
+    return (await rabbitmqAnswers(addressOf(uri, 5672))) ? undefined : 'no RabbitMQ answers there';
+  },
+  candidates: [
+    dockerCandidate((context) => ({
+      name: 'rabbitmq',
+      image: 'rabbitmq:4',
+      // The broker files its data under the name of its host.
+      hostname: 'rabbitmq',
+      hostPort: context.ports.rabbitmq,
+      containerPort: 5672,
+      volume: '/var/lib/rabbitmq',
+      args: [],
+      uri: uriIn(context),
+      answers: () => rabbitmqAnswers(addressIn(context)),
+    })),
+    {
+      engine: 'rabbitmq-server',
+      title: 'rabbitmq-server on the PATH',
+      async find(context) {
+        const command = findBroker();
+        const epmd = findEpmd();
+        if (!command) return 'there is no rabbitmq-server on the PATH';
+        return epmd ? brokerServer(context, command, epmd) : 'Erlang’s epmd cannot be found';
+      },
+    },
+    {
+      engine: 'rabbitmq-server',
+      title: 'rabbitmq-server, just installed by apt-get',
+      async find(context) {
+        if (!canInstall()) return 'apt-get or root is missing';
+        const installed = await aptInstall(context.supervisor, ['rabbitmq-server'], context.logDirectory);
+        const command = findBroker();
+        const epmd = findEpmd();
+        if (!installed || !command || !epmd) return 'apt-get could not install rabbitmq-server';
+        return brokerServer(context, command, epmd);
+      },
+    },
+  ],
+  advice:
+    'Install RabbitMQ 3.10 or newer (on Debian, as root: apt-get install rabbitmq-server), or set AMQP_URL.',
+};

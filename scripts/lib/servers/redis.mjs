@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findExecutable } from '../paths.mjs';
+import { aptInstall, canInstall } from './apt.mjs';
+import { dockerCandidate, processServer } from './candidate.mjs';
+import { addressOf, redisAnswers } from './probe.mjs';
+
+/** @param {import('./candidate.mjs').Context} context */
+const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
+
+/** @param {import('./candidate.mjs').Context} context */
+const uriIn = ({ ports }) => `redis://127.0.0.1:${ports.redis}`;
+
+/** @param {import('./candidate.mjs').Context} context @param {string} command */
+function redisServer(context, command) {
+  const directory = join(context.directory, 'redis');
+  mkdirSync(directory, { recursive: true });
+  const args = [
+    ...['--port', String(context.ports.redis), '--bind', '127.0.0.1', '--dir', directory, '--save', ''],
+    ...['--appendonly', context.ephemeral ? 'no' : 'yes', '--daemonize', 'no'],
+  ];
+  const launch = { name: 'redis', command, args, cwd: directory };
+  return processServer(context, uriIn(context), launch, () => redisAnswers(addressIn(context)));
+}
+
+/** @type {import('./candidate.mjs').Part} */
+export const redis = {
+  name: 'Redis',
+  given: 'REDIS_URL',
+  async check(uri) {
+    if (uri.startsWith('rediss:')) return undefined;
+    return (await redisAnswers(addressOf(uri, 6379))) ? undefined : 'no Redis answers there';
+  },
+  candidates: [
+    dockerCandidate((context) => ({
+      name: 'redis',
+      image: 'redis:8',
+      hostPort: context.ports.redis,
+      containerPort: 6379,
+      volume: '/data',
+      args: ['redis-server', '--save', '', '--appendonly', 'yes'],
+      uri: uriIn(context),
+      answers: () => redisAnswers(addressIn(context)),
+    })),
+    {
+      engine: 'redis-server',
+      title: 'redis-server on the PATH',
+      async find(context) {
+        const command = findExecutable('redis-server');
+        return command ? redisServer(context, command) : 'there is no redis-server on the PATH';
+      },
+    },
+    {
+      engine: 'redis-server',
+      title: 'redis-server, just installed by apt-get',
+      async find(context) {
+        if (!canInstall()) return 'apt-get or root is missing';
+        const installed = await aptInstall(context.supervisor, ['redis-server'], context.logDirectory);
+        const command = findExecutable('redis-server');
+        return installed && command
+          ? redisServer(context, command)
+          : 'apt-get could not install redis-server';
+      },
+    },
+  ],
+  advice: 'Install Redis 7 or newer (on Debian, as root: apt-get install redis-server), or set REDIS_URL.',
+};

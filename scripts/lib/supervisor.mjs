@@ -1,0 +1,239 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Stopped } from './failure.mjs';
+import { within } from './time.mjs';
+
+/**
+ * @typedef {'tool' | 'gateway' | 'service' | 'server'} Tier
+ *
+ * @typedef {object} Launch
+ * @property {string} name shown to people, and the name of the log
+ * @property {Tier} tier decides the order of stopping
+ * @property {string} command
+ * @property {string[]} args
+ * @property {NodeJS.ProcessEnv} [env] the whole environment; the caller's by default
+ * @property {string} [cwd]
+ * @property {string} logFile
+ * @property {boolean} [append] keep what an earlier run of the same child has logged
+ * @property {() => void} [cleanUp] runs after the process is gone
+ *
+ * @typedef {object} Child
+ * @property {string} name
+ * @property {Tier} tier
+ * @property {number} pid
+ * @property {string} logFile
+ * @property {boolean} endExpected its end is no accident: it is wanted, or its starter judges it
+ * @property {string | undefined} ended how it ended, once it has
+ * @property {Promise<void>} exited
+ * @property {(graceMs: number) => Promise<void>} stop
+ *
+ * @typedef {ReturnType<typeof createSupervisor>} Supervisor
+ */
+
+/** The gateway first, so that nothing new comes in; the servers last, so that the services can finish. */
+const stoppingOrder = /** @type {const} */ ([
+  { tier: 'tool', graceMs: 1_000 },
+  { tier: 'gateway', graceMs: 2_000 },
+  { tier: 'service', graceMs: 2_500 },
+  { tier: 'server', graceMs: 3_000 },
+]);
+
+/**
+ * Starts processes, each in a process group of its own: a Ctrl-C in the terminal reaches only this process,
+ * which then decides the order, and a signal to the group also ends what the child itself has started.
+ * @param {{ recordFile?: string, onUnexpectedExit?: (child: Child) => void }} [options]
+ */
+export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
+  /** @type {Set<Child>} */
+  const children = new Set();
+  let closing = false;
+
+  const record = () => {
+    if (recordFile) writeRecord(recordFile, children);
+  };
+
+  /** @param {Launch} launch @returns {Child} */
+  function start(launch) {
+    if (closing) throw new Stopped();
+    const { process: started, failed } = spawnDetached(launch);
+    const ended = new Promise((resolve) => {
+      started.once('exit', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+      started.once('error', (error) => resolve(error.message));
+    });
+    const pid = started.pid ?? 0;
+    /** @type {Child} */
+    const child = {
+      name: launch.name,
+      tier: launch.tier,
+      pid,
+      logFile: launch.logFile,
+      endExpected: false,
+      ended: undefined,
+      exited: ended.then((how) => {
+        child.ended = how;
+        // What the child left running in its group must not outlive it.
+        signalGroup(pid, 'SIGKILL');
+        children.delete(child);
+        launch.cleanUp?.();
+        record();
+        if (!child.endExpected && !closing) onUnexpectedExit?.(child);
+      }),
+      stop: (graceMs) => stopChild(child, graceMs),
+    };
+    if (!failed) children.add(child);
+    record();
+    return child;
+  }
+
+  async function stopAll() {
+    closing = true;
+    for (const { tier, graceMs } of stoppingOrder) {
+      const ofTier = [...children].filter((child) => child.tier === tier);
+      await Promise.all(ofTier.map((child) => child.stop(graceMs)));
+    }
+    if (recordFile) rmSync(recordFile, { force: true });
+  }
+
+  return {
+    start,
+    stopAll,
+    get closing() {
+      return closing;
+    },
+    /** The last resort, for the moment in which this process itself ends. */
+    killAll() {
+      for (const child of children) signalGroup(child.pid, 'SIGKILL');
+    },
+  };
+}
+
+/** @param {Launch} launch */
+function spawnDetached({ command, args, env, cwd, logFile, append }) {
+  mkdirSync(dirname(logFile), { recursive: true });
+  const log = openSync(logFile, append ? 'a' : 'w');
+  try {
+    const started = spawn(command, args, {
+      cwd,
+      env: env ?? process.env,
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    return { process: started, failed: started.pid === undefined };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** @param {Child} child @param {number} graceMs */
+async function stopChild(child, graceMs) {
+  child.endExpected = true;
+  if (child.ended !== undefined) return;
+  signalGroup(child.pid, 'SIGTERM');
+  await within(child.exited, graceMs);
+  if (child.ended !== undefined) return;
+  signalGroup(child.pid, 'SIGKILL');
+  await within(child.exited, 1_000);
+}
+
+/** @param {number} pid @param {NodeJS.Signals} signal */
+function signalGroup(pid, signal) {
+  if (pid <= 0) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // the whole group is gone already
+  }
+}
+
+/**
+ * Runs a command to its end. Its output goes to the log.
+ * @param {Supervisor} supervisor
+ * @param {Omit<Launch, 'tier'> & { timeoutMs?: number }} launch
+ * @returns {Promise<boolean>} whether it ended well
+ */
+export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }) {
+  const child = supervisor.start({ ...launch, tier: 'tool' });
+  // A tool that fails is its caller's business, not a part that has died.
+  child.endExpected = true;
+  await within(child.exited, timeoutMs);
+  if (child.ended === undefined) await child.stop(1_000);
+  if (supervisor.closing) throw new Stopped();
+  return child.ended === 'exit code 0';
+}
+
+/**
+ * @param {string} logFile
+ * @param {number} lines
+ */
+export function lastLines(logFile, lines) {
+  try {
+    return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * A process id alone may by now belong to somebody else; together with the start time it names one process.
+ * @param {number} pid
+ * @returns {string | undefined}
+ */
+function startTimeOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    // no such process, or a system without /proc
+  }
+  if (process.platform === 'linux') return undefined;
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} recordFile @param {Set<Child>} children */
+function writeRecord(recordFile, children) {
+  mkdirSync(dirname(recordFile), { recursive: true });
+  const entry = (/** @type {number} */ pid) => ({ pid, startTime: startTimeOf(pid) });
+  const record = {
+    supervisor: entry(process.pid),
+    children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
+  };
+  writeFileSync(recordFile, JSON.stringify(record));
+}
+
+/**
+ * Ends what an earlier run that was killed could not end itself.
+ * @param {string} recordFile
+ * @returns {Promise<{ runningPid?: number, ended: string[] }>} runningPid: the earlier run is still alive
+ */
+export async function endLeftovers(recordFile) {
+  const record = readRecord(recordFile);
+  if (!record) return { ended: [] };
+  const alive = (/** @type {{ pid: number, startTime?: string }} */ { pid, startTime }) =>
+    startTime !== undefined && startTimeOf(pid) === startTime;
+  if (alive(record.supervisor)) return { runningPid: record.supervisor.pid, ended: [] };
+  const leftovers = record.children.filter(alive);
+  for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');
+  const deadline = Date.now() + 3_000;
+  while (leftovers.some(alive) && Date.now() < deadline) await within(new Promise(() => {}), 50);
+  for (const { pid } of leftovers) signalGroup(pid, 'SIGKILL');
+  rmSync(recordFile, { force: true });
+  return { ended: leftovers.map(({ name }) => name) };
+}
+
+/**
+ * @param {string} recordFile
+ * @returns {{ supervisor: { pid: number, startTime?: string }, children: { name: string, pid: number, startTime?: string }[] } | undefined}
+ */
+function readRecord(recordFile) {
+  try {
+    return JSON.parse(readFileSync(recordFile, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * @param {number} milliseconds
+ * @returns {Promise<void>}
+ */
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {number} milliseconds
+ * @returns {Promise<T | undefined>} undefined when the time ran out first
+ */
+export async function within(promise, milliseconds) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(resolve, milliseconds, undefined);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A stopwatch for the lines that say how long something took.
+ * @returns {() => string}
+ */
+export function stopwatch() {
+  const startedAt = performance.now();
+  return () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}

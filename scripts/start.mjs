@@ -1,0 +1,102 @@
+/**
+ * `npm start`: everything the product needs, on this machine, with demo data.
+ * Plain JavaScript without any package, because it is what brings the packages.
+ */
+import { join } from 'node:path';
+import { sharedEnvironment } from './lib/environment.mjs';
+import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { greeting } from './lib/greeting.mjs';
+import { ensurePackages } from './lib/packages.mjs';
+import { portNeeds, processes, serverPortNeeds, usualPorts, usualServerPorts } from './lib/parts.mjs';
+import { dataDirectory } from './lib/paths.mjs';
+import { assertFree } from './lib/ports.mjs';
+import { startProcess } from './lib/processes.mjs';
+import { startServers } from './lib/servers/index.mjs';
+import { onEndSignal } from './lib/signals.mjs';
+import { createSupervisor, endLeftovers, lastLines } from './lib/supervisor.mjs';
+import { stopwatch } from './lib/time.mjs';
+
+const logDirectory = join(dataDirectory, 'logs');
+const recordFile = join(dataDirectory, 'processes.json');
+const log = (/** @type {string} */ line) => console.log(line);
+
+/** @type {Promise<void> | undefined} */
+let ending;
+/** @type {() => Promise<void>} */
+let removeServers = async () => {};
+
+const supervisor = createSupervisor({
+  recordFile,
+  onUnexpectedExit: (child) => {
+    const words = lastLines(child.logFile, 15);
+    void end(
+      1,
+      `${child.name} has ended by itself (${child.ended}). Its last words, from ${child.logFile}:\n${words}`,
+    );
+  },
+});
+
+/** @param {number} exitCode @param {string} [why] */
+function end(exitCode, why) {
+  ending ??= (async () => {
+    if (why) console.error(why);
+    const elapsed = stopwatch();
+    await supervisor.stopAll();
+    await removeServers();
+    log(`stopped (${elapsed()})`);
+    process.exit(exitCode);
+  })();
+  return ending;
+}
+
+/** @param {string} name @param {string} took @param {string} remark */
+const showPart = (name, took, remark) => log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
+
+async function preparePorts() {
+  const { runningPid, ended } = await endLeftovers(recordFile);
+  if (ended.length > 0) log(`ended what an earlier start had left running: ${ended.join(', ')}`);
+  const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
+  const ports = usualPorts(wanted);
+  const serverPorts = usualServerPorts();
+  const hint = runningPid ? ` by an npm start that already runs here (process ${runningPid})` : '';
+  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)], { hint });
+  return { wanted, ports, serverPorts };
+}
+
+async function main() {
+  const elapsed = stopwatch();
+  const { wanted, ports, serverPorts } = await preparePorts();
+  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  const context = {
+    supervisor,
+    directory: dataDirectory,
+    ephemeral: false,
+    logDirectory,
+    ports: serverPorts,
+    log,
+  };
+  const servers = await startServers(context, ({ name, took, choice, reason }) =>
+    showPart(name, took, `${choice}: ${reason}`),
+  );
+  removeServers = servers.remove;
+  const environment = sharedEnvironment({
+    directory: dataDirectory,
+    ports,
+    sandbox: ports.has('sandbox'),
+    servers: servers.environment,
+  });
+  const running = wanted.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
+  await Promise.all(running.map(async ({ part, ready, url }) => showPart(part.name, await ready, url)));
+  const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
+  log(greeting({ gateway: origin('gateway') ?? '', sandbox: origin('sandbox'), took: elapsed() }));
+}
+
+onEndSignal(() => void end(0));
+process.once('exit', () => supervisor.killAll());
+try {
+  await main();
+} catch (error) {
+  // When everything is being stopped, what was under way fails: that is not the news.
+  if (error instanceof Stopped || ending) await ending;
+  else await end(1, error instanceof Failure ? error.message : `npm start failed: ${messageOf(error)}`);
+}
