@@ -13,9 +13,15 @@ import type { EventConsumer, ReceivedEvent } from './consumer-types.ts';
 import { type DeliveryHistory, type FailureContext, nextStop, readHistory } from './failure.ts';
 import { handleOnce } from './inbox.ts';
 import { createLanes, type Lanes } from './lanes.ts';
-import { declareServiceQueues, eventsQueue, RETRY_DELAYS_MS } from './topology.ts';
+import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
 
-export { type EventConsumer, type EventContext, isNewerVersion, onEvent, type ReceivedEvent } from './consumer-types.ts';
+export {
+  type EventConsumer,
+  type EventContext,
+  isNewerVersion,
+  onEvent,
+  type ReceivedEvent,
+} from './consumer-types.ts';
 export { RETRY_DELAYS_MS } from './topology.ts';
 
 const PREFETCH = 20;
@@ -61,13 +67,15 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   const { retryDelaysMs = RETRY_DELAYS_MS, prefetch = PREFETCH } = options;
   rejectDuplicates(consumers);
   await prepareEventModels(connection);
-  const delivery: Delivery = { ...options, byType: Map.groupBy(consumers, ({ event }) => event.type), lanes: createLanes() };
+  const byType = Map.groupBy(consumers, ({ event }) => event.type);
+  const delivery: Delivery = { ...options, byType, lanes: createLanes(), gone: new WeakSet() };
   const queue = eventsQueue(broker.namespace, service);
   let consumerTag = '';
   const managed = await broker.openChannel(`${service} events`, async (channel) => {
+    channel.once('close', () => delivery.gone.add(channel));
     await channel.prefetch(prefetch);
     await declareServiceQueues(channel, broker.namespace, service, retryDelaysMs);
-    for (const type of delivery.byType.keys()) await channel.bindQueue(queue, broker.eventsExchange, type);
+    for (const type of byType.keys()) await channel.bindQueue(queue, broker.eventsExchange, type);
     const reply = await channel.consume(queue, (message) => {
       if (message !== null) void receive(delivery, channel, message);
       // The queue was deleted or moved under us: a new channel declares it again.
@@ -77,9 +85,13 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   });
   return {
     close: async () => {
-      await managed.current()?.cancel(consumerTag).catch(() => undefined);
+      await managed
+        .current()
+        ?.cancel(consumerTag)
+        .catch(() => undefined);
       const finished = await Promise.race([delivery.lanes.idle().then(() => true), sleep(CLOSE_TIMEOUT_MS)]);
-      if (finished !== true) log.warn('events were still being handled at the end; they will be delivered again');
+      if (finished !== true)
+        log.warn('events were still being handled at the end; they will be delivered again');
       await managed.close();
     },
   };
@@ -88,7 +100,8 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
 const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
   const names = new Set<string>();
   for (const { name } of consumers) {
-    if (names.has(name)) throw new Error(`Two event consumers are called ${name}; give one a name of its own`);
+    if (names.has(name))
+      throw new Error(`Two event consumers are called ${name}; give one a name of its own`);
     names.add(name);
   }
 };
@@ -96,6 +109,8 @@ const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
 interface Delivery extends ConsumersOptions {
   byType: ReadonlyMap<string, EventConsumer[]>;
   lanes: Lanes;
+  /** Closed channels: what was delivered on them is delivered again. */
+  gone: WeakSet<ConfirmChannel>;
 }
 
 type Envelope = z.output<ReturnType<typeof cloudEventSchema>>;
@@ -103,7 +118,11 @@ type Envelope = z.output<ReturnType<typeof cloudEventSchema>>;
 const envelopeSchema = cloudEventSchema(z.unknown());
 
 /** Handles one delivery and acks it in the end. Never rejects. */
-const receive = async (delivery: Delivery, channel: ConfirmChannel, message: ConsumeMessage): Promise<void> => {
+const receive = async (
+  delivery: Delivery,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+): Promise<void> => {
   const history = readHistory(message);
   const envelope = parseEnvelope(message.content);
   try {
@@ -114,7 +133,9 @@ const receive = async (delivery: Delivery, channel: ConfirmChannel, message: Con
       });
     } else {
       await delivery.lanes.run(`${envelope.source}/${envelope.subject}`, () =>
-        runWithTraceparent(envelope.traceparent, () => dispatch(delivery, channel, message, history, envelope)),
+        runWithTraceparent(envelope.traceparent, () =>
+          dispatch(delivery, channel, message, history, envelope),
+        ),
       );
     }
     channel.ack(message);
@@ -195,16 +216,20 @@ const moveOn = async (
   const { broker, service, log, onOutcome, retryDelaysMs = RETRY_DELAYS_MS, clock = systemClock } = delivery;
   const context: FailureContext = { namespace: broker.namespace, service, retryDelaysMs, clock };
   const stop = nextStop(context, history, failure);
-  const facts = { err: failure.error, event: history.originalRoutingKey, consumer: failure.consumer, ...stopFacts(stop) };
+  const facts = {
+    err: failure.error,
+    event: history.originalRoutingKey,
+    consumer: failure.consumer,
+    queue: stop.queue,
+    attempts: stop.headers[HEADER.attempts],
+  };
   if (stop.outcome === 'dead') log.error(facts, 'an event was parked in the dead-letter queue');
   else log.warn(facts, 'an event could not be handled; it will be tried again');
   const options = { headers: stop.headers, contentType: 'application/cloudevents+json' };
-  let closed = false;
-  channel.once('close', () => {
-    closed = true;
-  });
-  while (!closed) {
-    const sent = await broker.publish('', stop.queue, message.content, options).catch(() => ({ routed: false }));
+  while (!delivery.gone.has(channel)) {
+    const sent = await broker
+      .publish('', stop.queue, message.content, options)
+      .catch(() => ({ routed: false }));
     if (sent.routed) {
       onOutcome?.(history.originalRoutingKey, stop.outcome);
       return;
@@ -213,5 +238,3 @@ const moveOn = async (
   }
   throw new Error('The channel closed before the copy was confirmed');
 };
-
-const stopFacts = ({ queue, headers }: ReturnType<typeof nextStop>) => ({ queue, ...headers });

@@ -76,6 +76,7 @@ export const nextStop = (
 /** One line without a stack, short enough for a header. */
 export const errorText = (error: unknown): string => {
   const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
-  const text = typeof message === 'string' ? `${typeof name === 'string' ? name : 'Error'}: ${message}` : String(error);
+  const text =
+    typeof message === 'string' ? `${typeof name === 'string' ? name : 'Error'}: ${message}` : String(error);
   return text.replaceAll(/\s+/g, ' ').slice(0, ERROR_TEXT_LENGTH);
 };

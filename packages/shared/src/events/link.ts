@@ -75,7 +75,10 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
 const lostDuringSetup = new WeakSet<ChannelModel>();
 
 /** During the set-up the library does not listen yet: an unheard error would end the process, a close would be missed. */
-const guardedSetup = async (model: ChannelModel, setup: (model: ChannelModel) => Promise<void>): Promise<void> => {
+const guardedSetup = async (
+  model: ChannelModel,
+  setup: (model: ChannelModel) => Promise<void>,
+): Promise<void> => {
   model.on('error', () => undefined);
   model.on('close', () => lostDuringSetup.add(model));
   await setup(model);
@@ -102,7 +105,9 @@ const logChanges = (recovering: RecoveringChannelModel, log: Logger): void => {
     if (down) log.info('RabbitMQ is reachable again');
     down = false;
   });
-  recovering.on('blocked', (reason) => log.error({ reason }, 'RabbitMQ takes no messages: it is short of resources'));
+  recovering.on('blocked', (reason) =>
+    log.error({ reason }, 'RabbitMQ takes no messages: it is short of resources'),
+  );
   recovering.on('unblocked', () => log.info('RabbitMQ takes messages again'));
 };
 

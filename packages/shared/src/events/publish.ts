@@ -85,4 +85,5 @@ const publishError = (error: unknown): Error => {
   return new PublishUnconfirmedError('The channel closed before the confirm', { cause: error });
 };
 
-const isClosedChannel = (error: unknown): boolean => (error as { name?: unknown }).name === 'IllegalOperationError';
+const isClosedChannel = (error: unknown): boolean =>
+  (error as { name?: unknown }).name === 'IllegalOperationError';

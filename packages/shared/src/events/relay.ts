@@ -167,7 +167,10 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
     await outbox.deleteMany({ _id: trusted({ $in: late.map(({ _id }) => _id) }) });
     stats.unheard += late.length;
     for (const { type } of late) {
-      log[toldTypes.has(type) ? 'debug' : 'info']({ event: type }, 'an event was dropped: no service listens to it');
+      log[toldTypes.has(type) ? 'debug' : 'info'](
+        { event: type },
+        'an event was dropped: no service listens to it',
+      );
       toldTypes.add(type);
     }
   };

@@ -7,7 +7,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { CALLER_HEADER, type Caller, type CallerSigner, can, GUEST } from '../caller.ts';
 import { AppError, forbidden, message, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
@@ -141,7 +141,11 @@ const addOperations = (app: FastifyInstance, { health, metrics }: BaseServerOpti
 export const createServer = async (options: ServerOptions): Promise<FastifyInstance> => {
   const app = createBaseServer(options);
   await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info: { title: options.service, version: '1' } },
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: options.service, version: '1' },
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    },
     transform: jsonSchemaTransform,
     transformObject: jsonSchemaTransformObject,
   });
@@ -254,9 +258,9 @@ const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): Fasti
 
 const documentation = (route: Route): Record<string, unknown> => {
   if (route.hidden === true) return { hide: true };
-  const answers = Object.entries(route.responses).map(([status, schema]): [string, unknown] => [
+  const answers = Object.entries(route.responses).map(([status, schema]) => [
     status,
-    schema ?? { type: 'null', description: 'No body' },
+    schema ?? z.null().meta({ description: 'No body' }),
   ]);
   return {
     summary: route.summary,
@@ -264,11 +268,27 @@ const documentation = (route: Route): Record<string, unknown> => {
     tags: [route.tag],
     ...(route.params === undefined ? {} : { params: route.params }),
     ...(route.query === undefined ? {} : { querystring: route.query }),
-    ...(route.body === undefined ? {} : { body: route.body as z.ZodType }),
+    ...(route.body === undefined ? {} : { body: route.body }),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    response: Object.fromEntries(answers),
+    response: { ...refusals(route), ...Object.fromEntries(answers) },
   };
 };
+
+const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
+const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
+const validationBody = z
+  .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
+  .meta({ id: 'ValidationError' });
+
+/** What the server itself may answer before, or instead of, the handler. */
+const refusals = (route: Route): Record<string, z.ZodType> => ({
+  ...(route.errorStyle === 'error_code' ? { 400: codedErrorBody } : {}),
+  401: errorBody,
+  ...(route.permissions === undefined ? {} : { 403: errorBody }),
+  ...(route.params === undefined ? {} : { 404: route.errorStyle === 'error_code' ? codedErrorBody : errorBody }),
+  ...(route.body === undefined && route.query === undefined ? {} : { 422: validationBody }),
+  ...(route.limit === undefined ? {} : { 429: errorBody }),
+});
 
 /** A path that exists, asked with another method, is 405 and says which ones there are. */
 const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {

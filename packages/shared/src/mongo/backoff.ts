@@ -1,6 +1,7 @@
 /** Waits between tries. Jitter needs no injection: no outcome depends on it, only when the next try comes. */
 
-export const sleep = (durationMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, durationMs));
+export const sleep = (durationMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, durationMs));
 
 /** Full jitter: anything between `minMs` and `minMs * 2^attempt`, capped at `maxMs`. `attempt` counts from 1. */
 export const jitteredDelayMs = (attempt: number, minMs: number, maxMs: number): number => {

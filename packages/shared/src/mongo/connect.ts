@@ -52,7 +52,12 @@ export const connectMongo = async (options: ConnectMongoOptions): Promise<Connec
   }
 };
 
-const openOnce = async ({ uri, database, appName, maxPoolSize }: ConnectMongoOptions): Promise<Connection> => {
+const openOnce = async ({
+  uri,
+  database,
+  appName,
+  maxPoolSize,
+}: ConnectMongoOptions): Promise<Connection> => {
   const connection = mongoose.createConnection(uri, {
     dbName: database,
     ...(appName === undefined ? {} : { appName }),

@@ -124,7 +124,8 @@ const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTrans
 export const isDatabaseDown = (error: unknown): boolean =>
   causes(error).some(({ name }) => typeof name === 'string' && DATABASE_DOWN.test(name));
 
-const DATABASE_DOWN = /^(Mongo(Network|ServerSelection|PoolCleared|WaitQueueTimeout|NotConnected|TopologyClosed)|MongooseServerSelection)/;
+const DATABASE_DOWN =
+  /^(Mongo(Network|ServerSelection|PoolCleared|WaitQueueTimeout|NotConnected|TopologyClosed)|MongooseServerSelection)/;
 
 /**
  * Whether `error` says that a unique index refused a write; with `indexOrField`, that it was the index of this name or

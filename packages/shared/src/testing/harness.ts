@@ -130,7 +130,7 @@ export const standInService = <Definition>(
   definition: Definition,
   handlers: Partial<GrpcHandlers<Definition>>,
 ): { definition: ServiceDefinition; handlers: Record<string, unknown> } =>
-  grpcService(definition, handlers as GrpcHandlers<Definition>);
+  grpcService(definition, handlers as unknown as GrpcHandlers<Definition>);
 
 /** Waits until `check` gives something other than undefined or false; fails after `timeoutMs`. */
 export const eventually = async <T>(

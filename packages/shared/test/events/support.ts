@@ -1,0 +1,112 @@
+/** What the event tests share: a database, a namespace and a broker connection of their own, and their removal. */
+import { randomBytes } from 'node:crypto';
+import { defineEvent } from '@fitness/proto/events/define-event.ts';
+import type { ChannelModel } from 'amqplib';
+import mongoose from 'mongoose';
+import pino from 'pino';
+import { z } from 'zod';
+import { systemRandom } from '../../src/clock.ts';
+import { type Broker, connectBroker } from '../../src/events/broker.ts';
+import { deleteTopology } from '../../src/events/testing.ts';
+import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
+
+export const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+
+const required = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+};
+
+export const amqpUrl = (): string => required('AMQP_URL');
+export const redisUrl = (): string => required('REDIS_URL');
+
+const unique = (): string => randomBytes(6).toString('hex');
+
+export const pause = (durationMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, durationMs));
+
+/** Waits until `check` is true, at most `timeoutMs`. */
+export const until = async (check: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error('It did not happen in time');
+    await pause(5);
+  }
+};
+
+export const openDatabase = async (): Promise<Connection> => {
+  const connection = await connectMongo({ uri: required('MONGODB_URI'), database: `test_shared_${unique()}`, log });
+  await syncIndexes(connection);
+  return connection;
+};
+
+export const dropDatabase = async (connection: Connection): Promise<void> => {
+  await connection.dropDatabase();
+  await connection.close();
+};
+
+export const openBroker = (namespace = `test-${unique()}`): Promise<Broker> =>
+  connectBroker({ url: amqpUrl(), namespace, log, name: namespace });
+
+export const removeBroker = async (
+  broker: Broker,
+  services: string[],
+  retryDelaysMs?: readonly number[],
+  queues: string[] = [],
+): Promise<void> => {
+  await until(() => broker.isConnected());
+  await deleteTopology(broker, { services, queues, ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }) });
+  await broker.close();
+};
+
+/** Cuts the TCP connection without a word, as a broken network does. */
+export const cutConnection = async (broker: Broker): Promise<void> => {
+  await broker.withChannel(async (channel) => {
+    const { stream } = channel.connection as unknown as { stream: { destroy(): void } };
+    stream.destroy();
+  });
+};
+
+export type { ChannelModel };
+
+export const orderPlaced = defineEvent({
+  type: 'shop.order.placed',
+  data: z.object({ order_id: z.int(), note: z.string().optional() }),
+});
+
+export const orderShipped = defineEvent({ type: 'shop.order.shipped', data: z.object({ order_id: z.int() }) });
+
+/** An event as a producer would publish it, without an outbox. */
+export const publishEvent = async (
+  broker: Broker,
+  options: { id?: string; type?: string; subject?: string; version?: number; data?: unknown } = {},
+): Promise<string> => {
+  const id = options.id ?? systemRandom.uuid();
+  const type = options.type ?? orderPlaced.type;
+  const event = {
+    specversion: '1.0',
+    id,
+    source: '/services/shop',
+    type,
+    subject: options.subject ?? '1',
+    time: '2026-01-15T10:00:00.000Z',
+    datacontenttype: 'application/json',
+    aggregateversion: options.version ?? 1,
+    data: options.data ?? { order_id: 1 },
+  };
+  await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
+  return id;
+};
+
+interface Effect {
+  consumer: string;
+  eventId: string;
+}
+
+/** A collection without any uniqueness: what is done twice is seen twice. */
+export const effectsOf = (connection: Connection) =>
+  connection.models.Effect ??
+  connection.model<Effect>(
+    'Effect',
+    new mongoose.Schema<Effect>({ consumer: String, eventId: String }, { collection: 'effects', versionKey: false }),
+  );

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import mongoose, { type Model } from 'mongoose';
+import { pingMongo, syncIndexes, trusted } from '../../src/mongo/connect.ts';
+import { createSequences } from '../../src/mongo/sequence.ts';
+import { afterCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
+import { dropDatabase, openDatabase, until } from '../events/support.ts';
+
+type Connection = Awaited<ReturnType<typeof openDatabase>>;
+interface Counter {
+  _id: string;
+  value: number;
+}
+interface Person {
+  email: string;
+  nickname: string;
+}
+
+let connection: Connection;
+let counters: Model<Counter>;
+let people: Model<Person>;
+
+beforeAll(async () => {
+  connection = await openDatabase();
+  counters = connection.model<Counter>(
+    'Counter',
+    new mongoose.Schema<Counter>({ _id: String, value: Number }, { versionKey: false }),
+  );
+  people = connection.model<Person>(
+    'Person',
+    new mongoose.Schema<Person>({ email: String, nickname: String })
+      .index({ email: 1 }, { unique: true, name: 'one_email' })
+      .index({ nickname: 1 }, { unique: true, sparse: true }),
+  );
+  await syncIndexes(connection);
+});
+
+afterAll(() => dropDatabase(connection));
+
+describe('inTransaction', () => {
+  test('twenty workers that read and write one document lose no increment, and each hook runs once', async () => {
+    await counters.create({ _id: 'contended', value: 0 });
+    let hooks = 0;
+    let runs = 0;
+    const increment = () =>
+      inTransaction(
+        connection,
+        async (session) => {
+          runs += 1;
+          afterCommit(session, () => {
+            hooks += 1;
+          });
+          const counter = await counters.findById('contended').session(session).orFail();
+          counter.value += 1;
+          await counter.save({ session });
+        },
+        { deadlineMs: 30_000 },
+      );
+    const worker = async () => {
+      for (let round = 0; round < 5; round += 1) await increment();
+    };
+    await Promise.all(Array.from({ length: 20 }, worker));
+    const counter = await counters.findById('contended').lean().orFail();
+    expect(counter.value).toBe(100);
+    expect(hooks).toBe(100);
+    expect(runs).toBeGreaterThan(100);
+  });
+
+  test('a failing callback leaves nothing behind, runs no hook, and its error comes through', async () => {
+    let hooked = false;
+    const failing = inTransaction(connection, async (session) => {
+      afterCommit(session, () => {
+        hooked = true;
+      });
+      await counters.create([{ _id: 'aborted', value: 1 }], { session });
+      throw new Error('changed my mind');
+    });
+    await expect(failing).rejects.toThrow('changed my mind');
+    expect(await counters.exists({ _id: 'aborted' })).toBeNull();
+    expect(hooked).toBe(false);
+  });
+
+  test('a failing hook does not undo or fail what is committed', async () => {
+    const result = await inTransaction(connection, async (session) => {
+      afterCommit(session, () => {
+        throw new Error('hook');
+      });
+      await counters.create([{ _id: 'hooked', value: 1 }], { session });
+      return 'done';
+    });
+    expect(result).toBe('done');
+    expect(await counters.exists({ _id: 'hooked' })).not.toBeNull();
+  });
+
+  test('afterCommit refuses a session of another kind', async () => {
+    const session = await connection.startSession();
+    expect(() => afterCommit(session, () => undefined)).toThrow('inTransaction');
+    await session.endSession();
+  });
+
+  test('gives up at its deadline when the conflict stays', async () => {
+    await counters.create({ _id: 'held', value: 0 });
+    const holder = await connection.startSession();
+    holder.startTransaction();
+    await counters.updateOne({ _id: 'held' }, { $inc: { value: 1 } }, { session: holder });
+    const startedAt = performance.now();
+    const blocked = inTransaction(
+      connection,
+      (session) => counters.updateOne({ _id: 'held' }, { $inc: { value: 1 } }, { session }),
+      { deadlineMs: 300 },
+    );
+    await expect(blocked).rejects.toMatchObject({ code: 112 });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await holder.abortTransaction();
+    await holder.endSession();
+  });
+});
+
+describe('isDuplicateKey', () => {
+  test('tells which unique index refused, inside a transaction and outside', async () => {
+    await people.create({ email: 'a@example.com', nickname: 'a' });
+    const outside = await people.create({ email: 'a@example.com', nickname: 'b' }).catch((error: unknown) => error);
+    const inside = await inTransaction(connection, (session) =>
+      people.create([{ email: 'c@example.com', nickname: 'a' }], { session }),
+    ).catch((error: unknown) => error);
+    expect(isDuplicateKey(outside)).toBe(true);
+    expect(isDuplicateKey(outside, 'email')).toBe(true);
+    expect(isDuplicateKey(outside, 'one_email')).toBe(true);
+    expect(isDuplicateKey(outside, 'nickname')).toBe(false);
+    expect(isDuplicateKey(inside, 'nickname')).toBe(true);
+    expect(isDuplicateKey(inside, 'email')).toBe(false);
+    expect(isDuplicateKey(new Error('x', { cause: outside }), 'email')).toBe(true);
+    expect(isDuplicateKey(new Error('E11000'))).toBe(false);
+    expect(isDuplicateKey(undefined)).toBe(false);
+  });
+});
+
+describe('createSequences', () => {
+  test('200 concurrent callers get 200 different numbers without a gap', async () => {
+    const sequences = createSequences(connection);
+    const taken = await Promise.all(Array.from({ length: 200 }, () => sequences.next('orders')));
+    expect(taken.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
+    expect(await sequences.next('orders')).toBe(201);
+    expect(await sequences.next('invoices')).toBe(1);
+  });
+});
+
+describe('connectMongo', () => {
+  test('an operator that comes from outside is compared as a value', async () => {
+    await counters.create({ _id: 'guarded', value: 5 });
+    const injected: unknown = { $gte: 0 };
+    const search = counters.find({ value: injected as number }).lean();
+    await expect(search).rejects.toMatchObject({ name: 'CastError' });
+    expect(await counters.countDocuments({ _id: 'guarded', value: trusted({ $gte: 0 }) })).toBe(1);
+  });
+
+  test('pingMongo resolves while the database answers and rejects once it is closed', async () => {
+    const other = await openDatabase();
+    await pingMongo(other);
+    await dropDatabase(other);
+    await expect(pingMongo(other)).rejects.toThrow();
+    await until(() => other.readyState === 0);
+  });
+});
