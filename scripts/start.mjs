@@ -43,7 +43,7 @@ function end(exitCode, why) {
     const elapsed = stopwatch();
     await supervisor.stopAll();
     await removeServers();
-    log(`stopped (${elapsed()})`);
+    if (supervisor.startedAny) log(`stopped everything (${elapsed()})`);
     process.exit(exitCode);
   })();
   return ending;

@@ -29,3 +29,12 @@ export const gymLicenseReviewed = defineEvent({
     rejection_reason: z.string().nullable(),
   }),
 });
+
+/**
+ * The licence document of a gym was cleared: media deletes it, and no later one (a document with a larger id was
+ * uploaded after the clearing).
+ */
+export const gymLicenseCleared = defineEvent({
+  type: 'gyms.gym.license_cleared',
+  data: z.object({ gym_id: z.int().positive(), media_id: z.int().positive() }),
+});

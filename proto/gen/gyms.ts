@@ -11,6 +11,8 @@ export interface ProtoGrpcType {
   fitness: {
     gyms: {
       v1: {
+        AttachLicenseRequest: MessageTypeDefinition
+        AttachLicenseResponse: MessageTypeDefinition
         GetGymsRequest: MessageTypeDefinition
         GetGymsResponse: MessageTypeDefinition
         Gym: MessageTypeDefinition

@@ -20,14 +20,16 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 };
 
-function render(value: unknown): string {
+type Value = Html | string | number | null | undefined | Value[];
+
+function render(value: Value): string {
   if (value instanceof Html) return value.text;
   if (Array.isArray(value)) return value.map(render).join('');
   return String(value ?? '').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 /** Everything put into the template is escaped unless it was made by this function itself. */
-function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
+function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(strings.reduce((done, text, index) => done + render(values[index - 1]) + text));
 }
 

@@ -1,6 +1,6 @@
 /** Composition root: every emulated provider and the control routes in one process. */
 import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/clock.ts';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { LogLevel } from './config.ts';
 import { control } from './control.ts';
 import { renderHome, sendPage } from './page.ts';
@@ -47,7 +47,7 @@ function acceptBodies(app: FastifyInstance): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
-    else parseJson(request, body as string, done);
+    else void parseJson(request, body as string, done);
   });
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 }
@@ -69,7 +69,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     // A caller kept waiting by the mode `slow` must not hold up the end.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: MAX_SEGMENT_LENGTH },

@@ -54,7 +54,7 @@ describe('sending', () => {
 
   test('a GET with the same parameters sends as well', async () => {
     const query = form({ receptor: '09121234567', token: '111222', template: 't' });
-    expect((await sandbox.call('GET', `${LOOKUP}?${query}`)).status).toBe(200);
+    expect((await sandbox.call('GET', `${LOOKUP}?${query.toString()}`)).status).toBe(200);
     expect((await inbox())[0].code).toBe('111222');
   });
 

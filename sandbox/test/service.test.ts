@@ -37,19 +37,22 @@ describe('the process', () => {
   test('names a port that is taken in one line', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
-    const { port } = holder.address() as { port: number };
-    const { output, exit } = run({ HTTP_PORT: String(port), LOG_LEVEL: 'silent' });
-    expect((await exit)[0]).toBe(1);
-    expect(output.stderr.trim().split('\n')).toHaveLength(1);
-    expect(output.stderr).toContain(`127.0.0.1:${port}`);
-    holder.close();
+    try {
+      const { port } = holder.address() as { port: number };
+      const { output, exit } = run({ HTTP_PORT: String(port), LOG_LEVEL: 'silent' });
+      expect((await exit)[0]).toBe(1);
+      expect(output.stderr.trim().split('\n')).toHaveLength(1);
+      expect(output.stderr).toContain(`127.0.0.1:${port}`);
+    } finally {
+      holder.close();
+    }
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'ends with 0 on %s, also with a slow caller waiting',
     async (signal) => {
       const { child, output, exit } = run({ HTTP_PORT: '0' });
-      while (!/listening at/.test(output.stdout)) await pause(20);
+      while (!/listening at/.test(output.stdout) && child.exitCode === null) await pause(20);
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? '';
       expect((await fetch(`${url}/health/live`)).status).toBe(200);
       const headers = { 'content-type': 'application/json' };

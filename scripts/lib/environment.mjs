@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { services, variablePrefix } from './parts.mjs';
+import { dataDirectory } from './paths.mjs';
 
 /**
  * The secret with which the gateway signs for the services: made once, readable by its owner only.
@@ -64,7 +65,7 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
     INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
     // Compiled code is kept between starts: the processes share most of it.
-    NODE_COMPILE_CACHE: join(directory, 'compile-cache'),
+    NODE_COMPILE_CACHE: join(dataDirectory, 'compile-cache'),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
     ...caller,

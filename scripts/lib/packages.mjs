@@ -61,14 +61,18 @@ function environmentOutsideProject() {
 export async function ensurePackages(supervisor, { logFile, log }) {
   if (installedMatchesLock() && nodeWorks()) return;
   log('packages: installing with npm ci (the first time this takes a minute or two)');
-  const ok = await runTool(supervisor, {
-    name: 'npm ci',
-    command: 'npm',
-    args: ['ci', '--include=dev', '--ignore-scripts=false', '--no-audit', '--no-fund'],
-    cwd: root,
-    env: environmentOutsideProject(),
-    logFile,
-  });
+  const npm = (/** @type {string[]} */ command) =>
+    runTool(supervisor, {
+      name: 'npm',
+      command: 'npm',
+      args: [...command, '--include=dev', '--ignore-scripts=false', '--no-audit', '--no-fund'],
+      cwd: root,
+      env: environmentOutsideProject(),
+      logFile,
+      append: true,
+    });
+  // A registry that carries packages of one platform only lets npm ci refuse a lock file that names others.
+  const ok = (await npm(['ci'])) || (await npm(['install', '--no-save']));
   if (!ok) throw new Failure(`npm ci failed; its last words:\n${lastLines(logFile, 15)}`);
   if (!nodeWorks()) {
     throw new Failure(

@@ -25,12 +25,17 @@ const nodeFlags = ['--disable-warning=ExperimentalWarning', '--enable-source-map
 /**
  * @param {import('./parts.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, readyWithinMs?: number }} [options]
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number }} [options] environment: on top of everything else
  * @returns {RunningProcess}
  */
-export function startProcess(part, context, { append = false, readyWithinMs = 120_000 } = {}) {
+export function startProcess(part, context, options = {}) {
+  const { append = false, readyWithinMs = 120_000 } = options;
   const elapsed = stopwatch();
-  const environment = { ...context.environment, ...ownEnvironment(part, context.ports) };
+  const environment = {
+    ...context.environment,
+    ...ownEnvironment(part, context.ports),
+    ...options.environment,
+  };
   const child = context.supervisor.start({
     name: part.name,
     tier: part.tier,

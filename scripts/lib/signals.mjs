@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { startTimeOf } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
@@ -18,8 +21,24 @@ export function onEndSignal(onEnd) {
  * @param {() => void} onEnd
  */
 async function watchParent(onEnd) {
-  const parent = process.ppid;
   if (!process.env.npm_lifecycle_event) return;
-  while (process.ppid === parent) await pause(500);
+  const npm = npmProcess();
+  const startTime = startTimeOf(npm);
+  if (startTime === undefined) return;
+  while (startTimeOf(npm) === startTime) await pause(250);
   onEnd();
+}
+
+/** Some shells stay between npm and this process. */
+function npmProcess() {
+  const parent = process.ppid;
+  try {
+    const [, script = ''] = process.argv;
+    const commandLine = readFileSync(`/proc/${parent}/cmdline`, 'utf8');
+    if (!commandLine.includes(basename(script))) return parent;
+    const status = readFileSync(`/proc/${parent}/status`, 'utf8');
+    return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1] ?? parent);
+  } catch {
+    return parent;
+  }
 }

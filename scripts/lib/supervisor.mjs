@@ -14,7 +14,7 @@ import { within } from './time.mjs';
  * @property {string[]} args
  * @property {NodeJS.ProcessEnv} [env] the whole environment; the caller's by default
  * @property {string} [cwd]
- * @property {string} logFile
+ * @property {string} [logFile] without one the child writes where this process writes
  * @property {boolean} [append] keep what an earlier run of the same child has logged
  * @property {() => void} [cleanUp] runs after the process is gone
  *
@@ -22,7 +22,7 @@ import { within } from './time.mjs';
  * @property {string} name
  * @property {Tier} tier
  * @property {number} pid
- * @property {string} logFile
+ * @property {string | undefined} logFile
  * @property {boolean} endExpected its end is no accident: it is wanted, or its starter judges it
  * @property {string | undefined} ended how it ended, once it has
  * @property {Promise<void>} exited
@@ -48,9 +48,13 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
   /** @type {Set<Child>} */
   const children = new Set();
   let closing = false;
+  let recorded = false;
+  let startedAny = false;
 
   const record = () => {
-    if (recordFile) writeRecord(recordFile, children);
+    if (!recordFile) return;
+    recorded = true;
+    writeRecord(recordFile, children);
   };
 
   /** @param {Launch} launch @returns {Child} */
@@ -81,6 +85,7 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
       }),
       stop: (graceMs) => stopChild(child, graceMs),
     };
+    startedAny = true;
     if (!failed) children.add(child);
     record();
     return child;
@@ -92,12 +97,16 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
       const ofTier = [...children].filter((child) => child.tier === tier);
       await Promise.all(ofTier.map((child) => child.stop(graceMs)));
     }
-    if (recordFile) rmSync(recordFile, { force: true });
+    // A record that this run has not written belongs to another run.
+    if (recordFile && recorded) rmSync(recordFile, { force: true });
   }
 
   return {
     start,
     stopAll,
+    get startedAny() {
+      return startedAny;
+    },
     get closing() {
       return closing;
     },
@@ -110,19 +119,24 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
 
 /** @param {Launch} launch */
 function spawnDetached({ command, args, env, cwd, logFile, append }) {
-  mkdirSync(dirname(logFile), { recursive: true });
-  const log = openSync(logFile, append ? 'a' : 'w');
+  const log = logFile === undefined ? undefined : openLog(logFile, append);
   try {
     const started = spawn(command, args, {
       cwd,
       env: env ?? process.env,
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log ?? 'inherit', log ?? 'inherit'],
     });
     return { process: started, failed: started.pid === undefined };
   } finally {
-    closeSync(log);
+    if (log !== undefined) closeSync(log);
   }
+}
+
+/** @param {string} logFile @param {boolean} [append] */
+function openLog(logFile, append) {
+  mkdirSync(dirname(logFile), { recursive: true });
+  return openSync(logFile, append ? 'a' : 'w');
 }
 
 /** @param {Child} child @param {number} graceMs */
@@ -163,10 +177,11 @@ export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }
 }
 
 /**
- * @param {string} logFile
+ * @param {string | undefined} logFile
  * @param {number} lines
  */
 export function lastLines(logFile, lines) {
+  if (logFile === undefined) return '';
   try {
     return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   } catch {
@@ -179,7 +194,7 @@ export function lastLines(logFile, lines) {
  * @param {number} pid
  * @returns {string | undefined}
  */
-function startTimeOf(pid) {
+export function startTimeOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

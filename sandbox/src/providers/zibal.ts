@@ -55,15 +55,19 @@ function refusal(body: Record<string, unknown>): 102 | 105 | 106 | 113 | null {
   return callbackSchema.safeParse(body.callbackUrl).success ? null : 106;
 }
 
+/** The gateway takes an order id as a number too. */
+function optionalText(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
 function openPayment(world: World, body: Record<string, unknown>): Payment {
-  const optional = (value: unknown) => (value === undefined || value === null ? null : String(value));
   const payment: Payment = {
     trackId: world.state.nextId(),
     merchant: String(body.merchant),
     amountRial: Number(body.amount),
     callbackUrl: String(body.callbackUrl),
-    description: optional(body.description),
-    orderId: optional(body.orderId),
+    description: optionalText(body.description),
+    orderId: optionalText(body.orderId),
     status: -1,
     createdAt: world.clock.now(),
     paidAt: null,

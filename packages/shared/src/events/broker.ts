@@ -4,9 +4,10 @@
  */
 import type { ConfirmChannel, Options } from 'amqplib';
 import type { Logger } from 'pino';
-import { type ManagedChannel, openManagedChannel } from './channel.ts';
+import { closeChannel, type ManagedChannel, openManagedChannel } from './channel.ts';
 import { type Link, openLink } from './link.ts';
 import { BrokerUnavailableError, publishConfirmed } from './publish.ts';
+import { declareEventsExchange, eventsExchangeName } from './topology.ts';
 
 export type { ConfirmChannel, ConsumeMessage, Options } from 'amqplib';
 export type { ManagedChannel } from './channel.ts';
@@ -58,21 +59,15 @@ export interface Broker {
  */
 export const connectBroker = async (options: BrokerOptions): Promise<Broker> => {
   const { namespace, log } = options;
-  const eventsExchange = `${namespace}.events`;
+  const eventsExchange = eventsExchangeName(namespace);
   const link = await openLink({
     url: options.url,
     name: options.name ?? namespace,
     log,
     startTimeoutMs: options.startTimeoutMs,
-    setup: async (model) => {
-      const channel = await model.createChannel();
-      channel.on('error', () => undefined);
-      await channel.assertExchange(eventsExchange, 'topic', { durable: true });
-      await channel.close();
-    },
   });
   const openChannel: Broker['openChannel'] = (name, setup) => openManagedChannel({ link, name, setup, log });
-  const publisher = await openChannel('publisher', async () => undefined);
+  const publisher = await openChannel('publisher', (channel) => declareEventsExchange(channel, namespace));
 
   return {
     namespace,
@@ -99,6 +94,6 @@ const withChannel = async <T>(link: Link, use: (channel: ConfirmChannel) => Prom
   try {
     return await use(channel);
   } finally {
-    await channel.close().catch(() => undefined);
+    await closeChannel(channel);
   }
 };

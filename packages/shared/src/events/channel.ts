@@ -1,5 +1,5 @@
 /** A channel that outlives its connection: opened and set up again whenever it is lost. */
-import type { ChannelModel, ConfirmChannel } from 'amqplib';
+import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 import type { Logger } from 'pino';
 import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
 import type { Link } from './link.ts';
@@ -15,6 +15,12 @@ export interface ManagedChannel {
   /** Closes it for good. */
   close(): Promise<void>;
 }
+
+/** Closes a channel. The library's own promise stays open for ever when the connection breaks meanwhile. */
+export const closeChannel = async (channel: Channel): Promise<void> => {
+  const closed = new Promise<void>((resolve) => channel.once('close', resolve));
+  await Promise.race([channel.close().catch(() => undefined), closed]);
+};
 
 interface ManagedChannelOptions {
   link: Link;
@@ -39,7 +45,7 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
         unsubscribe();
         const channel = current;
         current = undefined;
-        await channel?.close().catch(() => undefined);
+        if (channel !== undefined) await closeChannel(channel);
       },
     };
 
@@ -94,7 +100,7 @@ const openOnce = async (
   try {
     await setup(channel);
   } catch (error) {
-    await channel.close().catch(() => undefined);
+    await closeChannel(channel);
     throw error;
   }
   if (closed) throw new Error('The channel closed during its set-up');

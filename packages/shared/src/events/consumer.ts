@@ -4,11 +4,12 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
-import { sleep } from '../mongo/backoff.ts';
+import { finishesWithin, sleep } from '../mongo/backoff.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { prepareEventModels } from '../mongo/event-models.ts';
 import { runWithTraceparent } from '../trace.ts';
 import type { Broker } from './broker.ts';
+import { closeChannel } from './channel.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer-types.ts';
 import { type DeliveryHistory, type FailureContext, nextStop, readHistory } from './failure.ts';
 import { handleOnce } from './inbox.ts';
@@ -66,6 +67,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   const { connection, broker, service, consumers, log } = options;
   const { retryDelaysMs = RETRY_DELAYS_MS, prefetch = PREFETCH } = options;
   rejectDuplicates(consumers);
+  if (consumers.length === 0) return { close: async () => undefined };
   await prepareEventModels(connection);
   const byType = Map.groupBy(consumers, ({ event }) => event.type);
   const delivery: Delivery = { ...options, byType, lanes: createLanes(), gone: new WeakSet() };
@@ -79,7 +81,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
     const reply = await channel.consume(queue, (message) => {
       if (message !== null) void receive(delivery, channel, message);
       // The queue was deleted or moved under us: a new channel declares it again.
-      else void channel.close().catch(() => undefined);
+      else void closeChannel(channel);
     });
     consumerTag = reply.consumerTag;
   });
@@ -89,7 +91,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
         .current()
         ?.cancel(consumerTag)
         .catch(() => undefined);
-      const finished = await Promise.race([delivery.lanes.idle().then(() => true), sleep(CLOSE_TIMEOUT_MS)]);
+      const finished = await finishesWithin(delivery.lanes.idle(), CLOSE_TIMEOUT_MS);
       if (finished !== true)
         log.warn('events were still being handled at the end; they will be delivered again');
       await managed.close();

@@ -1,6 +1,7 @@
 /** The TCP connection to RabbitMQ, made again whenever it is lost. */
 import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import type { Logger } from 'pino';
+import { finishesWithin } from '../mongo/backoff.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const HEARTBEAT_S = 5;
@@ -15,8 +16,6 @@ export interface LinkOptions {
   name: string;
   log: Logger;
   startTimeoutMs?: number | undefined;
-  /** Runs on every new connection before anybody else sees it. */
-  setup: (model: ChannelModel) => Promise<void>;
 }
 
 /** The connection, as channels see it. */
@@ -30,7 +29,7 @@ export interface Link {
 
 /** Connects; see `connectBroker` for how long it tries. */
 export const openLink = async (options: LinkOptions): Promise<Link> => {
-  const { url, log, name, setup } = options;
+  const { url, log, name } = options;
   const listeners = new Set<() => void>();
   let live: ChannelModel | undefined;
   const recovering = await connect(withHeartbeat(url), {
@@ -41,7 +40,7 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
       initialDelay: RECONNECT_MIN_MS,
       maxDelay: RECONNECT_MAX_MS,
       waitForConnect: false,
-      setup: (model: ChannelModel) => guardedSetup(model, setup),
+      setup: listenDuringSetup,
     },
   });
   recovering.on('connect', (model) => {
@@ -51,7 +50,7 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
       return;
     }
     live = model;
-    for (const listener of [...listeners]) listener();
+    for (const listener of listeners) listener();
   });
   recovering.on('disconnect', () => {
     live = undefined;
@@ -67,21 +66,17 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
     close: async () => {
       live = undefined;
       // A broker that no longer answers must not hold up a shutdown.
-      await Promise.race([recovering.close(), expire(CLOSE_TIMEOUT_MS)]);
+      await finishesWithin(recovering.close(), CLOSE_TIMEOUT_MS);
     },
   };
 };
 
 const lostDuringSetup = new WeakSet<ChannelModel>();
 
-/** During the set-up the library does not listen yet: an unheard error would end the process, a close would be missed. */
-const guardedSetup = async (
-  model: ChannelModel,
-  setup: (model: ChannelModel) => Promise<void>,
-): Promise<void> => {
+/** Until the library itself listens, an unheard error would end the process and a close would be missed. */
+const listenDuringSetup = async (model: ChannelModel): Promise<void> => {
   model.on('error', () => undefined);
   model.on('close', () => lostDuringSetup.add(model));
-  await setup(model);
 };
 
 const withHeartbeat = (url: string): string => {
@@ -92,7 +87,8 @@ const withHeartbeat = (url: string): string => {
 
 const logChanges = (recovering: RecoveringChannelModel, log: Logger): void => {
   let down = false;
-  recovering.on('error', (error) => log.warn({ err: error }, 'RabbitMQ connection error'));
+  // The disconnect that follows carries the same error.
+  recovering.on('error', (error) => log.debug({ err: error }, 'RabbitMQ connection error'));
   recovering.on('disconnect', (error) => {
     down = true;
     log.warn({ err: error }, 'RabbitMQ disconnected; trying to come back');
@@ -116,13 +112,7 @@ const firstConnection = async (recovering: RecoveringChannelModel, timeoutMs: nu
   recovering.on('connect-failed', (error) => {
     lastError = error;
   });
-  const expired = expire(timeoutMs);
-  if ((await Promise.race([recovering.waitForConnect(), expired])) !== 'expired') return;
+  if (await finishesWithin(recovering.waitForConnect(), timeoutMs)) return;
   await recovering.close();
   throw lastError;
 };
-
-const expire = (durationMs: number): Promise<'expired'> =>
-  new Promise((resolve) => {
-    setTimeout(() => resolve('expired'), durationMs).unref();
-  });

@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
-import { type OutboxDocument, prepareEventModels, registerEventModels } from '../mongo/event-models.ts';
+import { prepareEventModels, registerEventModels } from '../mongo/event-models.ts';
 import type { Broker } from './broker.ts';
-import { createLease, type Lease } from './lease.ts';
+import { createLease } from './lease.ts';
+import { createBatchSettler, publishBatch } from './relay-batch.ts';
 import { onCommittedEvents } from './wake.ts';
 
 const BATCH_SIZE = 100;
+const LEASE_MS = 10_000;
 const LEASE_BUSY_DELAY_MS = 20;
 const DISCONNECTED_DELAY_MS = 100;
 const UNROUTABLE_RETRY_MS = 5_000;
@@ -25,6 +27,8 @@ export interface RelayOptions {
   leaseMs?: number | undefined;
   /** How long an event that no queue is bound for is tried again, in milliseconds. Default 60 s. */
   unroutableGraceMs?: number | undefined;
+  /** How often, in milliseconds. Default 5 s. */
+  unroutableRetryMs?: number | undefined;
 }
 
 export interface RelayStats {
@@ -133,53 +137,20 @@ const createDoze = () => {
 };
 
 type DrainOutcome = 'drained' | 'busy' | 'failed';
-type PublishOutcome = 'published' | 'unroutable' | 'failed';
 
 const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => boolean) => {
-  const { connection, broker, log, clock = systemClock, leaseMs = 10_000 } = options;
-  const graceMs = options.unroutableGraceMs ?? UNROUTABLE_GRACE_MS;
+  const { connection, broker, log, clock = systemClock, leaseMs = LEASE_MS } = options;
+  const { unroutableGraceMs = UNROUTABLE_GRACE_MS, unroutableRetryMs = UNROUTABLE_RETRY_MS } = options;
   const { outbox } = registerEventModels(connection);
   const lease = createLease({ connection, clock, owner: randomUUID(), leaseMs });
-  const toldTypes = new Set<string>();
+  const settle = createBatchSettler({ outbox, clock, log, stats, unroutableGraceMs });
   let unroutableCheckedMs = Number.NEGATIVE_INFINITY;
-
-  const finish = async (batch: OutboxDocument[], outcomes: Map<number, PublishOutcome>): Promise<boolean> => {
-    const idsOf = (wanted: PublishOutcome) =>
-      batch.filter(({ _id }) => outcomes.get(_id) === wanted).map(({ _id }) => _id);
-    const published = idsOf('published');
-    if (published.length > 0) await outbox.deleteMany({ _id: trusted({ $in: published }) });
-    stats.published += published.length;
-    await setAside(batch.filter(({ _id }) => outcomes.get(_id) === 'unroutable'));
-    return published.length + idsOf('unroutable').length === batch.length;
-  };
-
-  const setAside = async (events: OutboxDocument[]): Promise<void> => {
-    const now = clock.now();
-    const isLate = ({ unroutableSince }: OutboxDocument) =>
-      unroutableSince !== null && now.getTime() - unroutableSince.getTime() >= graceMs;
-    const late = events.filter(isLate);
-    const fresh = events.filter(({ unroutableSince }) => unroutableSince === null);
-    if (fresh.length > 0) {
-      const ids = trusted({ $in: fresh.map(({ _id }) => _id) });
-      await outbox.updateMany({ _id: ids }, { $set: { unroutableSince: now } });
-    }
-    if (late.length === 0) return;
-    await outbox.deleteMany({ _id: trusted({ $in: late.map(({ _id }) => _id) }) });
-    stats.unheard += late.length;
-    for (const { type } of late) {
-      log[toldTypes.has(type) ? 'debug' : 'info'](
-        { event: type },
-        'an event was dropped: no service listens to it',
-      );
-      toldTypes.add(type);
-    }
-  };
 
   const publishAll = async (): Promise<DrainOutcome> => {
     while (!isClosed()) {
       const batch = await outbox.find({ unroutableSince: null }).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
       if (batch.length === 0) return 'drained';
-      const complete = await finish(batch, await publishBatch(broker, lease, batch, log));
+      const complete = await settle(batch, await publishBatch(broker, lease, batch, log));
       if (!complete) return lease.held() ? 'failed' : 'busy';
       if (!(await lease.take())) return 'busy';
     }
@@ -187,11 +158,11 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
   };
 
   const retryUnroutable = async (): Promise<void> => {
-    if (performance.now() - unroutableCheckedMs < UNROUTABLE_RETRY_MS) return;
+    if (performance.now() - unroutableCheckedMs < unroutableRetryMs) return;
     unroutableCheckedMs = performance.now();
     const waiting = { unroutableSince: trusted({ $ne: null }) };
     const batch = await outbox.find(waiting).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
-    await finish(batch, await publishBatch(broker, lease, batch, log));
+    await settle(batch, await publishBatch(broker, lease, batch, log));
   };
 
   /** `announced` says that there is something to publish; else one cheap read decides. */
@@ -207,37 +178,4 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
       await lease.release();
     }
   };
-};
-
-/** Publishes aggregates side by side and each one's events one after the other, stopping an aggregate at a failure. */
-const publishBatch = async (
-  broker: Broker,
-  lease: Lease,
-  batch: OutboxDocument[],
-  log: Logger,
-): Promise<Map<number, PublishOutcome>> => {
-  const outcomes = new Map<number, PublishOutcome>();
-  const publishInOrder = async (events: OutboxDocument[]): Promise<void> => {
-    for (const event of events.toSorted((a, b) => a.aggregateVersion - b.aggregateVersion || a._id - b._id)) {
-      const outcome = lease.held() ? await publishOne(broker, event, log) : 'failed';
-      outcomes.set(event._id, outcome);
-      if (outcome === 'failed') return;
-    }
-  };
-  const aggregates = Map.groupBy(batch, ({ aggregate }) => aggregate);
-  await Promise.all([...aggregates.values()].map(publishInOrder));
-  return outcomes;
-};
-
-const publishOne = async (broker: Broker, event: OutboxDocument, log: Logger): Promise<PublishOutcome> => {
-  try {
-    const { routed } = await broker.publish(broker.eventsExchange, event.type, Buffer.from(event.body), {
-      contentType: 'application/cloudevents+json',
-      type: event.type,
-    });
-    return routed ? 'published' : 'unroutable';
-  } catch (error) {
-    log.debug({ err: error, event: event.type }, 'an event could not be published');
-    return 'failed';
-  }
 };

@@ -3,9 +3,10 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
-import { sleep } from '../mongo/backoff.ts';
+import { finishesWithin } from '../mongo/backoff.ts';
 import { isTraceparent, runWithTraceparent } from '../trace.ts';
 import type { Broker } from './broker.ts';
+import { closeChannel } from './channel.ts';
 import { errorText } from './failure.ts';
 import type { RpcReply } from './rpc-protocol.ts';
 import { declareCommandQueue, HEADER } from './topology.ts';
@@ -63,7 +64,7 @@ export const serveRpc = async <Request = unknown, Response = unknown>(
     await declareCommandQueue(channel, queue);
     const reply = await channel.consume(queue, (message) => {
       if (message === null) {
-        void channel.close().catch(() => undefined);
+        void closeChannel(channel);
         return;
       }
       const task = receive(service, channel, message).finally(() => running.delete(task));
@@ -77,8 +78,8 @@ export const serveRpc = async <Request = unknown, Response = unknown>(
         .current()
         ?.cancel(consumerTag)
         .catch(() => undefined);
-      const finished = await Promise.race([Promise.all(running).then(() => true), sleep(CLOSE_TIMEOUT_MS)]);
-      if (finished !== true) log.warn({ queue }, 'commands were still being handled at the end');
+      const finished = await finishesWithin(Promise.all(running), CLOSE_TIMEOUT_MS);
+      if (!finished) log.warn({ queue }, 'commands were still being handled at the end');
       await managed.close();
     },
   };
@@ -151,18 +152,18 @@ const answerOnce = <Request, Response>(
 };
 
 const perform = async <Request, Response>(
-  { request, handle }: Service<Request, Response>,
+  service: Service<Request, Response>,
   message: ConsumeMessage,
   context: RpcContext,
 ): Promise<RpcReply> => {
   try {
     const payload: unknown = JSON.parse(message.content.toString('utf8'));
-    const parsed = request?.safeParse(payload);
+    const parsed = service.request?.safeParse(payload);
     if (parsed?.success === false) {
       context.log.error({ err: parsed.error }, 'a command that does not fit its schema was refused');
       return { ok: false, code: 'invalid_request', message: 'The command does not fit its schema' };
     }
-    return { ok: true, result: await handle((parsed?.data ?? payload) as Request, context) };
+    return { ok: true, result: await service.handle((parsed?.data ?? payload) as Request, context) };
   } catch (error) {
     context.log.error({ err: error }, 'a command failed');
     return { ok: false, code: 'failed', message: errorText(error) };

@@ -3,7 +3,7 @@ import { type CloudEvent, cloudEventSchema } from '@fitness/proto/events/envelop
 import { z } from 'zod';
 import { sleep } from '../mongo/backoff.ts';
 import type { Broker } from './broker.ts';
-import { deadQueue, eventsQueue, RETRY_DELAYS_MS, retryQueue } from './topology.ts';
+import { deadQueue, declareEventsExchange, eventsQueue, RETRY_DELAYS_MS, retryQueue } from './topology.ts';
 
 export interface EventTap {
   /** Every event seen so far, in the order of arrival. */
@@ -21,6 +21,7 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
   const envelope = cloudEventSchema(z.unknown());
   const events: CloudEvent[] = [];
   const managed = await broker.openChannel('event tap', async (channel) => {
+    await declareEventsExchange(channel, broker.namespace);
     const { queue } = await channel.assertQueue('', { exclusive: true, durable: false, autoDelete: true });
     await channel.bindQueue(queue, broker.eventsExchange, pattern);
     const take = (content: Buffer): void =>

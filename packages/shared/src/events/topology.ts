@@ -16,6 +16,7 @@ const DELIVERY_LIMIT = 20;
 /** Parked messages are handed out and returned each time an operator looks at them: that must never drop one. */
 const UNLIMITED_DELIVERIES = 1_000_000_000;
 
+export const eventsExchangeName = (namespace: string): string => `${namespace}.events`;
 export const eventsQueue = (namespace: string, service: string): string => `${namespace}.${service}.events`;
 export const deadQueue = (namespace: string, service: string): string => `${namespace}.${service}.dead`;
 export const retryQueue = (namespace: string, service: string, delayMs: number): string =>
@@ -30,6 +31,11 @@ const QUORUM = {
   'x-overflow': 'reject-publish',
 } as const;
 
+/** Declares the durable topic exchange of all events. */
+export const declareEventsExchange = async (channel: Channel, namespace: string): Promise<void> => {
+  await channel.assertExchange(eventsExchangeName(namespace), 'topic', { durable: true });
+};
+
 /** Arguments of a quorum queue whose dead letters go to `target`. */
 const deadLetteringTo = (target: string, more: Record<string, unknown>): Options.AssertQueue => ({
   durable: true,
@@ -43,7 +49,7 @@ const deadLetteringTo = (target: string, more: Record<string, unknown>): Options
 });
 
 /**
- * Declares one service's queues: its events, one queue per retry delay whose messages expire back into it, and its
+ * Declares the exchange and one service's queues: its events, one queue per retry delay whose messages expire back into it, and its
  * dead letters. Rejects when a queue of that name exists with other arguments.
  */
 export const declareServiceQueues = async (
@@ -52,6 +58,7 @@ export const declareServiceQueues = async (
   service: string,
   retryDelaysMs: readonly number[],
 ): Promise<void> => {
+  await declareEventsExchange(channel, namespace);
   const main = eventsQueue(namespace, service);
   const dead = deadQueue(namespace, service);
   await channel.assertQueue(dead, {

@@ -23,24 +23,34 @@ const WRITE_CONFLICT = 112;
 /** Sequences kept in the collection `sequences` of the connection's database. */
 export const createSequences = (connection: Connection): Sequences => {
   const counters = connection.collection<SequenceDocument>('sequences');
-  const take = async (name: string): Promise<number> => {
+
+  const increment = async (name: string): Promise<number | undefined> => {
     const counter = await counters.findOneAndUpdate(
       { _id: name },
       { $inc: { value: 1 } },
-      { upsert: true, returnDocument: 'after' },
+      { returnDocument: 'after' },
     );
-    if (counter === null) throw new Error(`The sequence ${name} gave no number`);
-    return counter.value;
+    return counter?.value;
   };
+
+  /** An upsert inside the increment would race with another first caller; an insert that loses has nothing to undo. */
+  const create = async (name: string): Promise<void> => {
+    await counters.insertOne({ _id: name, value: 0 }).catch((error: unknown) => {
+      if (!isDuplicateKey(error)) throw error;
+    });
+  };
+
   return {
     next: async (name) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await take(name);
+          const value = await increment(name);
+          if (value !== undefined) return value;
+          if (attempt >= ATTEMPTS) throw new Error(`The sequence ${name} gives no number`);
+          await create(name);
         } catch (error) {
-          // Two first callers may both try to insert the counter, and a hot counter may conflict.
-          const again = isDuplicateKey(error) || (error as { code?: unknown }).code === WRITE_CONFLICT;
-          if (!again || attempt >= ATTEMPTS) throw error;
+          const again = (error as { code?: unknown }).code === WRITE_CONFLICT && attempt < ATTEMPTS;
+          if (!again) throw error;
           await sleep(jitteredDelayMs(attempt, 1, 20));
         }
       }

@@ -137,6 +137,7 @@ export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =
     if (indexOrField === undefined) return true;
     const fields = { ...(link.keyPattern as object | undefined), ...(link.keyValue as object | undefined) };
     if (Object.hasOwn(fields, indexOrField)) return true;
-    const index = /index: (?:\S+\.\$)?(\S+)/.exec(String(link.message ?? link.errmsg ?? ''))?.[1];
+    const text = typeof link.message === 'string' ? link.message : '';
+    const index = /index: (?:\S+\.\$)?(\S+)/.exec(text)?.[1];
     return index === indexOrField;
   });

@@ -1,7 +1,6 @@
 /** What the event tests share: a database, a namespace and a broker connection of their own, and their removal. */
 import { randomBytes } from 'node:crypto';
 import { defineEvent } from '@fitness/proto/events/define-event.ts';
-import type { ChannelModel } from 'amqplib';
 import mongoose from 'mongoose';
 import pino from 'pino';
 import { z } from 'zod';
@@ -10,7 +9,7 @@ import { type Broker, connectBroker } from '../../src/events/broker.ts';
 import { deleteTopology } from '../../src/events/testing.ts';
 import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
 
-export const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+export const log = pino({ level: 'silent' });
 
 const required = (name: string): string => {
   const value = process.env[name];
@@ -23,7 +22,8 @@ export const redisUrl = (): string => required('REDIS_URL');
 
 const unique = (): string => randomBytes(6).toString('hex');
 
-export const pause = (durationMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, durationMs));
+export const pause = (durationMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, durationMs));
 
 /** Waits until `check` is true, at most `timeoutMs`. */
 export const until = async (check: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
@@ -35,7 +35,11 @@ export const until = async (check: () => boolean | Promise<boolean>, timeoutMs =
 };
 
 export const openDatabase = async (): Promise<Connection> => {
-  const connection = await connectMongo({ uri: required('MONGODB_URI'), database: `test_shared_${unique()}`, log });
+  const connection = await connectMongo({
+    uri: required('MONGODB_URI'),
+    database: `test_shared_${unique()}`,
+    log,
+  });
   await syncIndexes(connection);
   return connection;
 };
@@ -55,26 +59,38 @@ export const removeBroker = async (
   queues: string[] = [],
 ): Promise<void> => {
   await until(() => broker.isConnected());
-  await deleteTopology(broker, { services, queues, ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }) });
+  await deleteTopology(broker, {
+    services,
+    queues,
+    ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+  });
   await broker.close();
 };
 
-/** Cuts the TCP connection without a word, as a broken network does. */
+/** Breaks the TCP connection, as a reset by the network does. */
 export const cutConnection = async (broker: Broker): Promise<void> => {
   await broker.withChannel(async (channel) => {
-    const { stream } = channel.connection as unknown as { stream: { destroy(): void } };
-    stream.destroy();
+    const { stream } = channel.connection as unknown as { stream: { destroy(error: Error): void } };
+    stream.destroy(new Error('cut by the test'));
   });
+  await until(() => !broker.isConnected());
 };
-
-export type { ChannelModel };
 
 export const orderPlaced = defineEvent({
   type: 'shop.order.placed',
   data: z.object({ order_id: z.int(), note: z.string().optional() }),
 });
 
-export const orderShipped = defineEvent({ type: 'shop.order.shipped', data: z.object({ order_id: z.int() }) });
+export const orderShipped = defineEvent({
+  type: 'shop.order.shipped',
+  data: z.object({ order_id: z.int() }),
+});
+
+/** No test keeps a queue bound to it. */
+export const orderCancelled = defineEvent({
+  type: 'shop.order.cancelled',
+  data: z.object({ order_id: z.int() }),
+});
 
 /** An event as a producer would publish it, without an outbox. */
 export const publishEvent = async (
@@ -108,5 +124,8 @@ export const effectsOf = (connection: Connection) =>
   connection.models.Effect ??
   connection.model<Effect>(
     'Effect',
-    new mongoose.Schema<Effect>({ consumer: String, eventId: String }, { collection: 'effects', versionKey: false }),
+    new mongoose.Schema<Effect>(
+      { consumer: String, eventId: String },
+      { collection: 'effects', versionKey: false },
+    ),
   );

@@ -118,7 +118,9 @@ describe('inTransaction', () => {
 describe('isDuplicateKey', () => {
   test('tells which unique index refused, inside a transaction and outside', async () => {
     await people.create({ email: 'a@example.com', nickname: 'a' });
-    const outside = await people.create({ email: 'a@example.com', nickname: 'b' }).catch((error: unknown) => error);
+    const outside = await people
+      .create({ email: 'a@example.com', nickname: 'b' })
+      .catch((error: unknown) => error);
     const inside = await inTransaction(connection, (session) =>
       people.create([{ email: 'c@example.com', nickname: 'a' }], { session }),
     ).catch((error: unknown) => error);

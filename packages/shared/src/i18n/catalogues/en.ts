@@ -34,6 +34,7 @@ export const en = {
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',
   'validation.date': 'This field must be a date of the form YYYY-MM-DD.',
+  'validation.date_in_the_future': 'This date must not be in the future.',
   'validation.timestamp': 'This field must be a date and time.',
   'validation.username': 'Only letters, digits, dots, hyphens and underscores are allowed.',
   'validation.one_of': 'This field must be one of: {values}.',
@@ -69,8 +70,6 @@ export const en = {
   'blocker.active_premium': 'Your premium subscription runs until {expires_at}.',
   'blocker.active_trainees': '{count} trainee(s) of your training services are not delivered yet.',
 
-  'sms.deletion_code': 'Your account deletion code is {code}. It is valid for 10 minutes.',
-  'sms.reset_code': 'Your password reset code is {code}. It is valid for 10 minutes.',
 
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':

@@ -36,6 +36,7 @@ export const fa: Catalogue = {
   'validation.email': 'این فیلد باید نشانی ایمیل باشد.',
   'validation.phone': 'این فیلد باید شمارهٔ تلفن باشد.',
   'validation.date': 'این فیلد باید تاریخی به شکل YYYY-MM-DD باشد.',
+  'validation.date_in_the_future': 'این تاریخ نباید در آینده باشد.',
   'validation.timestamp': 'این فیلد باید تاریخ و زمان باشد.',
   'validation.username': 'فقط حروف، ارقام، نقطه، خط تیره و زیرخط مجاز است.',
   'validation.one_of': 'این فیلد باید یکی از این‌ها باشد: {values}.',
@@ -70,8 +71,6 @@ export const fa: Catalogue = {
   'blocker.active_premium': 'اشتراک ویژهٔ شما تا {expires_at} برقرار است.',
   'blocker.active_trainees': '{count} شاگرد از خدمات تمرینی شما هنوز تحویل نگرفته‌اند.',
 
-  'sms.deletion_code': 'کد حذف حساب شما {code} است. این کد ۱۰ دقیقه اعتبار دارد.',
-  'sms.reset_code': 'کد بازنشانی رمز عبور شما {code} است. این کد ۱۰ دقیقه اعتبار دارد.',
 
   'notification.account_deletion_requested.title': 'حذف حساب زمان‌بندی شد',
   'notification.account_deletion_requested.body':

@@ -1,0 +1,32 @@
+/**
+ * Checks the rules of .dependency-cruiser.cjs. The tool reports no violation also when it could not read a single
+ * file, so that the number of modules is part of the check.
+ */
+import { existsSync, globSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { cruise } from 'dependency-cruiser';
+import { root } from './lib/paths.mjs';
+
+process.chdir(root);
+const { options, ...ruleSet } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
+const roots = ['packages', 'proto', 'services', 'gateway', 'sandbox', 'bench', 'test'].filter((name) =>
+  existsSync(join(root, name)),
+);
+const sources = globSync(roots.map((name) => `${name}/**/*.ts`)).filter(
+  (file) => !file.includes('node_modules') && !file.startsWith('proto/gen/'),
+);
+const { output } = await cruise(roots, { ...options, ruleSet, validate: true, outputType: 'json' });
+const { modules, summary } = JSON.parse(String(output));
+
+const seen = new Set(modules.map((/** @type {{ source: string }} */ { source }) => source));
+const unseen = sources.filter((file) => !seen.has(file));
+for (const { rule, from, to, cycle } of summary.violations) {
+  const path = cycle ? cycle.map((/** @type {{ name: string }} */ { name }) => name).join(' → ') : to;
+  console.error(`${rule.severity}: ${rule.name}: ${from} → ${path}`);
+}
+if (unseen.length > 0) console.error(`not read: ${unseen.join(', ')}`);
+console.log(
+  `${sources.length} sources, ${summary.totalDependenciesCruised} imports, ${summary.violations.length} violations`,
+);
+process.exit(sources.length === 0 || unseen.length > 0 || summary.violations.length > 0 ? 1 : 0);

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { nodeBinary, root } from './paths.mjs';
+
+/**
+ * What is checked without running the product. Each counts as one test.
+ * @type {{ name: string, group: 'typecheck' | 'lint', args: string[] }[]}
+ */
+export const checks = [
+  {
+    name: 'types of the protocols are up to date',
+    group: 'typecheck',
+    args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
+  },
+  { name: 'type check', group: 'typecheck', args: [binary('tsc'), '--noEmit'] },
+  { name: 'format and lint (biome)', group: 'lint', args: [binary('biome'), 'check', '.'] },
+  { name: 'lint with types (oxlint)', group: 'lint', args: [binary('oxlint'), '--type-aware'] },
+  { name: 'who imports whom', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
+];
+
+/** @param {string} name */
+function binary(name) {
+  return join(root, 'node_modules', '.bin', name);
+}
+
+/**
+ * @param {(typeof checks)[number]} check
+ * @returns {{ command: string, args: string[] }}
+ */
+export const commandOf = ({ args }) => ({ command: nodeBinary, args });

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { sharedEnvironment } from './environment.mjs';
+import { messageOf } from './failure.mjs';
+import { processes, services, variablePrefix } from './parts.mjs';
+import { freePorts } from './ports.mjs';
+import { startProcess } from './processes.mjs';
+
+export { connectStack } from './stack-client.mjs';
+
+/**
+ * @typedef {object} StackOptions
+ * @property {import('./supervisor.mjs').Supervisor} supervisor
+ * @property {import('./servers/index.mjs').Servers} servers
+ * @property {string} directory for the data and the description
+ * @property {string} logDirectory
+ *
+ * @typedef {Awaited<ReturnType<typeof startStack>>} Stack
+ */
+
+/** What a process needs of the caller's environment to run at all; the rest must not colour a test. */
+const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/;
+
+/**
+ * The whole product on free ports, with databases of its own, whose parts can be stopped and started one by one.
+ * Other processes, such as tests, do that through the description in `file` (see stack-client.mjs).
+ * @param {StackOptions} options
+ */
+export async function startStack({ supervisor, servers, directory, logDirectory }) {
+  const context = { supervisor, logDirectory, ports: await chosenPorts(), environment: {} };
+  context.environment = stackEnvironment(context.ports, servers, directory);
+  /** @type {Map<string, import('./processes.mjs').RunningProcess>} */
+  const running = new Map();
+  const file = join(directory, 'stack.json');
+  const partsByName = new Map(processes.map((part) => [part.name, part]));
+
+  /** @param {string} name @param {NodeJS.ProcessEnv} [environment] */
+  async function start(name, environment) {
+    const part = partsByName.get(name);
+    if (!part) await serverNamed(servers, name).start();
+    else if (running.get(name)?.child.ended === undefined && running.has(name)) return;
+    else {
+      const started = startProcess(part, context, { append: running.has(name), environment });
+      running.set(name, started);
+      await started.ready;
+    }
+    describe();
+  }
+
+  /** @param {string} name @param {{ byForce?: boolean }} [options] */
+  async function stop(name, { byForce = false } = {}) {
+    if (!partsByName.has(name)) return serverNamed(servers, name).stop();
+    await running.get(name)?.child.stop(byForce ? 0 : 10_000);
+  }
+
+  const control = await startControl({ start, stop });
+
+  function describe() {
+    const parts = [...running].map(([name, { part, child, url, environment }]) => {
+      const { http, grpc } = context.ports.get(name) ?? {};
+      const ports = { httpPort: http, grpcPort: grpc };
+      return [name, { ...ports, url, tier: part.tier, pid: child.pid, logFile: child.logFile, environment }];
+    });
+    const description = {
+      controlUrl: control.url,
+      parts: Object.fromEntries(parts),
+      servers: servers.environment,
+    };
+    writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 });
+  }
+
+  const close = async () => {
+    control.close();
+    await Promise.all([...running.values()].map(({ child }) => child.stop(5_000)));
+  };
+  try {
+    await Promise.all(processes.map(({ name }) => start(name)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const urlOf = (/** @type {string} */ name) => running.get(name)?.url ?? '';
+  return { url: urlOf('gateway'), sandboxUrl: urlOf('sandbox'), file, start, stop, close };
+}
+
+async function chosenPorts() {
+  const free = await freePorts(processes.length * 2);
+  return new Map(
+    processes.map(({ name }, index) => [
+      name,
+      { http: free[index * 2] ?? 0, grpc: free[index * 2 + 1] ?? 0 },
+    ]),
+  );
+}
+
+/**
+ * @param {import('./parts.mjs').ProcessPorts} ports
+ * @param {import('./servers/index.mjs').Servers} servers
+ * @param {string} directory
+ */
+function stackEnvironment(ports, servers, directory) {
+  const run = randomBytes(4).toString('hex');
+  const databases = services.map((name) => [
+    `${variablePrefix(name)}_MONGODB_DATABASE`,
+    `e2e_${run}_${name.replaceAll('-', '_')}`,
+  ]);
+  const caller = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)));
+  return {
+    ...sharedEnvironment({ directory, ports, sandbox: true, servers: servers.environment, caller }),
+    ...Object.fromEntries(databases),
+    EVENTS_NAMESPACE: `e2e-${run}`,
+  };
+}
+
+/** @param {import('./servers/index.mjs').Servers} servers @param {string} name */
+function serverNamed(servers, name) {
+  if (name === 'mongodb' || name === 'redis' || name === 'rabbitmq') return servers[name];
+  throw new Error(`there is no part named ${name}`);
+}
+
+/**
+ * Takes `POST /<part>/start` (its body: more environment), `/stop` and `/kill` from this machine.
+ * @param {{ start: (name: string, environment?: NodeJS.ProcessEnv) => Promise<void>, stop: (name: string, options?: { byForce?: boolean }) => Promise<void> }} actions
+ */
+async function startControl({ start, stop }) {
+  const server = createServer(async (request, response) => {
+    const [, name = '', action] = (request.url ?? '').split('/');
+    try {
+      const body = (await request.toArray()).join('');
+      if (action === 'start') await start(name, body ? JSON.parse(body) : undefined);
+      else if (action === 'stop' || action === 'kill') await stop(name, { byForce: action === 'kill' });
+      else throw new Error(`there is no action ${action}`);
+      response.end('done');
+    } catch (error) {
+      response.writeHead(500).end(messageOf(error));
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

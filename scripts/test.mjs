@@ -1,0 +1,213 @@
+/**
+ * `npm test`: checks, then tests against real servers, then tests of the whole product.
+ *
+ *   npm test                                    everything
+ *   npm test -- --only unit                     one or more of: typecheck, lint, unit, service, tidy, e2e
+ *   npm test -- --only service,e2e wallet -t x  what follows goes to jest
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checks, commandOf } from './lib/checks.mjs';
+import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { ensurePackages } from './lib/packages.mjs';
+import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { freePorts } from './lib/ports.mjs';
+import { startServers } from './lib/servers/index.mjs';
+import { onEndSignal } from './lib/signals.mjs';
+import { startStack } from './lib/stack.mjs';
+import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
+import { stopwatch, within } from './lib/time.mjs';
+
+const kinds = ['typecheck', 'lint', 'unit', 'service', 'tidy', 'e2e'];
+const logDirectory = join(dataDirectory, 'test-logs');
+const log = (/** @type {string} */ line) => console.log(line);
+const counts = { passed: 0, failed: 0 };
+const supervisor = createSupervisor({
+  onUnexpectedExit: (child) =>
+    log(`${child.name} has ended by itself (${child.ended}):\n${lastLines(child.logFile, 15)}`),
+});
+/** @type {string | undefined} */
+let temporary;
+/** @type {() => Promise<void>} */
+let removeServers = async () => {};
+/** @type {Promise<never> | undefined} */
+let ending;
+
+/** @param {number} exitCode @returns {Promise<never>} */
+function end(exitCode) {
+  ending ??= (async () => {
+    await supervisor.stopAll();
+    await within(removeServers(), 10_000);
+    if (temporary) rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+    log(`${counts.passed} passed, ${counts.failed} failed`);
+    process.exit(exitCode);
+  })();
+  return ending;
+}
+
+/** @param {string[]} args */
+function parse(args) {
+  const only = [];
+  const forJest = [];
+  const rest = [...args];
+  while (rest.length > 0) {
+    const argument = rest.shift() ?? '';
+    if (argument === '--only') only.push(...(rest.shift() ?? '').split(','));
+    else if (argument.startsWith('--only=')) only.push(...argument.slice('--only='.length).split(','));
+    else forJest.push(argument);
+  }
+  const unknown = only.find((kind) => !kinds.includes(kind));
+  if (unknown !== undefined) throw new Failure(`--only takes ${kinds.join(', ')}; not "${unknown}".`);
+  // Who names tests does not ask for the checks.
+  const usual = forJest.length > 0 ? kinds.filter((kind) => kind !== 'typecheck' && kind !== 'lint') : kinds;
+  return { selected: new Set(only.length > 0 ? only : usual), forJest };
+}
+
+/** In memory where there is room: the stand-in of MongoDB waits for the disk at every commit. */
+function makeTemporaryDirectory() {
+  const memory = '/dev/shm';
+  const gibibytes = (/** @type {string} */ path) => {
+    const { bavail, bsize } = statfsSync(path);
+    return (bavail * bsize) / 1024 ** 3;
+  };
+  const base = existsSync(memory) && gibibytes(memory) > 2 ? memory : tmpdir();
+  return mkdtempSync(join(base, 'fitness-test-'));
+}
+
+/** @param {Set<string>} selected */
+async function runChecks(selected) {
+  for (const check of checks.filter(({ group }) => selected.has(group))) {
+    const elapsed = stopwatch();
+    const logFile = join(logDirectory, `${check.args[0]?.split('/').at(-1)}.log`);
+    const launch = { name: check.name, ...commandOf(check), cwd: root, logFile, timeoutMs: 5 * 60_000 };
+    const ok = await runTool(supervisor, launch);
+    counts[ok ? 'passed' : 'failed'] += 1;
+    log(`${ok ? 'ok    ' : 'FAILED'}  ${check.name} (${elapsed()})`);
+    if (!ok) log(readFileSync(logFile, 'utf8').slice(-8_000));
+  }
+}
+
+/** @param {string} directory */
+async function startTestServers(directory) {
+  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
+  const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
+  const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
+  const servers = await startServers(context, ({ name, took, choice, reason }) =>
+    log(`${name}: ${choice} after ${took} (${reason})`),
+  );
+  removeServers = servers.remove;
+  return servers;
+}
+
+/**
+ * @param {string[]} projects
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} environment
+ * @param {string} directory
+ */
+async function runJest(projects, args, environment, directory) {
+  const countFile = join(directory, `counts-${projects[0]}.json`);
+  const child = supervisor.start({
+    name: 'jest',
+    tier: 'tool',
+    command: nodeBinary,
+    args: [
+      ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+      join(root, 'node_modules/jest/bin/jest.js'),
+      ...['--passWithNoTests', '--reporters=default', '--reporters=<rootDir>/scripts/lib/count-reporter.mjs'],
+      ...['--selectProjects', ...projects],
+      ...args,
+    ],
+    cwd: root,
+    env: { ...process.env, ...environment, TEST_COUNTS: countFile },
+  });
+  child.endExpected = true;
+  await untilJestEnds(child, countFile);
+  if (supervisor.closing) throw new Stopped();
+  const result = existsSync(countFile)
+    ? JSON.parse(readFileSync(countFile, 'utf8'))
+    : { passed: 0, failed: 0 };
+  counts.passed += result.passed;
+  // Jest may refuse for a reason that is no test.
+  counts.failed += child.ended === 'exit code 0' ? result.failed : Math.max(1, result.failed);
+}
+
+/** @param {import('./lib/supervisor.mjs').Child} child @param {string} countFile */
+async function untilJestEnds(child, countFile) {
+  const deadline = Date.now() + 30 * 60_000;
+  let afterCount = 0;
+  while (child.ended === undefined) {
+    await within(child.exited, 1_000);
+    // Jest waits for ever for a connection that a test has left open.
+    if (existsSync(countFile)) afterCount += 1;
+    if (afterCount > 15 || Date.now() > deadline) {
+      log('jest does not end by itself: a test has left something open, or hangs');
+      await child.stop(2_000);
+    }
+  }
+}
+
+/** @param {import('./lib/servers/index.mjs').Servers} servers @param {string[]} args @param {string} directory */
+async function runEndToEnd(servers, args, directory) {
+  if (!hasTests(join(root, 'test/e2e'))) return;
+  const elapsed = stopwatch();
+  let stack;
+  try {
+    stack = await startStack({ supervisor, servers, directory, logDirectory });
+  } catch (error) {
+    if (supervisor.closing) throw new Stopped();
+    counts.failed += 1;
+    log(`FAILED  the product does not start: ${messageOf(error)}`);
+    return;
+  }
+  log(`the product is up after ${elapsed()}: ${stack.url}`);
+  const environment = {
+    ...servers.environment,
+    E2E_BASE_URL: stack.url,
+    E2E_SANDBOX_URL: stack.sandboxUrl,
+    E2E_STACK: stack.file,
+  };
+  // One after the other: they stop and start parts of the one product that they share.
+  await runJest(['e2e'], ['--runInBand', ...args], environment, directory);
+  await stack.close();
+}
+
+/** @param {string} directory */
+const hasTests = (directory) =>
+  existsSync(directory) &&
+  readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.test.ts'));
+
+async function main() {
+  const { selected, forJest } = parse(process.argv.slice(2));
+  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  mkdirSync(logDirectory, { recursive: true });
+  temporary = makeTemporaryDirectory();
+  const needsServers = selected.has('service') || selected.has('e2e') || selected.has('tidy');
+  const starting = needsServers ? startTestServers(temporary) : undefined;
+  // Reported when it is awaited, after the checks.
+  starting?.catch(() => {});
+  await runChecks(selected);
+  const servers = await starting;
+  const projects = ['unit', 'service', 'tidy'].filter((kind) => selected.has(kind));
+  if (projects.length > 0) {
+    const workers = String(Math.max(2, Math.floor(availableParallelism() / 2)));
+    await runJest(projects, ['--maxWorkers', workers, ...forJest], servers?.environment ?? {}, temporary);
+  }
+  if (servers && selected.has('e2e')) await runEndToEnd(servers, forJest, temporary);
+}
+
+onEndSignal(() => {
+  counts.failed += 1;
+  void end(130);
+});
+process.once('exit', () => supervisor.killAll());
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof Stopped)) {
+    counts.failed += 1;
+    log(error instanceof Failure ? error.message : `npm test failed: ${messageOf(error)}`);
+  }
+}
+await end(counts.failed > 0 ? 1 : 0);

@@ -1,0 +1,98 @@
+/** What operators do with other people's accounts. Nobody reaches an account that may do more than he may. */
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { Clock } from '@fitness/shared/clock.ts';
+import { forbidden, invalid, message, notFound } from '@fitness/shared/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { UserMedia } from '../clients/user-media.ts';
+import { given } from '../domain/changes.ts';
+import { holdsAll, permissionsOf } from '../domain/roles.ts';
+import { CLEARED_LICENCE, reviewLicence } from '../domain/trainer-license.ts';
+import type { User } from '../domain/user.ts';
+import type { RoleStore } from '../store/roles.ts';
+import type { UserStore } from '../store/users.ts';
+import { assertBornAlready, type ProfileChanges } from './profile.ts';
+import type { Transact } from './transact.ts';
+import { assertFree, refusingTaken } from './unique-fields.ts';
+
+export interface AdministerUsersParts {
+  users: UserStore;
+  roles: RoleStore;
+  media: UserMedia;
+  clock: Clock;
+  transact: Transact;
+}
+
+export interface OperatorChanges extends ProfileChanges {
+  role_ids?: readonly number[] | undefined;
+  trainer_license_approved?: boolean | null | undefined;
+  trainer_license_rejection_reason?: string | null | undefined;
+}
+
+export interface AdministerUsers {
+  /** 422; 404; 403 for an account or a role with a permission that the caller lacks. */
+  update(caller: UserCaller, userId: number, changes: OperatorChanges): Promise<User>;
+}
+
+/** 404 for who is not there, 403 for who holds a permission that the caller lacks. */
+export const findWithinReach = async (
+  { users, roles }: Pick<AdministerUsersParts, 'users' | 'roles'>,
+  caller: UserCaller,
+  userId: number,
+  session?: ClientSession,
+): Promise<User> => {
+  const user = await users.findById(userId, session);
+  if (user === null) throw notFound();
+  const held = permissionsOf(await roles.findByIds(user.role_ids, session));
+  if (!holdsAll(caller.permissions, held)) throw forbidden('the account may do more than the caller');
+  return user;
+};
+
+export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUsers => {
+  const { users, roles, media, clock, transact } = parts;
+
+  const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
+    const found = await roles.findByIds(roleIds);
+    if (found.length < new Set(roleIds).size) throw invalid({ role_ids: message('validation.unknown') });
+  };
+
+  const assertMayGive = async (
+    caller: UserCaller,
+    roleIds: readonly number[],
+    session?: ClientSession,
+  ): Promise<void> => {
+    const allowed = permissionsOf(await roles.findByIds(roleIds, session));
+    if (!holdsAll(caller.permissions, allowed)) throw forbidden('the role may do more than the caller');
+  };
+
+  return {
+    update: async (caller, userId, changes) => {
+      const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
+      const { trainer_license_rejection_reason, ...profile } = rest;
+      assertBornAlready(profile.birth_date, clock.now());
+      const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
+      if (roleIds !== undefined) await assertRolesExist(roleIds);
+      const user = await findWithinReach(parts, caller, userId);
+      if (roleIds !== undefined) await assertMayGive(caller, roleIds);
+      const { username, email, phone } = profile;
+      await assertFree(users, given({ username, email, phone }), userId);
+      if (trainer_license_image === null && user.trainer_license_media_id !== null) {
+        await media.deleteTrainerLicense(userId);
+      }
+      const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
+      return refusingTaken(users, () =>
+        transact(async (session) => {
+          // Again, on what the transaction sees: roles may have been given since.
+          const current = await findWithinReach(parts, caller, userId, session);
+          if (roleIds !== undefined) await assertMayGive(caller, roleIds, session);
+          const updated = await users.update(session, userId, {
+            ...given(profile),
+            ...(roleIds === undefined ? {} : { role_ids: roleIds }),
+            ...(trainer_license_image === null ? CLEARED_LICENCE : reviewLicence(current, review)),
+          });
+          if (updated === null) throw notFound();
+          return updated;
+        }),
+      );
+    },
+  };
+};

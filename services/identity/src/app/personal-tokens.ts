@@ -1,0 +1,92 @@
+/** Personal access tokens: credentials that a user makes for his own programs, never stronger than their maker. */
+import { type UserCaller } from '@fitness/shared/caller.ts';
+import { type Clock, DAY_MS, type Random } from '@fitness/shared/clock.ts';
+import { invalid, message, notFound, unauthenticated } from '@fitness/shared/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { holdsAll } from '../domain/roles.ts';
+import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
+import type { Token, TokenStore } from '../store/tokens.ts';
+import type { UserStore } from '../store/users.ts';
+import type { Transact } from './transact.ts';
+
+export interface PersonalTokensParts {
+  users: UserStore;
+  tokens: TokenStore;
+  sequences: Sequences;
+  random: Random;
+  clock: Clock;
+  transact: Transact;
+  lifetimeDays: number;
+}
+
+export interface PersonalTokenInput {
+  name: string;
+  /** Left out: as many as the presenting token has. */
+  permissions?: readonly string[] | undefined;
+  expiresAt?: Date | undefined;
+}
+
+export interface PersonalTokens {
+  list(caller: UserCaller, request: PageRequest): Promise<PageOf<Token>>;
+  /** 422: more permissions than the presenting token has, an end in the past. */
+  create(caller: UserCaller, input: PersonalTokenInput): Promise<{ token: string; row: Token }>;
+  /** 404 unless it is one of the caller's own. */
+  delete(caller: UserCaller, id: number): Promise<void>;
+}
+
+export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens => {
+  const { users, tokens, clock, transact } = parts;
+  return {
+    list: async ({ userId }, request) => {
+      const now = clock.now();
+      const rows = await tokens.listPersonal(userId, now, {
+        skip: request.mode === 'page' ? request.skip : 0,
+        limit: request.perPage + 1,
+        beforeNumber: request.mode === 'cursor' ? request.after[0] : undefined,
+      });
+      const shown = rows.slice(0, request.perPage);
+      const last = shown.at(-1)?.token_number ?? undefined;
+      return {
+        rows: shown,
+        total: request.mode === 'page' ? await tokens.countPersonal(userId, now) : undefined,
+        next: rows.length > shown.length && last !== undefined ? [last] : undefined,
+      };
+    },
+
+    create: async (caller, { name, permissions, expiresAt }) => {
+      const now = clock.now();
+      if (permissions !== undefined && !holdsAll(caller.permissions, permissions)) {
+        throw invalid({ permissions: message('auth.permissions_beyond_token') });
+      }
+      if (expiresAt !== undefined && expiresAt <= now) {
+        throw invalid({ expires_at: message('auth.expires_in_the_past') });
+      }
+      const token = buildToken('personal', parts.random.bytes(TOKEN_ENTROPY_BYTES));
+      const row: Token = {
+        _id: hashToken(token),
+        user_id: caller.userId,
+        kind: 'personal',
+        token_number: await parts.sequences.next('personal_tokens'),
+        name,
+        permissions: permissions === undefined ? null : [...new Set(permissions)],
+        created_at: now,
+        expires_at: expiresAt ?? new Date(now.getTime() + parts.lifetimeDays * DAY_MS),
+      };
+      const stored = await transact(async (session) => {
+        // The presenting token may have been revoked since it was looked at; a dead one bears no children.
+        const presenting = await tokens.findLive(caller.tokenId, clock.now(), session);
+        const user = await users.findById(caller.userId, session);
+        if (presenting === null || user === null) throw unauthenticated();
+        const child = { ...row, permissions: row.permissions ?? presenting.permissions };
+        if (!(await tokens.insert(session, child, user.credential_epoch))) throw unauthenticated();
+        return child;
+      });
+      return { token, row: stored };
+    },
+
+    delete: async ({ userId }, id) => {
+      if (!(await tokens.deletePersonal(userId, id))) throw notFound();
+    },
+  };
+};

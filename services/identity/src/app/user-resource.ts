@@ -1,0 +1,156 @@
+/** The user as this service shows it (specification 2.1), built in one place for every route. */
+import type { Caller } from '@fitness/shared/caller.ts';
+import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
+import { limitUser, seesEverythingOf } from '@fitness/shared/user-resource.ts';
+import { z } from 'zod';
+import type { Subscriptions } from '../clients/subscriptions.ts';
+import type { UserMedia } from '../clients/user-media.ts';
+import type { Role } from '../domain/roles.ts';
+import { GENDERS, type User } from '../domain/user.ts';
+import type { RoleStore } from '../store/roles.ts';
+import type { ReferralsReader } from './referral-score.ts';
+
+export const roleSchema = z
+  .object({ id: z.int(), name: z.string(), title: z.string(), permissions: z.array(z.string()) })
+  .meta({ id: 'Role' });
+
+export const toRole = (role: Role): z.output<typeof roleSchema> => ({
+  id: role._id,
+  name: role.name,
+  title: role.title,
+  permissions: role.permissions,
+});
+
+const mediaSchema = z
+  .object({
+    id: z.int(),
+    attachable_type: z.string(),
+    attachable_id: z.int(),
+    link: z.string(),
+    filename: z.string(),
+    mime_type: z.string(),
+    size: z.int(),
+    purpose: z.string().nullable(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Media' });
+
+const subscriptionSchema = z
+  .object({
+    id: z.int(),
+    user_id: z.int(),
+    type: z.string(),
+    starts_at: z.string(),
+    expires_at: z.string(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Subscription' });
+
+/** The optional fields are absent for a viewer with limited access. */
+export const userSchema = z
+  .object({
+    id: z.int(),
+    email: z.string().optional(),
+    phone: z.string().optional(),
+    bank_account_number: z.string().nullable().optional(),
+    trainer_license_image: z.string().nullable().optional(),
+    trainer_license_link: z.string().nullable().optional(),
+    trainer_license_approved: z.boolean().nullable().optional(),
+    trainer_license_rejection_reason: z.string().nullable().optional(),
+    username: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    created_at: z.string(),
+    referral_code: z.string(),
+    referrer_user_id: z.int().nullable().optional(),
+    height: z.int().nullable(),
+    birth_date: z.string().nullable(),
+    gender: z.enum(GENDERS).nullable(),
+    is_trainer: z.boolean(),
+    is_gym_owner: z.boolean(),
+    referral_score: z.number().optional(),
+    referrals_count: z.int().optional(),
+    roles: z.array(roleSchema).optional(),
+    deletion_requested_at: z.string().nullable().optional(),
+    deletion_scheduled_at: z.string().nullable().optional(),
+    media: z.array(mediaSchema),
+    current_subscription: subscriptionSchema.nullable(),
+  })
+  .meta({ id: 'User' });
+
+export type UserResource = z.output<typeof userSchema>;
+
+export interface UserPresenter {
+  /** In the order of `users`, each as `viewer` may see it; what is embedded is fetched once for all. */
+  page(users: readonly User[], viewer: Caller): Promise<UserResource[]>;
+  one(user: User, viewer: Caller): Promise<UserResource>;
+}
+
+export interface UserPresenterParts {
+  roles: RoleStore;
+  referrals: ReferralsReader;
+  media: UserMedia;
+  subscriptions: Subscriptions;
+}
+
+const licenceLink = (user: User): string | null =>
+  user.trainer_license_media_id === null || user.trainer_license_image === null
+    ? null
+    : `/api/v1/media/${user.trainer_license_media_id}/${encodeURIComponent(user.trainer_license_image)}`;
+
+const ownFields = (user: User) => ({
+  id: user._id,
+  email: user.email,
+  phone: user.phone,
+  bank_account_number: user.bank_account_number,
+  trainer_license_image: user.trainer_license_image,
+  trainer_license_link: licenceLink(user),
+  trainer_license_approved: user.trainer_license_approved,
+  trainer_license_rejection_reason: user.trainer_license_rejection_reason,
+  username: user.username,
+  first_name: user.first_name,
+  last_name: user.last_name,
+  created_at: formatTimestamp(user.created_at),
+  referral_code: user.referral_code,
+  referrer_user_id: user.referrer_user_id,
+  height: user.height,
+  birth_date: user.birth_date,
+  gender: user.gender,
+  is_trainer: user.is_trainer,
+  is_gym_owner: user.is_gym_owner,
+  deletion_requested_at: formatTimestampOrNull(user.deletion_requested_at),
+  deletion_scheduled_at: formatTimestampOrNull(user.deletion_scheduled_at),
+});
+
+export const createUserPresenter = (parts: UserPresenterParts): UserPresenter => {
+  const page = async (users: readonly User[], viewer: Caller): Promise<UserResource[]> => {
+    const ids = users.map((user) => user._id);
+    // Nothing is computed for a viewer who will not see it.
+    const fullyShown = ids.filter((id) => seesEverythingOf(viewer, id));
+    const [referrals, roles, media, subscriptions] = await Promise.all([
+      parts.referrals.read(fullyShown),
+      fullyShown.length === 0 ? [] : parts.roles.findAll(),
+      parts.media.findPublic(ids),
+      parts.subscriptions.findRunning(ids),
+    ]);
+    return users.map((user) => {
+      const resource = {
+        ...ownFields(user),
+        referral_score: referrals.get(user._id)?.score ?? 0,
+        referrals_count: referrals.get(user._id)?.count ?? 0,
+        roles: roles.filter((role) => user.role_ids.includes(role._id)).map(toRole),
+        media: media.get(user._id) ?? [],
+        current_subscription: subscriptions.get(user._id) ?? null,
+      };
+      return limitUser(resource, viewer) as UserResource;
+    });
+  };
+  return {
+    page,
+    one: async (user, viewer) => {
+      const [resource] = await page([user], viewer);
+      if (resource === undefined) throw new Error('a page of one user is empty');
+      return resource;
+    },
+  };
+};

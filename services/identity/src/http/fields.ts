@@ -1,0 +1,62 @@
+/** The fields of an account as a client sends them: one rule each, for every route that takes one. */
+import { says } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { normalizePhone } from '../domain/phone.ts';
+import { GENDERS } from '../domain/user.ts';
+
+/** One line, without control characters. */
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((value) => !/\p{Cc}/u.test(value), says('validation.format'));
+
+export const firstNameField = name;
+export const lastNameField = name;
+
+export const usernameField = z
+  .string()
+  .min(3)
+  .max(50)
+  .refine((value) => /^[A-Za-z0-9._-]*$/.test(value), says('validation.username'));
+
+export const emailField = z.string().trim().max(254).pipe(z.email());
+
+/** Any usual spelling; comes out as E.164. */
+export const phoneField = z
+  .string()
+  .max(40)
+  .refine((value) => normalizePhone(value) !== undefined, says('validation.phone'))
+  .transform((value) => normalizePhone(value) ?? value);
+
+export const passwordField = z.string().min(10).max(128);
+/** A password that is only compared: whatever is too long for one is simply wrong. */
+export const givenPasswordField = z.string().min(1).max(1_000);
+export const loginField = z.string().min(1).max(255);
+
+export const heightField = z.int().min(50).max(300).nullable();
+/** A day that exists; that it is not in the future is for the use case, which has the clock. */
+export const birthDateField = z.iso.date().nullable();
+export const genderField = z.enum(GENDERS).nullable();
+export const bankAccountNumberField = z
+  .string()
+  .min(1)
+  .max(34)
+  .refine((value) => /^[A-Za-z0-9-]*$/.test(value), says('validation.format'))
+  .nullable();
+
+/** What both the account itself and an operator may change; every field optional. */
+export const profileShape = {
+  first_name: firstNameField.optional(),
+  last_name: lastNameField.optional(),
+  username: usernameField.optional(),
+  email: emailField.optional(),
+  phone: phoneField.optional(),
+  height: heightField.optional(),
+  birth_date: birthDateField.optional(),
+  gender: genderField.optional(),
+  bank_account_number: bankAccountNumberField.optional(),
+  /** Clears the document and its review; a document is uploaded through the media route. */
+  trainer_license_image: z.null().optional(),
+};

@@ -1,0 +1,23 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { z } from 'zod';
+import { notificationSchema, toNotification } from '../app/notifications.ts';
+import type { NotificationStore } from '../store/notifications.ts';
+
+export const getNotifications = (notifications: NotificationStore, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/notifications',
+    summary: 'The own notifications, newest first',
+    tag: 'notifications',
+    access: 'user',
+    query: z.object(pageQuery),
+    responses: { 200: listOf(notificationSchema).extend({ unread_count: z.int() }) },
+    handle: async ({ caller, query, url, t }) => {
+      const request = toPageRequest(query);
+      const page = await notifications.list(caller.userId, request);
+      const data = page.rows.map((row) => toNotification(row, t));
+      const unread = await notifications.unreadCount(caller.userId);
+      return ok({ ...listBody({ baseUrl, url, request, page, data }), unread_count: unread });
+    },
+  });

@@ -1,0 +1,71 @@
+/** In-app notifications: what happened, as data; the text is made in the reader's language when it is read. */
+
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import mongoose from 'mongoose';
+
+export interface NotificationRow {
+  _id: number;
+  user_id: number;
+  type: string;
+  data: Record<string, unknown>;
+  created_at: Date;
+  read_at: Date | null;
+}
+
+const schema = new mongoose.Schema<NotificationRow>(
+  {
+    _id: { type: Number, required: true },
+    user_id: { type: Number, required: true },
+    type: { type: String, required: true },
+    data: { type: mongoose.Schema.Types.Mixed, required: true },
+    created_at: { type: Date, required: true },
+    read_at: { type: Date, default: null },
+  },
+  { collection: 'notifications', versionKey: false },
+);
+schema.index({ user_id: 1, _id: -1 });
+
+export interface NotificationStore {
+  insert(session: ClientSession, row: NotificationRow): Promise<void>;
+  list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
+  unreadCount(userId: number): Promise<number>;
+  /** The user's own notification after it was marked as read; null when there is none. Reading twice keeps the first time. */
+  markRead(userId: number, id: number, now: Date): Promise<NotificationRow | null>;
+  deleteOf(session: ClientSession, userId: number): Promise<void>;
+}
+
+export const createNotificationStore = (connection: Connection): NotificationStore => {
+  const model = connection.model<NotificationRow>('Notification', schema);
+  return {
+    insert: async (session, row) => {
+      await model.create([row], { session });
+    },
+    list: async (userId, request) => {
+      const byUser = { user_id: userId };
+      const before = request.mode === 'cursor' ? (request.after[0] ?? 0) : undefined;
+      const filter = before === undefined ? byUser : { ...byUser, _id: trusted({ $lt: before }) };
+      const found = await model
+        .find(filter)
+        .sort({ _id: -1 })
+        .skip(request.mode === 'page' ? request.skip : 0)
+        .limit(request.perPage + 1)
+        .lean<NotificationRow[]>();
+      const rows = found.slice(0, request.perPage);
+      const last = rows.at(-1);
+      return {
+        rows,
+        total: request.mode === 'page' ? await model.countDocuments(byUser) : undefined,
+        next: found.length > request.perPage && last !== undefined ? [last._id] : undefined,
+      };
+    },
+    unreadCount: (userId) => model.countDocuments({ user_id: userId, read_at: null }),
+    markRead: async (userId, id, now) => {
+      await model.updateOne({ _id: id, user_id: userId, read_at: null }, { $set: { read_at: now } });
+      return model.findOne({ _id: id, user_id: userId }).lean<NotificationRow>();
+    },
+    deleteOf: async (session, userId) => {
+      await model.deleteMany({ user_id: userId }, { session });
+    },
+  };
+};

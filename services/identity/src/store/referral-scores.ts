@@ -1,0 +1,41 @@
+/**
+ * Computed referral scores. Kept with the data they were computed from and not in Redis: a score that a flush throws
+ * away would have to be computed on the next request of everyone at once.
+ */
+import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import mongoose from 'mongoose';
+
+export interface CachedScore {
+  /** The user. */
+  _id: number;
+  score: number;
+  computed_at: Date;
+}
+
+const schema = new mongoose.Schema<CachedScore>(
+  { _id: Number, score: { type: Number, required: true }, computed_at: { type: Date, required: true } },
+  { versionKey: false, collection: 'referral_scores' },
+).index({ computed_at: 1 }, { expireAfterSeconds: 2 * 86_400 });
+
+export type ReferralScoreStore = ReturnType<typeof createReferralScoreStore>;
+
+export const createReferralScoreStore = (connection: Connection) => {
+  const scores = connection.model<CachedScore>('ReferralScore', schema);
+  return {
+    findComputedSince: async (ids: readonly number[], since: Date): Promise<Map<number, number>> => {
+      const found = await scores
+        .find({ _id: trusted({ $in: [...ids] }), computed_at: trusted({ $gt: since }) })
+        .lean<CachedScore[]>();
+      return new Map(found.map(({ _id, score }) => [_id, score]));
+    },
+
+    /** Two that compute the same at once: either result is right. */
+    save: async (row: CachedScore): Promise<void> => {
+      const { _id, ...fields } = row;
+      await scores.updateOne({ _id }, { $set: fields }, { upsert: true }).catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+      });
+    },
+  };
+};

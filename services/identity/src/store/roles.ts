@@ -1,0 +1,63 @@
+/** Roles: named sets of permissions. */
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import mongoose from 'mongoose';
+import type { Role } from '../domain/roles.ts';
+
+const schema = new mongoose.Schema<Role>(
+  {
+    _id: Number,
+    name: { type: String, required: true },
+    title: { type: String, required: true },
+    permissions: [String],
+  },
+  { versionKey: false, collection: 'roles' },
+).index({ name: 1 }, { unique: true });
+
+export type RoleStore = ReturnType<typeof createRoleStore>;
+
+export const createRoleStore = (connection: Connection) => {
+  const roles = connection.model<Role>('Role', schema);
+  return {
+    /** All of them, by id; there are few. */
+    findAll: (session?: ClientSession): Promise<Role[]> =>
+      roles
+        .find()
+        .sort({ _id: 1 })
+        .session(session ?? null)
+        .lean<Role[]>(),
+
+    findByIds: (ids: readonly number[], session?: ClientSession): Promise<Role[]> =>
+      roles
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .session(session ?? null)
+        .lean<Role[]>(),
+
+    findById: (id: number, session?: ClientSession): Promise<Role | null> =>
+      roles
+        .findById(id)
+        .session(session ?? null)
+        .lean<Role>(),
+
+    findByName: (name: string): Promise<Role | null> => roles.findOne({ name }).lean<Role>(),
+
+    update: (
+      session: ClientSession,
+      id: number,
+      changes: Partial<Pick<Role, 'title' | 'permissions'>>,
+    ): Promise<Role | null> =>
+      roles
+        .findOneAndUpdate({ _id: id }, { $set: changes }, { returnDocument: 'after', session })
+        .lean<Role>(),
+
+    /** Adds those that are missing; an edited one stays as it is. Safe with several replicas. */
+    seed: async (seeded: readonly Role[]): Promise<void> => {
+      for (const role of seeded) {
+        if ((await roles.exists({ _id: role._id })) !== null) continue;
+        await roles.create(role).catch((error: unknown) => {
+          if (!isDuplicateKey(error)) throw error;
+        });
+      }
+    },
+  };
+};

@@ -1,0 +1,125 @@
+/** Credentials by the hash of their token. A document is a live credential; revoking deletes it. */
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import mongoose, { type Model } from 'mongoose';
+import type { TokenKind } from '../domain/token.ts';
+import { userModel } from './users.ts';
+
+export interface Token {
+  /** SHA-256 of the token, in hex. */
+  _id: string;
+  user_id: number;
+  kind: TokenKind;
+  /** The public id of a personal one. */
+  token_number: number | null;
+  name: string | null;
+  /** null: whatever the user may. */
+  permissions: string[] | null;
+  created_at: Date;
+  expires_at: Date;
+}
+
+const schema = new mongoose.Schema<Token>(
+  {
+    _id: String,
+    user_id: { type: Number, required: true },
+    kind: { type: String, required: true },
+    token_number: { type: Number, default: null },
+    name: { type: String, default: null },
+    permissions: { type: [String], default: null },
+    created_at: { type: Date, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  { versionKey: false, collection: 'tokens' },
+)
+  .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
+  .index({ user_id: 1, kind: 1, token_number: 1 })
+  .index(
+    { token_number: 1 },
+    { unique: true, partialFilterExpression: { token_number: { $type: 'number' } } },
+  );
+
+export const tokenModel = (connection: Connection): Model<Token> =>
+  (connection.models.Token as Model<Token> | undefined) ?? connection.model<Token>('Token', schema);
+
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+export const createTokenStore = (connection: Connection) => {
+  const tokens = tokenModel(connection);
+  const users = userModel(connection);
+
+  const revoke = async (
+    session: ClientSession,
+    userId: number,
+    filter: Record<string, unknown>,
+  ): Promise<void> => {
+    // First the user: whoever issues a credential at this moment writes the same document, and one of the two waits.
+    await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
+    await tokens.deleteMany({ user_id: userId, ...filter }, { session });
+  };
+
+  return {
+    /**
+     * Issues a credential, unless all of the user's were revoked since `credentialEpoch` was read: then false, and
+     * nothing is stored. The user's document is written, so that issuing and revoking come one after the other.
+     */
+    insert: async (session: ClientSession, token: Token, credentialEpoch: number): Promise<boolean> => {
+      const touched = await users.updateOne(
+        { _id: token.user_id, credential_epoch: credentialEpoch, erased_at: null },
+        { $inc: { tokens_issued: 1 } },
+        { session },
+      );
+      if (touched.matchedCount === 0) return false;
+      await tokens.create([token], { session });
+      return true;
+    },
+
+    /** A credential that is not expired at `now`. */
+    findLive: async (hash: string, now: Date, session?: ClientSession): Promise<Token | null> => {
+      const token = await tokens
+        .findById(hash)
+        .session(session ?? null)
+        .lean<Token>();
+      return token !== null && token.expires_at > now ? token : null;
+    },
+
+    /** Every credential of the user dies with the transaction: sessions, personal tokens, OAuth records. */
+    revokeAll: (session: ClientSession, userId: number): Promise<void> => revoke(session, userId, {}),
+
+    /** As `revokeAll`, but for one. */
+    revokeOthers: (session: ClientSession, userId: number, keptHash: string): Promise<void> =>
+      revoke(session, userId, { _id: trusted({ $ne: keptHash }) }),
+
+    delete: async (hash: string): Promise<void> => {
+      await tokens.deleteOne({ _id: hash });
+    },
+
+    /** False when the user has no personal token of this number. */
+    deletePersonal: async (userId: number, tokenNumber: number): Promise<boolean> => {
+      const result = await tokens.deleteOne({ user_id: userId, kind: 'personal', token_number: tokenNumber });
+      return result.deletedCount === 1;
+    },
+
+    /** Live personal tokens, newest first. */
+    listPersonal: (
+      userId: number,
+      now: Date,
+      window: { skip: number; limit: number; beforeNumber?: number | undefined },
+    ): Promise<Token[]> =>
+      tokens
+        .find({
+          user_id: userId,
+          kind: 'personal',
+          expires_at: trusted({ $gt: now }),
+          ...(window.beforeNumber === undefined
+            ? {}
+            : { token_number: trusted({ $lt: window.beforeNumber }) }),
+        })
+        .sort({ token_number: -1 })
+        .skip(window.skip)
+        .limit(window.limit)
+        .lean<Token[]>(),
+
+    countPersonal: (userId: number, now: Date): Promise<number> =>
+      tokens.countDocuments({ user_id: userId, kind: 'personal', expires_at: trusted({ $gt: now }) }),
+  };
+};

@@ -1,0 +1,5 @@
+import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { readConfig } from './config.ts';
+import { startMedia } from './service.ts';
+
+await runProcess(async () => startMedia(readConfig()));

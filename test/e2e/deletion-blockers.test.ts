@@ -1,0 +1,154 @@
+/** The five blockers of specification 4.1 rule 5, each made by its owner's own routes. */
+import { describe, expect, test } from '@jest/globals';
+import { type Account, api, arm, deposit, expectStatus, register, smsOf, tokenOf } from './support.ts';
+
+const createGym = async (owner: Account, name = 'Iron House') =>
+  expectStatus(
+    await api('POST', '/gyms', {
+      token: owner.token,
+      body: { name, address: 'Valiasr Street', location_lat: 35.7, location_lng: 51.4 },
+    }),
+    201,
+  ).body.gym;
+
+const setBankAccount = async (account: Account) =>
+  expectStatus(
+    await api('PUT', '/auth/me', {
+      token: account.token,
+      body: { bank_account_number: 'IR120570028780010957775103' },
+    }),
+    200,
+  );
+
+const withdraw = async (account: Account, amount: number) =>
+  expectStatus(await api('POST', '/payments/withdrawals', { token: account.token, body: { amount } }), 201)
+    .body.payment;
+
+const createService = async (seller: Account, price: number) =>
+  expectStatus(
+    await api('POST', '/training-services', {
+      token: seller.token,
+      body: { title: 'Strength in 30 days', description: 'A plan', price, duration_days: 30 },
+    }),
+    201,
+  ).body.data;
+
+const operatorToken = () => tokenOf('operator', 'demo-password-1');
+
+const settle = async (paymentId: number, verb: 'pay' | 'reject') =>
+  expectStatus(await api('POST', `/payments/${paymentId}/${verb}`, { token: await operatorToken() }), 200);
+
+const expectBlocked = async (account: Account, blockers: unknown[]) => {
+  const answer = await arm(account);
+  expect(answer.status).toBe(409);
+  expect(answer.body).toEqual({ error: expect.any(String), code: 'account_deletion_blocked', blockers });
+  expect(await smsOf(account.phone)).toHaveLength(0);
+};
+
+const text = expect.any(String);
+
+describe('each blocker, and its end', () => {
+  test('gym_ownership counts the gyms and ends with their deletion', async () => {
+    const owner = await register();
+    const [first, second] = [await createGym(owner), await createGym(owner, 'Second')];
+    await expectBlocked(owner, [{ code: 'gym_ownership', message: text, count: 2 }]);
+    for (const gym of [first, second]) {
+      const deleted = await api('DELETE', `/gyms/${gym.id}`, { token: owner.token });
+      expect(deleted.status).toBeLessThan(300);
+    }
+    expect((await arm(owner)).status).toBe(200);
+  });
+
+  test('unsettled_balance says the balance', async () => {
+    const saver = await register();
+    await deposit(saver.token, 123_000);
+    await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 123_000 }]);
+  });
+
+  test('pending_withdrawal counts the open ones; paid it ends, rejected the balance stands in the way again', async () => {
+    const saver = await register();
+    await setBankAccount(saver);
+    await deposit(saver.token, 50_000);
+    const paid = await withdraw(saver, 20_000);
+    const rejected = await withdraw(saver, 30_000);
+    await expectBlocked(saver, [{ code: 'pending_withdrawal', message: text, count: 2 }]);
+    await settle(paid.id, 'pay');
+    await settle(rejected.id, 'reject');
+    await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 30_000 }]);
+  });
+
+  test('active_premium says when it ends, as YYYY-MM-DD HH:MM:SS', async () => {
+    const buyer = await register();
+    const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;
+    await deposit(buyer.token, prices.premium.plus);
+    const bought = expectStatus(
+      await api('POST', '/payments/buy-premium', { token: buyer.token, body: { type: 'plus' } }),
+      201,
+    ).body.data;
+    await expectBlocked(buyer, [{ code: 'active_premium', message: text, expires_at: bought.expires_at }]);
+    expect(bought.expires_at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  });
+
+  test('active_trainees blocks the seller until the trainee is delivered, and never the buyer', async () => {
+    const [seller, buyer] = [await register(), await register()];
+    const service = await createService(seller, 40_000);
+    await deposit(buyer.token, 40_000);
+    const trainee = expectStatus(
+      await api('POST', `/training-services/${service.id}/purchase`, { token: buyer.token }),
+      201,
+    ).body.data;
+    const blocked = await arm(seller);
+    expect(blocked.status).toBe(409);
+    expect(blocked.body.blockers.map(({ code }: { code: string }) => code)).toEqual([
+      'unsettled_balance',
+      'active_trainees',
+    ]);
+    expect(blocked.body.blockers[1]).toMatchObject({ count: 1 });
+    expect((await arm(buyer)).status).toBe(200);
+    expectStatus(await api('POST', `/trainees/${trainee.id}/deliver`, { token: seller.token }), 200);
+    const later = await arm(seller);
+    expect(later.body.blockers.map(({ code }: { code: string }) => code)).toEqual(['unsettled_balance']);
+  });
+});
+
+describe('all five at once', () => {
+  test('come in the order of the specification, localized, with the codes unchanged', async () => {
+    const everything = await register();
+    const buyer = await register();
+    const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;
+    await setBankAccount(everything);
+    await createGym(everything);
+    const service = await createService(everything, 1_000);
+    await deposit(buyer.token, 1_000);
+    expectStatus(await api('POST', `/training-services/${service.id}/purchase`, { token: buyer.token }), 201);
+    await deposit(everything.token, prices.premium.plus + 10_000);
+    expectStatus(
+      await api('POST', '/payments/buy-premium', { token: everything.token, body: { type: 'plus' } }),
+      201,
+    );
+    await withdraw(everything, 4_000);
+    const english = await arm(everything);
+    const persian = await arm(everything, { headers: { 'accept-language': 'fa-IR,fa;q=0.9,en;q=0.1' } });
+    const codes = [
+      'gym_ownership',
+      'unsettled_balance',
+      'pending_withdrawal',
+      'active_premium',
+      'active_trainees',
+    ];
+    for (const answer of [english, persian]) {
+      expect(answer.status).toBe(409);
+      expect(answer.body.code).toBe('account_deletion_blocked');
+      expect(answer.body.blockers.map(({ code }: { code: string }) => code)).toEqual(codes);
+    }
+    expect([english.headers.get('content-language'), persian.headers.get('content-language')]).toEqual([
+      'en',
+      'fa',
+    ]);
+    for (const [index, blocker] of persian.body.blockers.entries()) {
+      expect(blocker.message).not.toBe(english.body.blockers[index].message);
+      expect(blocker.message).toMatch(/[\u0600-\u06ff]/);
+    }
+    expect(await smsOf(everything.phone)).toHaveLength(0);
+  });
+});

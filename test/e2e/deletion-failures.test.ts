@@ -1,0 +1,173 @@
+/** What happens to account deletion when a part of the product is gone. */
+import { describe, expect, test } from '@jest/globals';
+import {
+  api,
+  arm,
+  commit,
+  eventually,
+  expectStatus,
+  newestCode,
+  register,
+  scheduleDeletion,
+  smsOf,
+  stack,
+  tokenOf,
+} from './support.ts';
+
+const OWNERS = ['gyms', 'wallet', 'store-billing', 'content'];
+
+describe('a service that owns a blocker is killed while it is asked', () => {
+  test.each(OWNERS)(
+    '%s: 503 with Retry-After, no SMS, nothing scheduled; it works again once it is back',
+    async (name) => {
+      const product = stack();
+      const account = await register();
+      await product.kill(name);
+      try {
+        const answer = await arm(account);
+        expect([answer.status, answer.body]).toEqual([503, { message: expect.any(String) }]);
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(await smsOf(account.phone)).toHaveLength(0);
+      } finally {
+        await product.start(name);
+      }
+      const { user } = (await api('GET', '/auth/me', { token: account.token })).body;
+      expect(user.deletion_scheduled_at).toBeNull();
+      await eventually(async () => (await arm(await register())).status === 200, {
+        timeoutMs: 20_000,
+        intervalMs: 300,
+      });
+    },
+  );
+
+  test('phase 2 with an owner gone: 503, nothing scheduled, and the code still works afterwards', async () => {
+    const product = stack();
+    const account = await register();
+    expectStatus(await arm(account), 200);
+    const code = await newestCode(account.phone);
+    await product.kill('gyms');
+    try {
+      expect((await commit(account, code)).status).toBe(503);
+    } finally {
+      await product.start('gyms');
+    }
+    expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(200);
+    const statuses: number[] = [];
+    await eventually(
+      async () => {
+        statuses.push((await commit(account, code)).status);
+        return statuses.at(-1) === 202;
+      },
+      { timeoutMs: 20_000, intervalMs: 1_000 },
+    );
+    expect(statuses.every((status) => status === 503 || status === 202)).toBe(true);
+  });
+});
+
+describe('the broker', () => {
+  test('restarted between commit and publish: the notification still arrives, once', async () => {
+    const product = stack();
+    const account = await register();
+    expectStatus(await arm(account), 200);
+    const code = await newestCode(account.phone);
+    await product.stop('rabbitmq');
+    try {
+      expect((await commit(account, code)).status).toBe(202);
+    } finally {
+      await product.start('rabbitmq');
+    }
+    const token = await tokenOf(account.username);
+    const read = async () => expectStatus(await api('GET', '/notifications', { token }), 200).body.data;
+    await eventually(async () => (await read()).length > 0, { timeoutMs: 40_000, intervalMs: 250 });
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(await read()).toHaveLength(1);
+  });
+
+  test('gone: phase 1 is a 500 {message} and schedules nothing', async () => {
+    const product = stack();
+    const account = await register();
+    await product.stop('rabbitmq');
+    try {
+      const answer = await arm(account);
+      expect([answer.status, Object.keys(answer.body)]).toEqual([500, ['message']]);
+    } finally {
+      await product.start('rabbitmq');
+    }
+    await eventually(async () => (await arm(await register())).status === 200, {
+      timeoutMs: 40_000,
+      intervalMs: 500,
+    });
+  });
+});
+
+describe('Redis', () => {
+  test('gone: the budget of 5 a minute still holds exactly, under 20 calls at once', async () => {
+    const product = stack();
+    const account = await register();
+    await product.stop('redis');
+    try {
+      const wrong = { body: { current_password: 'wrong-password' } };
+      const answers = await Promise.all(Array.from({ length: 20 }, () => arm(account, wrong)));
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([...Array(5).fill(422), ...Array(15).fill(429)]);
+    } finally {
+      await product.start('redis');
+    }
+  });
+});
+
+describe('a revoked token under load', () => {
+  test('no request that starts after the 202 is let in', async () => {
+    const account = await register();
+    expectStatus(await arm(account), 200);
+    const code = await newestCode(account.phone);
+    let scheduled = false;
+    let stop = false;
+    const letIn: number[] = [];
+    const worker = async () => {
+      while (!stop) {
+        const startedAfter = scheduled;
+        const { status } = await api('GET', '/auth/me', { token: account.token });
+        if (startedAfter && status !== 401) letIn.push(status);
+      }
+    };
+    const workers = Array.from({ length: 8 }, worker);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await commit(account, code)).status).toBe(202);
+    scheduled = true;
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    stop = true;
+    await Promise.all(workers);
+    expect(letIn).toEqual([]);
+  });
+
+  test('a log-in that races with the scheduling is revoked with the rest, or comes after it and sees it', async () => {
+    const account = await register();
+    expectStatus(await arm(account), 200);
+    const code = await newestCode(account.phone);
+    const [scheduled, ...logins] = await Promise.all([
+      commit(account, code),
+      ...Array.from({ length: 5 }, () => tokenOf(account.username)),
+    ]);
+    expect(scheduled.status).toBe(202);
+    for (const token of logins) {
+      const me = await api('GET', '/auth/me', { token });
+      expect([200, 401]).toContain(me.status);
+      if (me.status === 200)
+        expect(me.body.user.deletion_scheduled_at).toBe(scheduled.body.deletion_scheduled_at);
+    }
+    expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
+  });
+
+  test('scheduling and cancelling twice leaves one clean state', async () => {
+    const account = await register();
+    await scheduleDeletion(account);
+    const token = await tokenOf(account.username);
+    const answers = await Promise.all([
+      api('DELETE', '/auth/delete-account', { token }),
+      api('DELETE', '/auth/delete-account', { token }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers.every(({ body }) => body.user.deletion_requested_at === null)).toBe(true);
+  });
+});

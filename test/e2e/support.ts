@@ -1,0 +1,144 @@
+/** The product as its users see it: HTTP through the gateway, SMS and payments in the sandbox. */
+import { randomInt } from 'node:crypto';
+import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
+import { connectStack } from '../../scripts/lib/stack-client.mjs';
+
+const needed = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run these tests by \`npm test\``);
+  return value;
+};
+
+export const baseUrl = (): string => needed('E2E_BASE_URL');
+export const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
+export const stack = connectStack;
+
+export interface SendOptions {
+  token?: string | undefined;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+const request = async (
+  url: string,
+  method: string,
+  { token, body, headers = {} }: SendOptions,
+): Promise<Answer> => {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
+};
+
+/** `path` is below `/api/v1`. */
+export const api = (method: string, path: string, options: SendOptions = {}): Promise<Answer> =>
+  request(`${baseUrl()}/api/v1${path}`, method, options);
+
+export const sandbox = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  request(`${sandboxUrl()}/_sandbox${path}`, method, body === undefined ? {} : { body });
+
+export const expectStatus = (answer: Answer, status: number): Answer => {
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
+  return answer;
+};
+
+export const PASSWORD = 'correct-horse-battery';
+
+export interface Account {
+  id: number;
+  username: string;
+  phone: string;
+  email: string;
+  token: string;
+}
+
+/** A new member; names and numbers are random, so that tests can run again on the same data. */
+export const register = async (fields: Record<string, unknown> = {}): Promise<Account> => {
+  const suffix = `${process.hrtime.bigint().toString(36)}${randomInt(1_000)}`;
+  const phone = `+98912${String(randomInt(10_000_000)).padStart(7, '0')}`;
+  const body = {
+    username: `u${suffix}`,
+    email: `u${suffix}@example.com`,
+    phone,
+    password: PASSWORD,
+    first_name: 'Sara',
+    last_name: 'Ahmadi',
+    ...fields,
+  };
+  const answer = expectStatus(await api('POST', '/auth/register', { body }), 201).body;
+  const { id, username, email } = answer.user;
+  return { id, username, email, phone: answer.user.phone, token: answer.token };
+};
+
+export const login = async (username: string, password = PASSWORD): Promise<Answer> =>
+  api('POST', '/auth/login', { body: { login: username, password } });
+
+export const tokenOf = async (username: string, password = PASSWORD): Promise<string> =>
+  expectStatus(await login(username, password), 200).body.token;
+
+/** The demo data's administrator. */
+export const administratorToken = (): Promise<string> => tokenOf('administrator', 'demo-password-1');
+
+export interface Sms {
+  receptor: string;
+  code: string;
+}
+
+export const smsOf = async (phone: string): Promise<Sms[]> =>
+  (await sandbox('GET', `/sms?receptor=${encodeURIComponent(phone)}`)).body.data;
+
+export const newestCode = async (phone: string): Promise<string> => {
+  const [newest] = await smsOf(phone);
+  if (newest === undefined) throw new Error(`no SMS to ${phone}`);
+  return newest.code;
+};
+
+export const arm = (account: Account, options: SendOptions = {}): Promise<Answer> =>
+  api('POST', '/auth/delete-account', {
+    token: account.token,
+    body: { current_password: PASSWORD },
+    ...options,
+  });
+
+export const commit = (account: Account, code: string, options: SendOptions = {}): Promise<Answer> =>
+  api('POST', '/auth/delete-account', {
+    token: account.token,
+    body: { current_password: PASSWORD, confirmation_code: code },
+    ...options,
+  });
+
+/** Both phases, to the 202. */
+export const scheduleDeletion = async (account: Account): Promise<Answer> => {
+  expectStatus(await arm(account), 200);
+  return expectStatus(await commit(account, await newestCode(account.phone)), 202);
+};
+
+/** Puts money into a wallet, as a payer at the bank would. */
+export const deposit = async (token: string, amount: number): Promise<void> => {
+  const answer = expectStatus(await api('POST', '/payments/deposit', { token, body: { amount } }), 201).body;
+  const trackId = new URL(answer.payment_url).pathname.split('/').at(-1);
+  const paid = await sandbox('POST', `/zibal/${trackId}/pay`);
+  const callback = paid.headers.get('location');
+  if (callback === null) throw new Error(`the payment was not taken: ${paid.text}`);
+  const back = await request(callback, 'GET', {});
+  if (back.status !== 200 && back.status !== 302) throw new Error(`the callback failed: ${back.text}`);
+};
+
+export const balanceOf = async (token: string): Promise<number> =>
+  expectStatus(await api('GET', '/payments/balance', { token }), 200).body.balance;
+
+export { eventually };
