@@ -126,7 +126,8 @@ const open = async (
   const health = createHealth();
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
   const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
-  const [redis, connection, broker] = await Promise.all([
+  // All three settle before anything is decided: what opened late must be closed as well.
+  const [redis, connection, broker] = await allOrFirstError([
     connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
       cleanup.defer('redis', () => opened.disconnect());
       return opened;
@@ -179,6 +180,13 @@ const open = async (
     },
   };
   return { ...foundation, serve: (doors) => serve(foundation, config, doors) };
+};
+
+const allOrFirstError = async <const Parts extends readonly Promise<unknown>[]>(
+  parts: Parts,
+): Promise<{ -readonly [Index in keyof Parts]: Awaited<Parts[Index]> }> => {
+  await Promise.allSettled(parts);
+  return Promise.all(parts) as Promise<{ -readonly [Index in keyof Parts]: Awaited<Parts[Index]> }>;
 };
 
 const assertConnected = (broker: Broker): void => {

@@ -1,22 +1,40 @@
+import multipart from '@fastify/multipart';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
-import { createDeleteDocument } from './app/delete-document.ts';
+import { createAttachFile } from './app/attach-file.ts';
+import { createDeleteMedia } from './app/delete-media.ts';
+import { createLocalStorage } from './clients/local-storage.ts';
+import { createTargets } from './clients/targets.ts';
 import type { MediaConfig } from './config.ts';
 import { mediaGrpc } from './grpc/media.ts';
+import { createRoutes } from './http/routes.ts';
+import { createSweepJob } from './jobs/sweep-files.ts';
 import { createMediaStore } from './store/media.ts';
 
 export const startMedia = async (config: MediaConfig, overrides: Overrides = {}): Promise<RunningService> => {
+  const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
   const foundation = await openFoundation('media', config, overrides);
-  const { connection, outbox } = foundation;
+  const { connection, outbox, sequences, clock, log, grpcClient } = foundation;
+  const transact = <T>(work: (session: ClientSession) => Promise<T>) =>
+    inTransaction(connection, work, { log });
   const media = createMediaStore(connection);
-  const deleteDocument = createDeleteDocument({
-    media,
-    outbox,
-    transact: (work) => inTransaction(connection, work),
+  const targets = createTargets({
+    identity: grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS),
+    gyms: grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS),
+    content: grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
   });
+  const deleteMedia = createDeleteMedia({ media, storage, targets, outbox, transact });
+  const attachFile = createAttachFile({ media, storage, targets, sequences, outbox, clock, transact });
+  const baseUrl = config.PUBLIC_BASE_URL;
   return foundation.serve({
-    routes: [],
-    grpc: [mediaGrpc({ media, deleteDocument, baseUrl: config.PUBLIC_BASE_URL })],
+    prepareHttp: async (app) => {
+      await app.register(multipart);
+    },
+    routes: createRoutes({ attachFile, deleteMedia, media, storage, targets, baseUrl }),
+    grpc: [mediaGrpc({ media, deleteMedia, baseUrl })],
     consumers: [],
+    jobs: [createSweepJob({ media, storage, clock, log })],
   });
 };

@@ -1,5 +1,6 @@
 /** The events that a service could not handle: an operator looks at them, replays or purges them. */
 import type { ConfirmChannel, GetMessage } from 'amqplib';
+import { sleep } from '../mongo/backoff.ts';
 import type { Broker } from './broker.ts';
 import { publishConfirmed } from './publish.ts';
 import { deadQueue, eventsQueue, HEADER } from './topology.ts';
@@ -37,6 +38,8 @@ export interface DeadLetters {
 }
 
 const LIST_LIMIT = 1_000;
+const RETURN_TIMEOUT_MS = 2_000;
+const RETURN_POLL_MS = 5;
 
 /** All methods reject with an error of code 404 when the service never declared its queues. */
 export const createDeadLetters = (broker: Broker): DeadLetters => {
@@ -108,6 +111,15 @@ const scan = async (
     }
   } finally {
     for (const message of kept) channel.nack(message, false, true);
+    await untilBack(channel, queue, kept.length);
+  }
+};
+
+/** The queue takes messages back a moment after it was told to: the next look must find them. */
+const untilBack = async (channel: ConfirmChannel, queue: string, count: number): Promise<void> => {
+  const deadline = performance.now() + RETURN_TIMEOUT_MS;
+  while (performance.now() < deadline && (await channel.checkQueue(queue)).messageCount < count) {
+    await sleep(RETURN_POLL_MS);
   }
 };
 

@@ -53,6 +53,10 @@ export interface RouteSpec<A extends Access, Params, Query, Body> {
   access: A;
   /** The caller must hold one of these; decided before the body is read. */
   permissions?: readonly Permission[];
+  /** The caller must hold all of these besides; decided with `permissions`. */
+  alsoNeeds?: readonly Permission[];
+  /** Kinds of token that have access, all when left out; decided with `permissions`. */
+  tokenKinds?: readonly UserCaller['tokenKind'][];
   /** A budget for each user (or address, for a guest), taken before the body is read. */
   limit?: RateLimit;
   params?: Params;

@@ -47,6 +47,8 @@ export interface Idempotency {
    * the first is running. A run that throws frees its key, so that the client may try again.
    */
   run(request: IdempotencyRequest, work: (run: IdempotentRun) => Promise<RouteReply>): Promise<RouteReply>;
+  /** Drops the stored answers of an erased user, in the transaction of the erasure: they hold what was shown to him. */
+  forgetUser(session: ClientSession, userId: number): Promise<void>;
 }
 
 export const createIdempotencyIndexes = async (connection: Connection): Promise<void> => {
@@ -145,6 +147,9 @@ export const createIdempotency = (connection: Connection, clock: Clock, uuid: ()
       request.key === undefined
         ? work({ complete: async () => undefined })
         : runWithKey({ ...request, key: request.key }, work),
+    forgetUser: async (session, userId) => {
+      await entries.deleteMany({ user_id: userId }, { session });
+    },
   };
 };
 

@@ -4,7 +4,12 @@
  */
 import type { Redis } from 'ioredis';
 import type { Connection } from 'mongoose';
-import { RateLimiterMongo, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  RateLimiterMemory,
+  RateLimiterMongo,
+  RateLimiterRedis,
+  type RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { AppError, message } from '../error.ts';
 
 export interface RateLimit {
@@ -31,7 +36,8 @@ const COLLECTION = 'rate_limits';
 
 export interface RateLimiterOptions {
   redis: Redis;
-  connection: Connection;
+  /** Without one each process counts for itself while Redis is gone. */
+  connection?: Connection | undefined;
   /** Separates test runs that share a Redis. */
   keyPrefix: string;
 }
@@ -53,12 +59,15 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
       points: limit.points,
       duration: limit.windowS,
     };
-    const fallback = new RateLimiterMongo({
-      ...common,
-      storeClient: connection,
-      tableName: COLLECTION,
-      disableIndexesCreation: true,
-    });
+    const fallback =
+      connection === undefined
+        ? new RateLimiterMemory(common)
+        : new RateLimiterMongo({
+            ...common,
+            storeClient: connection,
+            tableName: COLLECTION,
+            disableIndexesCreation: true,
+          });
     const limiter = new RateLimiterRedis({
       ...common,
       storeClient: redis,

@@ -168,12 +168,20 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       request.caller = await identify(request, options.signer);
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
       await takeLimit(route, request, reply, options.limiter);
+      const { caller } = request;
+      if (caller.kind === 'user' && route.tokenKinds?.includes(caller.tokenKind) === false) {
+        throw forbidden(`not with a token of kind ${caller.tokenKind}`);
+      }
       const needed = route.permissions;
       if (needed !== undefined && !needed.some((permission) => can(request.caller, permission))) {
         // A guest lacks a token before he lacks a permission.
         throw request.caller.kind === 'guest'
           ? unauthenticated()
           : forbidden(`needs one of ${needed.join(', ')}`);
+      }
+      const missing = route.alsoNeeds?.find((permission) => !can(request.caller, permission));
+      if (missing !== undefined) {
+        throw request.caller.kind === 'guest' ? unauthenticated() : forbidden(`needs ${missing}`);
       }
     },
     handler: (request, reply) => handle(route, request, reply),
@@ -284,8 +292,10 @@ const validationBody = z
 const refusals = (route: Route): Record<string, z.ZodType> => ({
   ...(route.errorStyle === 'error_code' ? { 400: codedErrorBody } : {}),
   401: errorBody,
-  ...(route.permissions === undefined ? {} : { 403: errorBody }),
-  ...(route.params === undefined ? {} : { 404: route.errorStyle === 'error_code' ? codedErrorBody : errorBody }),
+  ...(route.permissions === undefined && route.tokenKinds === undefined ? {} : { 403: errorBody }),
+  ...(route.params === undefined
+    ? {}
+    : { 404: route.errorStyle === 'error_code' ? codedErrorBody : errorBody }),
   ...(route.body === undefined && route.query === undefined ? {} : { 422: validationBody }),
   ...(route.limit === undefined ? {} : { 429: errorBody }),
 });

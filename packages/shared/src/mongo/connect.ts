@@ -84,7 +84,14 @@ const openOnce = async ({
 
 const watch = (connection: Connection, log: Logger | undefined): void => {
   connection.on('error', (error) => log?.warn({ err: error }, 'MongoDB connection error'));
-  connection.on('disconnected', () => log?.warn('MongoDB disconnected'));
+  let closing = false;
+  // Only our own close announces itself.
+  connection.on('disconnecting', () => {
+    closing = true;
+  });
+  connection.on('disconnected', () => {
+    if (!closing) log?.warn('MongoDB disconnected');
+  });
   connection.on('reconnected', () => log?.info('MongoDB reconnected'));
 };
 

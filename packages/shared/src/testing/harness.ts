@@ -17,7 +17,8 @@ export const TEST_SECRET = 'a secret for tests, thirty-two characters or more';
 
 const needed = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run the tests by \`npm test\`, which starts the servers`);
+  if (value === undefined)
+    throw new Error(`${name} is not set: run the tests by \`npm test\`, which starts the servers`);
   return value;
 };
 
@@ -44,8 +45,13 @@ export const testConfig = (service: string): FoundationConfig & { PUBLIC_BASE_UR
   };
 };
 
-export const dropDatabase = async (config: { MONGODB_URI: string; MONGODB_DATABASE: string }): Promise<void> => {
-  const connection = await createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE }).asPromise();
+export const dropDatabase = async (config: {
+  MONGODB_URI: string;
+  MONGODB_DATABASE: string;
+}): Promise<void> => {
+  const connection = await createConnection(config.MONGODB_URI, {
+    dbName: config.MONGODB_DATABASE,
+  }).asPromise();
   await connection.dropDatabase();
   await connection.close();
 };
@@ -65,7 +71,10 @@ export const MEMBER_PERMISSIONS: readonly Permission[] = [
 ];
 
 /** A signed-in user with the permissions of a member, or those given. */
-export const caller = (userId: number, permissions: readonly Permission[] = MEMBER_PERMISSIONS): UserCaller => ({
+export const caller = (
+  userId: number,
+  permissions: readonly Permission[] = MEMBER_PERMISSIONS,
+): UserCaller => ({
   kind: 'user',
   userId,
   permissions: new Set(permissions),
@@ -92,7 +101,12 @@ export type Send = (method: string, path: string, options?: RequestOptions) => P
 const toAnswer = async (response: Response): Promise<Answer> => {
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') === true;
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
 };
 
 /** Sends signed requests straight to a service, as the gateway would. `path` is below `/api/v1`. */

@@ -1,7 +1,7 @@
 import { invalid, message } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import type { DeleteDocument } from '../app/delete-document.ts';
+import type { DeleteMedia } from '../app/delete-media.ts';
 import { toMedia } from '../app/media-resource.ts';
 import type { MediaStore } from '../store/media.ts';
 
@@ -9,11 +9,11 @@ const MAX_TARGETS = 200;
 
 export interface MediaGrpcParts {
   media: MediaStore;
-  deleteDocument: DeleteDocument;
+  deleteMedia: DeleteMedia;
   baseUrl: string;
 }
 
-export const mediaGrpc = ({ media, deleteDocument, baseUrl }: MediaGrpcParts): GrpcService =>
+export const mediaGrpc = ({ media, deleteMedia, baseUrl }: MediaGrpcParts): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
       if (targets.length > MAX_TARGETS) {
@@ -24,6 +24,6 @@ export const mediaGrpc = ({ media, deleteDocument, baseUrl }: MediaGrpcParts): G
     },
     DeleteByPurpose: async ({ target, purpose }) => {
       if (target === null) throw invalid({ target: message('validation.required') });
-      return { deleted: await deleteDocument(target, purpose) };
+      return { deleted: await deleteMedia.byPurpose(target, purpose) };
     },
   });

@@ -53,6 +53,7 @@ export interface MediaStore {
   findById(id: number): Promise<MediaRow | null>;
   /** Rows without a purpose, in the order of their ids. */
   findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
+  hasStorageKey(key: string): Promise<boolean>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
   /** The deleted row; null when there was none. */
   delete(session: ClientSession, id: number): Promise<MediaRow | null>;
@@ -73,6 +74,7 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       const rows = await model.find({ $or: clauses, purpose: null }).lean<MediaRow[]>();
       return rows.sort((a, b) => a._id - b._id);
     },
+    hasStorageKey: async (key) => (await model.exists({ storage_key: key })) !== null,
     insert: async (session, row) => {
       await model.create([row], { session });
     },

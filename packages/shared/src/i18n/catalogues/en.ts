@@ -36,6 +36,7 @@ export const en = {
   'validation.date': 'This field must be a date of the form YYYY-MM-DD.',
   'validation.date_in_the_future': 'This date must not be in the future.',
   'validation.timestamp': 'This field must be a date and time.',
+  'validation.time': 'This field must be a time of the form HH:MM.',
   'validation.username': 'Only letters, digits, dots, hyphens and underscores are allowed.',
   'validation.one_of': 'This field must be one of: {values}.',
   'validation.invalid': 'This value is not valid.',
@@ -69,7 +70,6 @@ export const en = {
   'blocker.pending_withdrawal': '{count} withdrawal(s) are not settled yet.',
   'blocker.active_premium': 'Your premium subscription runs until {expires_at}.',
   'blocker.active_trainees': '{count} trainee(s) of your training services are not delivered yet.',
-
 
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':
@@ -105,5 +105,6 @@ export const en = {
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
+  'gyms.periods_overlap': 'Two of these periods overlap.',
   'trainees.already_delivered': 'This trainee is already delivered.',
 } as const;

@@ -38,6 +38,7 @@ export const fa: Catalogue = {
   'validation.date': 'این فیلد باید تاریخی به شکل YYYY-MM-DD باشد.',
   'validation.date_in_the_future': 'این تاریخ نباید در آینده باشد.',
   'validation.timestamp': 'این فیلد باید تاریخ و زمان باشد.',
+  'validation.time': 'این فیلد باید ساعتی به شکل HH:MM باشد.',
   'validation.username': 'فقط حروف، ارقام، نقطه، خط تیره و زیرخط مجاز است.',
   'validation.one_of': 'این فیلد باید یکی از این‌ها باشد: {values}.',
   'validation.invalid': 'این مقدار معتبر نیست.',
@@ -70,7 +71,6 @@ export const fa: Catalogue = {
   'blocker.pending_withdrawal': '{count} برداشت هنوز تسویه نشده است.',
   'blocker.active_premium': 'اشتراک ویژهٔ شما تا {expires_at} برقرار است.',
   'blocker.active_trainees': '{count} شاگرد از خدمات تمرینی شما هنوز تحویل نگرفته‌اند.',
-
 
   'notification.account_deletion_requested.title': 'حذف حساب زمان‌بندی شد',
   'notification.account_deletion_requested.body':
@@ -106,5 +106,6 @@ export const fa: Catalogue = {
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
+  'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
   'trainees.already_delivered': 'این شاگرد پیش‌تر تحویل گرفته است.',
 };

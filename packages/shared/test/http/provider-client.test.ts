@@ -1,0 +1,71 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createProviderClient, type ProviderClient } from '../../src/http/provider-client.ts';
+
+let server: Server;
+let url: string;
+let asked = 0;
+
+/** `/status/<n>` answers that status; `/silent` never answers. */
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked += 1;
+    const status = /^\/status\/(\d+)/.exec(request.url ?? '')?.[1];
+    if (status !== undefined) response.writeHead(Number(status)).end(`${request.method} answered`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const withClient = async (work: (client: ProviderClient) => Promise<void>): Promise<void> => {
+  const client = createProviderClient({ target: 'shop', deadlineMs: 200 });
+  try {
+    await work(client);
+  } finally {
+    client.close();
+  }
+};
+
+describe('an outside provider', () => {
+  test.each([200, 302, 400, 404, 429])('its %i is an answer', (status) =>
+    withClient(async (client) => {
+      const answer = await client.send({ method: 'POST', url: `${url}/status/${status}`, body: '{}' });
+      expect(answer).toEqual({ status, text: 'POST answered' });
+    }),
+  );
+
+  test.each([
+    ['a 5xx', '/status/502?key=secret', 'shop answered 502'],
+    ['silence', '/silent?key=secret', 'shop gave no answer'],
+  ])('%s is a failure whose message names no address', (_what, path, expected) =>
+    withClient(async (client) => {
+      const failed = await client
+        .send({ method: 'GET', url: `${url}${path}` })
+        .catch((error: Error) => error);
+      expect(failed).toMatchObject({ name: 'ProviderFailure', message: expect.stringContaining(expected) });
+      expect((failed as Error).message).not.toMatch(/secret|127\.0\.0\.1/);
+    }),
+  );
+
+  test('a refused connection is a failure', () =>
+    withClient(async (client) => {
+      const failed = client.send({ method: 'GET', url: 'http://127.0.0.1:1/key' });
+      await expect(failed).rejects.toMatchObject({ name: 'ProviderFailure' });
+    }));
+
+  test('one that keeps failing is left alone for a while, one that refuses is not', () =>
+    withClient(async (client) => {
+      for (let i = 0; i < 20; i += 1) await client.send({ method: 'GET', url: `${url}/status/400` });
+      const get = (status: number) => client.send({ method: 'GET', url: `${url}/status/${status}` });
+      for (let i = 0; i < 30; i += 1) await get(500).catch(() => undefined);
+      const before = asked;
+      await expect(get(200)).rejects.toMatchObject({ name: 'ProviderFailure' });
+      expect(asked).toBe(before);
+    }));
+});

@@ -1,0 +1,23 @@
+/** Where the bytes are. A file is under its key whole, or not at all. */
+import type { Readable } from 'node:stream';
+import type { ByteRange } from '../domain/range.ts';
+
+export interface StoredFile {
+  /** Chosen here, never made of anything that a client sent. */
+  key: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256, hex. */
+  sha256: string;
+}
+
+export interface Storage {
+  /** Streams `content` in; nothing is left behind when it fails. */
+  put(content: Readable): Promise<StoredFile>;
+  /** Rejects with code ENOENT when there is no such file. */
+  open(key: string, range?: ByteRange): Promise<Readable>;
+  /** Nothing happens when there is no such file. */
+  delete(key: string): Promise<void>;
+  /** Keys that were put before `before`, a batch at a time. */
+  listOlderThan(before: Date): AsyncIterable<string>;
+}

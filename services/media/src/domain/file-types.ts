@@ -1,0 +1,37 @@
+/** What may be uploaded (contract 6), judged by its bytes. Never anything that a browser would run. */
+export const MAX_FILE_BYTES = 25 * 1024 * 1024;
+
+export const ACCEPTED_MIME_TYPES: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'application/pdf',
+  'video/mp4',
+]);
+
+/** So many bytes at the beginning are enough to tell. */
+export const SNIFF_BYTES = 4_100;
+
+const MAX_NAME_CHARACTERS = 200;
+
+/**
+ * The name that the client gave, as it may be shown and put into a link: no path, no control characters, no
+ * direction marks that make `fdp.exe` look like a document. Any script is kept.
+ */
+export const cleanFilename = (given: string | undefined): string => {
+  const base = (given ?? '').normalize('NFC').split(/[\\/]/).at(-1) ?? '';
+  const visible = base.replaceAll(/[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '').trim();
+  const shortened = [...visible].slice(0, MAX_NAME_CHARACTERS).join('');
+  return shortened === '' || /^\.+$/.test(shortened) ? 'file' : shortened;
+};
+
+/** `Content-Disposition` for any name (RFC 6266, RFC 8187). */
+export const attachmentHeader = (filename: string): string => {
+  const ascii = filename.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(filename).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+};

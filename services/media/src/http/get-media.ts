@@ -1,0 +1,102 @@
+import type { Caller } from '@fitness/shared/caller.ts';
+import { notFound } from '@fitness/shared/error.ts';
+import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParam } from '@fitness/shared/http/validation.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { assertMayDownload } from '../app/may-download.ts';
+import type { Storage } from '../clients/storage.ts';
+import type { Targets } from '../clients/targets.ts';
+import { attachmentHeader } from '../domain/file-types.ts';
+import { parseRange } from '../domain/range.ts';
+import type { MediaRow, MediaStore } from '../store/media.ts';
+
+export interface GetMediaParts {
+  media: MediaStore;
+  storage: Storage;
+  targets: Targets;
+}
+
+const binary = z.string().meta({ description: 'The file, as an attachment.' });
+
+const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, parts: GetMediaParts): Route =>
+  defineRoute({
+    method: 'GET',
+    path,
+    summary: 'Download a file',
+    description: 'ETag, If-None-Match and one byte range are honoured. A filename in the path is cosmetic.',
+    tag: 'media',
+    access: 'guest',
+    params,
+    responses: { 200: binary, 206: binary, 304: null, 416: null },
+    handle: async ({ params: { id }, caller, request, reply }) => {
+      await serve(parts, id, caller, request, reply);
+      return undefined;
+    },
+  });
+
+export const getMedia = (parts: GetMediaParts): Route[] => [
+  routeAt('/media/:id', z.object({ id: idParam }), parts),
+  routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), parts),
+];
+
+const serve = async (
+  { media, storage, targets }: GetMediaParts,
+  id: number,
+  caller: Caller,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const row = await media.findById(id);
+  if (row === null) throw notFound();
+  await assertMayDownload(caller, row, targets);
+  const etag = `"${row.sha256}"`;
+  reply.headers({
+    etag,
+    // Who may see it is decided at each download: a cache may keep it, but must ask.
+    'cache-control': 'private, no-cache',
+    'content-disposition': attachmentHeader(row.filename),
+    'accept-ranges': 'bytes',
+    'content-security-policy': "default-src 'none'; sandbox",
+  });
+  if (matches(request.headers['if-none-match'], etag)) {
+    reply.code(304).send();
+    return;
+  }
+  await sendBytes(row, etag, storage, request, reply);
+};
+
+const sendBytes = async (
+  row: MediaRow,
+  etag: string,
+  storage: Storage,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const ifRange = request.headers['if-range'];
+  const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
+  const range = parseRange(wanted, row.size);
+  if (range === 'unsatisfiable') {
+    reply.code(416).header('content-range', `bytes */${row.size}`).send();
+    return;
+  }
+  const content = await storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {
+    // Deleted between the row and the file.
+    throw error.code === 'ENOENT' ? notFound() : error;
+  });
+  reply.type(row.mime_type);
+  if (range === undefined) {
+    reply.code(200).header('content-length', row.size).send(content);
+    return;
+  }
+  reply
+    .code(206)
+    .header('content-range', `bytes ${range.start}-${range.end}/${row.size}`)
+    .header('content-length', range.end - range.start + 1)
+    .send(content);
+};
+
+const matches = (header: string | undefined, etag: string): boolean => {
+  const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
+  return tags.some((tag) => tag === '*' || tag === etag);
+};

@@ -1,0 +1,57 @@
+import { invalid, message } from '@fitness/shared/error.ts';
+import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { parseInput } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import type { AttachFile } from '../app/attach-file.ts';
+import { mediaSchema, toMedia } from '../app/media-resource.ts';
+import type { Storage } from '../clients/storage.ts';
+import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
+import { readUpload } from './read-upload.ts';
+
+const fieldsSchema = z.object({
+  attachable_type: z.enum(ATTACHABLE_TYPES),
+  attachable_id: z
+    .string()
+    .regex(/^[1-9]\d{0,15}$/)
+    .transform(Number)
+    .pipe(z.int()),
+  purpose: z.enum(PURPOSE_NAMES).optional(),
+});
+
+export interface PostMediaParts {
+  attachFile: AttachFile;
+  storage: Storage;
+  baseUrl: string;
+}
+
+export const postMedia = ({ attachFile, storage, baseUrl }: PostMediaParts): Route =>
+  defineRoute({
+    method: 'POST',
+    path: '/media',
+    summary: 'Upload a file',
+    description:
+      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB.',
+    tag: 'media',
+    access: 'user',
+    rawBody: true,
+    responses: { 201: z.object({ data: mediaSchema }) },
+    handle: async ({ caller, request }) => {
+      const { fields, file } = await readUpload(request, storage);
+      try {
+        const parsed = parseInput(fieldsSchema, fields);
+        if (file === undefined) throw invalid({ file: message('validation.required') });
+        const target = {
+          attachableType: parsed.attachable_type,
+          attachableId: parsed.attachable_id,
+          purpose: parsed.purpose,
+        };
+        await attachFile.authorize(caller, target);
+        const { filename, mimeType, stored } = file;
+        const row = await attachFile.attach(caller, { ...target, filename, mimeType }, stored);
+        return created({ data: toMedia(row, baseUrl) });
+      } catch (error) {
+        if (file !== undefined) await storage.delete(file.stored.key);
+        throw error;
+      }
+    },
+  });
