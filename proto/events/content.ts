@@ -21,6 +21,17 @@ export const postDeleted = defineEvent({
   data: z.object({ post_id: z.int().positive() }),
 });
 
+/** A training service was bought and paid. */
+export const traineePurchased = defineEvent({
+  type: 'content.trainee.purchased',
+  data: z.object({
+    trainee_id: z.int().positive(),
+    training_service_id: z.int().positive(),
+    seller_user_id: z.int().positive(),
+    buyer_user_id: z.int().positive(),
+  }),
+});
+
 export const traineeDelivered = defineEvent({
   type: 'content.trainee.delivered',
   data: z.object({

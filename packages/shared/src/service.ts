@@ -126,25 +126,30 @@ const open = async (
   const health = createHealth();
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
   const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
-  // All three settle before anything is decided: what opened late must be closed as well.
-  const [redis, connection, broker] = await allOrFirstError([
+  const opening = [
     connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
       cleanup.defer('redis', () => opened.disconnect());
       return opened;
     }),
-    connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE, log, appName: service }).then(
-      (opened) => {
-        cleanup.defer('mongodb', () => opened.close());
-        return opened;
-      },
-    ),
+    connectMongo({
+      uri: config.MONGODB_URI,
+      database: config.MONGODB_DATABASE,
+      log,
+      appName: service,
+    }).then((opened) => {
+      cleanup.defer('mongodb', () => opened.close());
+      return opened;
+    }),
     connectBroker({ url: config.AMQP_URL, namespace: config.EVENTS_NAMESPACE, log, name: service }).then(
       (opened) => {
         cleanup.defer('rabbitmq', () => opened.close());
         return opened;
       },
     ),
-  ]);
+  ] as const;
+  // All three settle before a failure of one is thrown: what opens late must be closed as well.
+  await Promise.allSettled(opening);
+  const [redis, connection, broker] = await Promise.all(opening);
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => pingRedis(redis), { required: false });
   health.add('rabbitmq', async () => assertConnected(broker), { required: false });
@@ -180,13 +185,6 @@ const open = async (
     },
   };
   return { ...foundation, serve: (doors) => serve(foundation, config, doors) };
-};
-
-const allOrFirstError = async <const Parts extends readonly Promise<unknown>[]>(
-  parts: Parts,
-): Promise<{ -readonly [Index in keyof Parts]: Awaited<Parts[Index]> }> => {
-  await Promise.allSettled(parts);
-  return Promise.all(parts) as Promise<{ -readonly [Index in keyof Parts]: Awaited<Parts[Index]> }>;
 };
 
 const assertConnected = (broker: Broker): void => {
@@ -235,6 +233,7 @@ const serve = async (
       consumers: doors.consumers,
       log,
       clock,
+      onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
     });
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of doors.jobs ?? []) cleanup.defer(`job ${job.name}`, startJob(job, log));

@@ -51,7 +51,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body> {
   description?: string;
   tag: string;
   access: A;
-  /** The caller must hold one of these; decided before the body is read. */
+  /** The caller must hold one of these, unless he is a guest where guests are let in; decided before the body is read. */
   permissions?: readonly Permission[];
   /** The caller must hold all of these besides; decided with `permissions`. */
   alsoNeeds?: readonly Permission[];

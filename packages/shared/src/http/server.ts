@@ -70,6 +70,11 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.uuid();
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
+    // A path that cannot be decoded; no hook runs for it.
+    frameworkErrors: (error, request, reply) => {
+      addCommonHeaders(request, reply as FastifyReply);
+      sendError(error, request, reply as FastifyReply);
+    },
   }) as unknown as FastifyInstance;
   app.decorateRequest('caller', null as never);
   acceptJson(app);
@@ -78,10 +83,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.addHook('onRequest', (request, reply, done) => {
     const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
     request.headers.traceparent = traceparent;
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('referrer-policy', 'no-referrer');
-    reply.header('cache-control', 'no-store');
+    addCommonHeaders(request, reply);
     runWithTrace({ traceparent, requestId: request.id }, done);
   });
   // The body arrives in the context of its socket; what follows must be in that of the request again.
@@ -102,6 +104,15 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.setNotFoundHandler((request, reply) => sendError(notFound(), request, reply));
   addOperations(app, options);
   return app;
+};
+
+const addCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.headers({
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  });
 };
 
 const acceptJson = (app: FastifyInstance): void => {
@@ -172,12 +183,10 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       if (caller.kind === 'user' && route.tokenKinds?.includes(caller.tokenKind) === false) {
         throw forbidden(`not with a token of kind ${caller.tokenKind}`);
       }
-      const needed = route.permissions;
-      if (needed !== undefined && !needed.some((permission) => can(request.caller, permission))) {
-        // A guest lacks a token before he lacks a permission.
-        throw request.caller.kind === 'guest'
-          ? unauthenticated()
-          : forbidden(`needs one of ${needed.join(', ')}`);
+      // Only a guest's route is open to one, and there a token must carry the permission that a guest does not need.
+      const needed = caller.kind === 'guest' ? undefined : route.permissions;
+      if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
+        throw forbidden(`needs one of ${needed.join(', ')}`);
       }
       const missing = route.alsoNeeds?.find((permission) => !can(request.caller, permission));
       if (missing !== undefined) {

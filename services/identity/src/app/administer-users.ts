@@ -3,11 +3,13 @@ import type { UserCaller } from '@fitness/shared/caller.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { UserMedia } from '../clients/user-media.ts';
 import { given } from '../domain/changes.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
 import { CLEARED_LICENCE, reviewLicence } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
+import type { NotificationStore } from '../store/notifications.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { UserStore } from '../store/users.ts';
 import { assertBornAlready, type ProfileChanges } from './profile.ts';
@@ -17,7 +19,9 @@ import { assertFree, refusingTaken } from './unique-fields.ts';
 export interface AdministerUsersParts {
   users: UserStore;
   roles: RoleStore;
+  notifications: NotificationStore;
   media: UserMedia;
+  sequences: Sequences;
   clock: Clock;
   transact: Transact;
 }
@@ -32,6 +36,29 @@ export interface AdministerUsers {
   /** 422; 404; 403 for an account or a role with a permission that the caller lacks. */
   update(caller: UserCaller, userId: number, changes: OperatorChanges): Promise<User>;
 }
+
+type Notified = Pick<AdministerUsersParts, 'notifications' | 'sequences' | 'clock'>;
+
+/** Tells the trainer of a verdict that is new; asked before the transaction, which must not wait for the counter. */
+const prepareReviewNotice = async (
+  { notifications, sequences, clock }: Notified,
+  changes: OperatorChanges,
+) => {
+  if (typeof changes.trainer_license_approved !== 'boolean') return async () => undefined;
+  const id = await sequences.next('notifications');
+  return async (session: ClientSession, before: User, after: User): Promise<void> => {
+    const approved = after.trainer_license_approved;
+    if (approved === null || approved === before.trainer_license_approved) return;
+    await notifications.insert(session, {
+      _id: id,
+      user_id: after._id,
+      type: 'trainer_license_reviewed',
+      data: { approved, reason: after.trainer_license_rejection_reason ?? '' },
+      created_at: clock.now(),
+      read_at: null,
+    });
+  };
+};
 
 /** 404 for who is not there, 403 for who holds a permission that the caller lacks. */
 export const findWithinReach = async (
@@ -78,6 +105,7 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
       if (trainer_license_image === null && user.trainer_license_media_id !== null) {
         await media.deleteTrainerLicense(userId);
       }
+      const notify = await prepareReviewNotice(parts, changes);
       const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
       return refusingTaken(users, () =>
         transact(async (session) => {
@@ -90,6 +118,7 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
             ...(trainer_license_image === null ? CLEARED_LICENCE : reviewLicence(current, review)),
           });
           if (updated === null) throw notFound();
+          await notify(session, current, updated);
           return updated;
         }),
       );

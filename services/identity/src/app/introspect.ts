@@ -1,7 +1,8 @@
 /** Who presents a token, as of now. Nothing here is cached, so a revocation or a change of roles holds at once. */
-import type { Permission } from '@fitness/shared/permissions.ts';
+
 import type { Clock } from '@fitness/shared/clock.ts';
 import { unauthenticated } from '@fitness/shared/error.ts';
+import type { Permission } from '@fitness/shared/permissions.ts';
 import { carriedBy, permissionsOf } from '../domain/roles.ts';
 import { hashToken, isWellFormedToken, type TokenKind } from '../domain/token.ts';
 import type { RoleStore } from '../store/roles.ts';

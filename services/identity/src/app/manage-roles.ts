@@ -1,6 +1,7 @@
 /** Roles and what they allow. Nobody gives a permission that he lacks, nor takes from a role that is above him. */
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import type { Permission } from '@fitness/shared/permissions.ts';
 import { given } from '../domain/changes.ts';
 import { holdsAll, permissionsOf, type Role } from '../domain/roles.ts';
@@ -13,7 +14,8 @@ export interface RoleChanges {
 }
 
 export interface ManageRoles {
-  list(): Promise<Role[]>;
+  /** By id. */
+  list(request: PageRequest): Promise<PageOf<Role>>;
   /** 404; 403 when the role has, or would get, a permission that the caller lacks. */
   update(caller: UserCaller, id: number, changes: RoleChanges): Promise<Role>;
 }
@@ -25,7 +27,16 @@ export const createManageRoles = ({
   roles: RoleStore;
   transact: Transact;
 }): ManageRoles => ({
-  list: () => roles.findAll(),
+  list: async (request) => {
+    const all = await roles.findAll();
+    const start =
+      request.mode === 'page' ? request.skip : all.findIndex((role) => role._id > (request.after[0] ?? 0));
+    const rows = start < 0 ? [] : all.slice(start, start + request.perPage);
+    const last = rows.at(-1);
+    const more = last !== undefined && last !== all.at(-1);
+    return { rows, total: all.length, next: more ? [last._id] : undefined };
+  },
+
   update: (caller, id, { title, permissions }) =>
     transact(async (session) => {
       const role = await roles.findById(id, session);

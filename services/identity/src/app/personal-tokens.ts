@@ -1,5 +1,5 @@
 /** Personal access tokens: credentials that a user makes for his own programs, never stronger than their maker. */
-import { type UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/caller.ts';
 import { type Clock, DAY_MS, type Random } from '@fitness/shared/clock.ts';
 import { invalid, message, notFound, unauthenticated } from '@fitness/shared/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
@@ -27,13 +27,31 @@ export interface PersonalTokenInput {
   expiresAt?: Date | undefined;
 }
 
+export interface PersonalToken {
+  id: number;
+  name: string;
+  /** null: whatever the user may. */
+  permissions: readonly string[] | null;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
 export interface PersonalTokens {
-  list(caller: UserCaller, request: PageRequest): Promise<PageOf<Token>>;
+  /** Live ones, newest first. */
+  list(caller: UserCaller, request: PageRequest): Promise<PageOf<PersonalToken>>;
   /** 422: more permissions than the presenting token has, an end in the past. */
-  create(caller: UserCaller, input: PersonalTokenInput): Promise<{ token: string; row: Token }>;
+  create(caller: UserCaller, input: PersonalTokenInput): Promise<{ token: string; data: PersonalToken }>;
   /** 404 unless it is one of the caller's own. */
   delete(caller: UserCaller, id: number): Promise<void>;
 }
+
+const toPersonal = (row: Token): PersonalToken => ({
+  id: row.token_number ?? 0,
+  name: row.name ?? '',
+  permissions: row.permissions,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+});
 
 export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens => {
   const { users, tokens, clock, transact } = parts;
@@ -48,7 +66,7 @@ export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens
       const shown = rows.slice(0, request.perPage);
       const last = shown.at(-1)?.token_number ?? undefined;
       return {
-        rows: shown,
+        rows: shown.map(toPersonal),
         total: request.mode === 'page' ? await tokens.countPersonal(userId, now) : undefined,
         next: rows.length > shown.length && last !== undefined ? [last] : undefined,
       };
@@ -82,7 +100,7 @@ export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens
         if (!(await tokens.insert(session, child, user.credential_epoch))) throw unauthenticated();
         return child;
       });
-      return { token, row: stored };
+      return { token, data: toPersonal(stored) };
     },
 
     delete: async ({ userId }, id) => {

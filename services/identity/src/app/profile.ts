@@ -89,7 +89,11 @@ export const createProfile = (parts: ProfileParts): Profile => {
       const user = await read(caller);
       if (reachesElsewhere(user, fields)) await assertPassword(user, currentPassword);
       const changes = { ...given(fields), ...(trainer_license_image === null ? CLEARED_LICENCE : {}) };
-      await assertFree(users, given({ username: fields.username, email: fields.email, phone: fields.phone }), user._id);
+      await assertFree(
+        users,
+        given({ username: fields.username, email: fields.email, phone: fields.phone }),
+        user._id,
+      );
       // The document first: if media cannot be reached nothing is changed, and asking again does no harm.
       if (trainer_license_image === null && user.trainer_license_media_id !== null) {
         await media.deleteTrainerLicense(user._id);

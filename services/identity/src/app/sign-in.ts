@@ -8,7 +8,7 @@ import {
   rateLimited,
 } from '@fitness/shared/http/rate-limit.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
-import { loginKeys } from '../domain/login.ts';
+import { canonicalLogin } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
@@ -72,11 +72,7 @@ export const createSignIn = (parts: SignInParts): SignIn => {
 };
 
 /** One budget for all spellings of a login; its key must not keep what was typed. */
-const loginId = (login: string): string => {
-  const { username, phone } = loginKeys(login);
-  return createHash('sha256')
-    .update(phone ?? username)
-    .digest('base64url');
-};
+const loginId = (login: string): string =>
+  createHash('sha256').update(canonicalLogin(login)).digest('base64url');
 
 const wrongPair = (): AppError => invalid({ login: message('auth.wrong_login') });

@@ -1,21 +1,22 @@
-/** 422 for what another account has; the unique indexes decide every race, the look before only names all fields. */
+/** 422 for what another account has; the keys of the store decide every race, the look before only names all fields. */
 import { type AppError, invalid, message } from '@fitness/shared/error.ts';
+import type { LoginField } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
-import type { UniqueField, UserStore } from '../store/users.ts';
+import type { UserStore } from '../store/users.ts';
 
 const taken = (fields: readonly string[]): AppError =>
   invalid(Object.fromEntries(fields.map((field) => [field, message('validation.taken')])));
 
 export const assertFree = async (
   users: UserStore,
-  wanted: Partial<Pick<User, UniqueField>>,
+  wanted: Partial<Pick<User, LoginField>>,
   exceptUserId?: number,
 ): Promise<void> => {
   const fields = await users.findTaken(wanted, exceptUserId);
   if (fields.length > 0) throw taken(fields);
 };
 
-/** Runs a write and turns the refusal of a unique index into its 422. */
+/** Runs a write and turns a refused key into its 422. */
 export const refusingTaken = async <T>(users: UserStore, write: () => Promise<T>): Promise<T> => {
   try {
     return await write();

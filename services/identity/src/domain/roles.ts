@@ -35,7 +35,12 @@ export const SEEDED_ROLES: readonly Role[] = [
     title: 'Operator',
     permissions: PERMISSIONS.filter((permission) => permission !== 'roles.manage'),
   },
-  { _id: ADMINISTRATOR_ROLE_ID, name: 'administrator', title: 'Administrator', permissions: [...PERMISSIONS] },
+  {
+    _id: ADMINISTRATOR_ROLE_ID,
+    name: 'administrator',
+    title: 'Administrator',
+    permissions: [...PERMISSIONS],
+  },
 ];
 
 /** Everything that these roles allow together. */

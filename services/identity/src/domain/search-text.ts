@@ -1,10 +1,5 @@
 /** What is stored beside an account so that a substring of it is found by an index (`@fitness/shared/text-search.ts`). */
-import { foldText, indexGrams, queryGrams } from '@fitness/shared/text-search.ts';
-
-/** A half-space (ZWNJ) is written by one person as nothing and by the next as a space: both count. */
-const spellings = (text: string): string[] => [
-  ...new Set([foldText(text), foldText(text.replaceAll('\u200c', ' '))]),
-];
+import { foldedSpellings, indexGrams, queryGrams } from '@fitness/shared/text-search.ts';
 
 export interface SearchIndex {
   /** The folded parts, one a line, so that nothing matches across two of them. */
@@ -13,7 +8,7 @@ export interface SearchIndex {
 }
 
 export const indexText = (parts: readonly string[]): SearchIndex => ({
-  text: parts.flatMap(spellings).join('\n'),
+  text: parts.flatMap(foldedSpellings).join('\n'),
   grams: [...new Set(parts.flatMap(indexGrams))],
 });
 
@@ -27,5 +22,5 @@ export interface SearchQuery {
 /** Undefined when nothing is left to look for. */
 export const searchQuery = (search: string): SearchQuery | undefined => {
   const grams = queryGrams(search);
-  return grams.length === 0 ? undefined : { texts: spellings(search), grams };
+  return grams.length === 0 ? undefined : { texts: [...foldedSpellings(search)], grams };
 };

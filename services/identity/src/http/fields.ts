@@ -30,6 +30,25 @@ export const phoneField = z
   .refine((value) => normalizePhone(value) !== undefined, says('validation.phone'))
   .transform((value) => normalizePhone(value) ?? value);
 
+/** `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with its zone. */
+const TIMESTAMP =
+  /^\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d|T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))$/;
+
+const toInstant = (value: string): Date | undefined => {
+  if (!TIMESTAMP.test(value)) return undefined;
+  const instant = new Date(value.includes('T') ? value : `${value.replace(' ', 'T')}Z`);
+  const exists = !Number.isNaN(instant.getTime()) && z.iso.date().safeParse(value.slice(0, 10)).success;
+  return exists ? instant : undefined;
+};
+
+export const untilField = z
+  .string()
+  .max(40)
+  .refine((value) => toInstant(value) !== undefined, says('validation.timestamp'))
+  .transform((value) => toInstant(value) as Date);
+
+export const tokenNameField = name;
+
 export const passwordField = z.string().min(10).max(128);
 /** A password that is only compared: whatever is too long for one is simply wrong. */
 export const givenPasswordField = z.string().min(1).max(1_000);

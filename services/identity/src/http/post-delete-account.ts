@@ -4,17 +4,13 @@ import { z } from 'zod';
 import { CODE_BUDGET } from '../app/code-budget.ts';
 import type { DeleteAccount } from '../app/delete-account.ts';
 import { CODE_LENGTH } from '../domain/confirmation-code.ts';
+import { blockedSchema } from './blocked.ts';
 
 const armed = z.object({ message: z.string(), confirmation_required: z.literal(true) });
 const scheduled = z.object({
   message: z.string(),
   deletion_requested_at: z.string(),
   deletion_scheduled_at: z.string(),
-});
-const blocked = z.object({
-  error: z.string(),
-  code: z.literal('account_deletion_blocked'),
-  blockers: z.array(z.looseObject({ code: z.string(), message: z.string() })),
 });
 
 export const postDeleteAccount = (deleteAccount: DeleteAccount): Route =>
@@ -31,7 +27,7 @@ export const postDeleteAccount = (deleteAccount: DeleteAccount): Route =>
       current_password: z.string().min(1).max(1_000),
       confirmation_code: z.string().length(CODE_LENGTH).optional(),
     }),
-    responses: { 200: armed, 202: scheduled, 409: blocked, 500: z.object({ message: z.string() }) },
+    responses: { 200: armed, 202: scheduled, 409: blockedSchema, 500: z.object({ message: z.string() }) },
     handle: async ({ caller, body, locale, t }) => {
       const password = body.current_password;
       const code = body.confirmation_code;

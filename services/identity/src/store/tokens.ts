@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
-import { userModel } from './users.ts';
+import { userModel } from './user-document.ts';
 
 export interface Token {
   /** SHA-256 of the token, in hex. */

@@ -1,0 +1,15 @@
+/** What other services need to know of users, for a page of rows at once. */
+import type { User } from '../domain/user.ts';
+import type { UserStore } from '../store/users.ts';
+
+export interface LookUpUsers {
+  /** Erased and unknown ids are missing. */
+  byIds(ids: readonly number[]): Promise<User[]>;
+  /** Whose deletion is pending, and who is erased or never was. */
+  hiddenOf(ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }>;
+}
+
+export const createLookUpUsers = (users: UserStore): LookUpUsers => ({
+  byIds: (ids) => users.findByIds(ids),
+  hiddenOf: (ids) => users.partitionHidden(ids),
+});

@@ -1,0 +1,63 @@
+/** What other processes ask identity. */
+import type { User__Output } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import { formatTimestamp } from '@fitness/shared/clock.ts';
+import { invalid, message } from '@fitness/shared/error.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import type { Introspect } from '../app/introspect.ts';
+import type { LookUpUsers } from '../app/look-up-users.ts';
+import type { User } from '../domain/user.ts';
+
+const MAX_IDS = 200;
+
+const assertFewEnough = (ids: readonly number[]): void => {
+  if (ids.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
+};
+
+/** An optional field that is null is left out. */
+const optional = <Key extends string, Value>(key: Key, value: Value | null): Partial<Record<Key, Value>> =>
+  value === null ? {} : ({ [key]: value } as Record<Key, Value>);
+
+const toMessage = (user: User): User__Output => ({
+  id: user._id,
+  email: user.email,
+  phone: user.phone,
+  username: user.username,
+  first_name: user.first_name,
+  last_name: user.last_name,
+  created_at: formatTimestamp(user.created_at),
+  referral_code: user.referral_code,
+  is_trainer: user.is_trainer,
+  is_gym_owner: user.is_gym_owner,
+  ...optional('bank_account_number', user.bank_account_number),
+  ...optional('referrer_user_id', user.referrer_user_id),
+  ...optional('height', user.height),
+  ...optional('birth_date', user.birth_date),
+  ...optional('gender', user.gender),
+  ...optional(
+    'deletion_requested_at',
+    user.deletion_requested_at && formatTimestamp(user.deletion_requested_at),
+  ),
+  ...optional(
+    'deletion_scheduled_at',
+    user.deletion_scheduled_at && formatTimestamp(user.deletion_scheduled_at),
+  ),
+});
+
+export const identityService = (introspect: Introspect, lookUpUsers: LookUpUsers): GrpcService =>
+  grpcService(grpcDefinitions.identity(), {
+    Introspect: async ({ token }) => {
+      const { userId, permissions, tokenId, tokenKind } = await introspect(token);
+      return { user_id: userId, permissions, token_id: tokenId, token_kind: tokenKind };
+    },
+    GetUsers: async ({ ids }) => {
+      assertFewEnough(ids);
+      const users = await lookUpUsers.byIds(ids);
+      return { users: users.map(toMessage) };
+    },
+    GetHiddenUsers: async ({ ids }) => {
+      assertFewEnough(ids);
+      const { pending, gone } = await lookUpUsers.hiddenOf(ids);
+      return { pending_ids: pending, gone_ids: gone };
+    },
+  });

@@ -1,0 +1,33 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryBoolean } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import type { BrowseUsers } from '../app/browse-users.ts';
+import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+
+export const getUsers = (browseUsers: BrowseUsers, presenter: UserPresenter, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/users',
+    summary: 'Accounts, newest first',
+    description:
+      '`search` matches a part of user name, first and last name; with `users.view_all` of e-mail and phone too. `role` (name or id) needs `users.view_all`.',
+    tag: 'users',
+    access: 'user',
+    permissions: ['users.view_limited', 'users.view_all'],
+    query: z.object({
+      ...pageQuery,
+      search: z.string().max(255).optional(),
+      is_trainer: queryBoolean.optional(),
+      order: z.enum(['ASC', 'DESC']).optional(),
+      role: z.string().min(1).max(100).optional(),
+    }),
+    responses: { 200: listOf(userSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const { search, is_trainer, order, role } = query;
+      const page = await browseUsers.list(caller, { search, isTrainer: is_trainer, order, role }, request);
+      const data = await presenter.page(page.rows, caller);
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

@@ -1,0 +1,77 @@
+/**
+ * User names, e-mails and phones that are taken: a document each, whose `_id` decides every race. A collection of its
+ * own and not unique indexes over accounts, because those would have to hold the shard key once accounts are sharded.
+ */
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import mongoose from 'mongoose';
+import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
+
+interface LoginKey {
+  _id: string;
+  user_id: number;
+}
+
+export type Named = Record<LoginField, string>;
+
+/** Another account has it. The transaction is lost. */
+export class TakenError extends Error {
+  override name = 'TakenError';
+  readonly field: LoginField;
+
+  constructor(field: LoginField, cause: unknown) {
+    super(`${field} is taken`, { cause });
+    this.field = field;
+  }
+}
+
+const schema = new mongoose.Schema<LoginKey>(
+  { _id: String, user_id: { type: Number, required: true } },
+  { versionKey: false, collection: 'login_keys' },
+).index({ user_id: 1 });
+
+export type LoginKeys = ReturnType<typeof createLoginKeys>;
+
+export const createLoginKeys = (connection: Connection) => {
+  const keys = connection.model<LoginKey>('LoginKey', schema);
+
+  const claim = async (
+    session: ClientSession,
+    userId: number,
+    field: LoginField,
+    value: string,
+  ): Promise<void> => {
+    try {
+      await keys.create([{ _id: loginKey(field, value), user_id: userId }], { session });
+    } catch (error) {
+      throw isDuplicateKey(error) ? new TakenError(field, error) : error;
+    }
+  };
+
+  return {
+    /** Throws {@link TakenError}. */
+    claimAll: async (session: ClientSession, userId: number, named: Named): Promise<void> => {
+      for (const field of LOGIN_FIELDS) await claim(session, userId, field, named[field]);
+    },
+
+    /** Takes what is new and frees what is no longer used. Throws {@link TakenError}. */
+    move: async (session: ClientSession, userId: number, before: Named, after: Named): Promise<void> => {
+      for (const field of LOGIN_FIELDS) {
+        const old = loginKey(field, before[field]);
+        if (old === loginKey(field, after[field])) continue;
+        await claim(session, userId, field, after[field]);
+        await keys.deleteOne({ _id: old, user_id: userId }, { session });
+      }
+    },
+
+    releaseAll: async (session: ClientSession, userId: number): Promise<void> => {
+      await keys.deleteMany({ user_id: userId }, { session });
+    },
+
+    /** Key → the account that has it. */
+    findOwners: async (wanted: readonly string[]): Promise<Map<string, number>> => {
+      const found = await keys.find({ _id: trusted({ $in: [...wanted] }) }).lean<LoginKey[]>();
+      return new Map(found.map((key) => [key._id, key.user_id]));
+    },
+  };
+};

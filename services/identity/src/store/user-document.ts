@@ -1,0 +1,128 @@
+/** How an account is stored, with the fields that follow from others. */
+import type { Connection } from '@fitness/shared/mongo/connect.ts';
+import mongoose, { type Model } from 'mongoose';
+import { localPhone } from '../domain/phone.ts';
+import { indexText } from '../domain/search-text.ts';
+import type { User } from '../domain/user.ts';
+
+/** The fields that are derived from others and written with them. */
+interface DerivedFields {
+  search_text: string;
+  search_grams: string[];
+  search_all_text: string;
+  search_all_grams: string[];
+}
+
+export type StoredUser = User & DerivedFields & { erased_at: Date | null; tokens_issued: number };
+
+const schema = new mongoose.Schema<StoredUser>(
+  {
+    _id: Number,
+    username: { type: String, default: null },
+    email: { type: String, default: null },
+    phone: String,
+    password_hash: { type: String, default: null },
+    first_name: { type: String, default: null },
+    last_name: { type: String, default: null },
+    created_at: Date,
+    referral_code: String,
+    referrer_user_id: { type: Number, default: null },
+    height: { type: Number, default: null },
+    birth_date: { type: String, default: null },
+    gender: { type: String, default: null },
+    bank_account_number: { type: String, default: null },
+    is_trainer: { type: Boolean, default: false },
+    is_gym_owner: { type: Boolean, default: false },
+    trainer_license_image: { type: String, default: null },
+    trainer_license_media_id: { type: Number, default: null },
+    trainer_license_approved: { type: Boolean, default: null },
+    trainer_license_rejection_reason: { type: String, default: null },
+    role_ids: [Number],
+    deletion_requested_at: { type: Date, default: null },
+    deletion_scheduled_at: { type: Date, default: null },
+    erased_at: { type: Date, default: null },
+    version: { type: Number, default: 1 },
+    credential_epoch: { type: Number, default: 0 },
+    tokens_issued: { type: Number, default: 0 },
+    search_text: String,
+    search_grams: [String],
+    search_all_text: String,
+    search_all_grams: [String],
+  },
+  { versionKey: false, collection: 'users' },
+)
+  // Partial: an erased account has none.
+  .index(
+    { referral_code: 1 },
+    { unique: true, partialFilterExpression: { referral_code: { $type: 'string' } } },
+  )
+  .index({ referrer_user_id: 1, _id: 1 })
+  .index(
+    { deletion_scheduled_at: 1 },
+    { partialFilterExpression: { deletion_scheduled_at: { $type: 'date' } } },
+  )
+  .index({ erased_at: 1, deletion_scheduled_at: 1, _id: 1 })
+  .index({ is_trainer: 1, _id: 1 })
+  .index({ role_ids: 1, _id: 1 })
+  .index({ search_grams: 1, _id: 1 })
+  .index({ search_all_grams: 1, _id: 1 });
+
+export const userModel = (connection: Connection): Model<StoredUser> =>
+  (connection.models.User as Model<StoredUser> | undefined) ?? connection.model<StoredUser>('User', schema);
+
+type Named = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
+
+export const deriveFields = (user: Named): DerivedFields => {
+  const shown = [user.username, `${user.first_name} ${user.last_name}`];
+  const local = localPhone(user.phone);
+  const everything = [...shown, user.email, user.phone, ...(local === undefined ? [] : [local])];
+  const visible = indexText(shown);
+  const all = indexText(everything);
+  return {
+    search_text: visible.text,
+    search_grams: visible.grams,
+    search_all_text: all.text,
+    search_all_grams: all.grams,
+  };
+};
+
+/** For `select`: what readers of an account do not need. */
+export const HIDDEN_FROM_READERS = {
+  search_text: 0,
+  search_grams: 0,
+  search_all_text: 0,
+  search_all_grams: 0,
+  tokens_issued: 0,
+  erased_at: 0,
+} as const;
+
+/** What an erasure sets and, below, removes. */
+export const ERASED = {
+  username: null,
+  email: null,
+  password_hash: null,
+  first_name: null,
+  last_name: null,
+  height: null,
+  birth_date: null,
+  gender: null,
+  bank_account_number: null,
+  is_trainer: false,
+  is_gym_owner: false,
+  trainer_license_image: null,
+  trainer_license_media_id: null,
+  trainer_license_approved: null,
+  trainer_license_rejection_reason: null,
+  role_ids: [],
+  deletion_requested_at: null,
+  deletion_scheduled_at: null,
+  search_grams: [],
+  search_all_grams: [],
+};
+
+export const FREED = {
+  phone: 1,
+  referral_code: 1,
+  search_text: 1,
+  search_all_text: 1,
+} as const;

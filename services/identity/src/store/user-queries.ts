@@ -1,0 +1,137 @@
+/** Lists, counts and sums over accounts. Each names the index that serves it. */
+import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { SearchQuery } from '../domain/search-text.ts';
+import type { User } from '../domain/user.ts';
+import { HIDDEN_FROM_READERS, userModel } from './user-document.ts';
+
+export interface UserFilter {
+  search?: SearchQuery | undefined;
+  /** The search also looks at e-mail and phone. */
+  searchEverything: boolean;
+  isTrainer?: boolean | undefined;
+  roleId?: number | undefined;
+  withPending: boolean;
+  ascending: boolean;
+}
+
+export interface UserWindow {
+  skip: number;
+  limit: number;
+  /** Only rows behind this id, in the order asked for. */
+  afterId?: number | undefined;
+}
+
+const INDEX = {
+  id: { _id: 1 },
+  alive: { erased_at: 1, deletion_scheduled_at: 1, _id: 1 },
+  role: { role_ids: 1, _id: 1 },
+  trainer: { is_trainer: 1, _id: 1 },
+  grams: { search_grams: 1, _id: 1 },
+  allGrams: { search_all_grams: 1, _id: 1 },
+} as const;
+
+const toFilter = (filter: UserFilter): Record<string, unknown> => {
+  const { search, isTrainer, roleId } = filter;
+  const [grams, text] = filter.searchEverything
+    ? ['search_all_grams', '$search_all_text']
+    : ['search_grams', '$search_text'];
+  return {
+    erased_at: null,
+    ...(filter.withPending ? {} : { deletion_scheduled_at: null }),
+    ...(isTrainer === undefined ? {} : { is_trainer: isTrainer }),
+    ...(roleId === undefined ? {} : { role_ids: roleId }),
+    ...(search === undefined
+      ? {}
+      : {
+          [grams]: trusted({ $all: search.grams }),
+          $expr: trusted({
+            $or: search.texts.map((wanted) => ({
+              $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0],
+            })),
+          }),
+        }),
+  };
+};
+
+/** The index of the condition that lets the fewest through, as a rule. */
+const narrowestIndex = ({ search, searchEverything, isTrainer, roleId }: UserFilter) => {
+  if (search !== undefined) return searchEverything ? INDEX.allGrams : INDEX.grams;
+  if (roleId !== undefined) return INDEX.role;
+  return isTrainer === undefined ? undefined : INDEX.trainer;
+};
+
+export const createUserQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  return {
+    list: (filter: UserFilter, window: UserWindow): Promise<User[]> => {
+      const { afterId } = window;
+      const behind = filter.ascending ? trusted({ $gt: afterId }) : trusted({ $lt: afterId });
+      return users
+        .find({ ...toFilter(filter), ...(afterId === undefined ? {} : { _id: behind }) } as object)
+        .select(HIDDEN_FROM_READERS)
+        .sort({ _id: filter.ascending ? 1 : -1 })
+        .skip(window.skip)
+        .limit(window.limit)
+        .hint(narrowestIndex(filter) ?? INDEX.id)
+        .lean<User[]>();
+    },
+
+    count: (filter: UserFilter): Promise<number> =>
+      users.countDocuments(toFilter(filter)).hint(narrowestIndex(filter) ?? INDEX.alive),
+
+    /** Whether a live account has this role. */
+    someoneHasRole: async (roleId: number): Promise<boolean> =>
+      (await users.exists({ role_ids: roleId, erased_at: null })) !== null,
+
+    /** Of these ids: whose deletion is pending, and which are erased or never were. */
+    partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
+      const found = await users
+        .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
+        .select({ deletion_scheduled_at: 1 })
+        .lean<Pick<User, '_id' | 'deletion_scheduled_at'>[]>();
+      const alive = new Set(found.map((user) => user._id));
+      return {
+        pending: found.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
+        gone: [...new Set(ids)].filter((id) => !alive.has(id)),
+      };
+    },
+
+    /** Accounts whose grace period is over, the longest waiting first. */
+    findDueForDeletion: async (now: Date, limit: number): Promise<number[]> => {
+      const due = await users
+        .find({ deletion_scheduled_at: trusted({ $type: 'date', $lte: now }), erased_at: null })
+        .select({ _id: 1 })
+        .sort({ deletion_scheduled_at: 1 })
+        .hint({ deletion_scheduled_at: 1 })
+        .limit(limit)
+        .lean();
+      return due.map((user) => user._id);
+    },
+  };
+};
+
+export const createReferralQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  return {
+    /** Direct referrals of each, erased ones included; without an entry: none. */
+    countReferrals: async (ids: readonly number[]): Promise<Map<number, number>> => {
+      const groups = await users.aggregate<{ _id: number; count: number }>([
+        { $match: { referrer_user_id: { $in: [...ids] } } },
+        { $group: { _id: '$referrer_user_id', count: { $sum: 1 } } },
+      ]);
+      return new Map(groups.map(({ _id, count }) => [_id, count]));
+    },
+
+    /** The ids of all direct referrals of these. */
+    findReferralsOf: async (ids: readonly number[]): Promise<number[]> => {
+      const rows = await users
+        .find({ referrer_user_id: trusted({ $in: [...ids] }) })
+        .select({ _id: 1 })
+        .lean();
+      return rows.map((row) => row._id);
+    },
+
+    /** An upper bound for sums over all users. */
+    estimateCount: (): Promise<number> => users.estimatedDocumentCount(),
+  };
+};

@@ -1,0 +1,223 @@
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  giveRoles,
+  isLive,
+  join,
+  joinAs,
+  logIn,
+  type Person,
+  registration,
+  startWorld,
+  type World,
+} from './support.ts';
+
+let world: World;
+let operator: Person;
+let administrator: Person;
+beforeAll(async () => {
+  world = await startWorld();
+  operator = await joinAs(world, 'operator');
+  administrator = await joinAs(world, 'administrator');
+});
+afterAll(() => world.close());
+
+const put = (as: Person, id: number | string, body: unknown) =>
+  world.send('PUT', `/users/${id}`, { as: as.caller, body });
+const stored = (id: number) => world.database.collection('users').findOne({ _id: id as never });
+
+describe('PUT /users/{id}', () => {
+  test('an operator changes profile fields without the password, and sees the whole resource', async () => {
+    const person = await join(world);
+    const fresh = registration();
+    const changes = {
+      first_name: 'Ahmad',
+      last_name: 'Shamlou',
+      username: fresh.username,
+      email: fresh.email,
+      phone: fresh.phone,
+      height: 180,
+      birth_date: '1925-12-12',
+      gender: 'male',
+      bank_account_number: 'IR1',
+    };
+    const { status, body } = await put(operator, person.id, changes);
+    expect(status).toBe(200);
+    expect(body).toEqual({ user: { ...person.user, ...changes } });
+    expect((await logIn(world, String(fresh.phone))).body.user.id).toBe(person.id);
+  });
+
+  test('ignores is_trainer, is_gym_owner, deletion timestamps, and the password', async () => {
+    const person = await join(world);
+    const { status, body } = await put(operator, person.id, {
+      is_trainer: true,
+      is_gym_owner: true,
+      deletion_requested_at: '2026-01-01 00:00:00',
+      deletion_scheduled_at: '2026-01-01 00:00:00',
+      password: 'chosen by somebody else',
+      referrer_user_id: operator.id,
+    });
+    expect(status).toBe(200);
+    expect(body.user).toEqual(person.user);
+    expect((await logIn(world, person.user.username)).status).toBe(200);
+  });
+
+  test('401 for a guest, 403 without users.update_any before the body is looked at', async () => {
+    const person = await join(world);
+    expect((await world.send('PUT', `/users/${person.id}`, { body: {} })).status).toBe(401);
+    expect((await put(person, operator.id, { height: 'x' })).status).toBe(403);
+  });
+
+  test('404 for an unknown and a malformed id; 422 comes first', async () => {
+    expect((await put(operator, 999_999_999, { height: 180 })).status).toBe(404);
+    expect((await put(operator, 'x', { height: 180 })).status).toBe(404);
+    expect((await put(operator, 999_999_999, { height: 1 })).status).toBe(422);
+  });
+
+  test.each([
+    ['role_ids', { role_ids: [999] }],
+    ['role_ids', { role_ids: 'operator' }],
+    ['height', { height: 1 }],
+    ['birth_date', { birth_date: '2999-01-01' }],
+    ['trainer_license_approved', { trainer_license_approved: 'yes' }],
+    ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
+    ['trainer_license_image', { trainer_license_image: 'x.png' }],
+  ])('a bad %s is 422 under its name', async (field, body) => {
+    const person = await join(world);
+    const answer = await put(operator, person.id, body);
+    expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
+  });
+
+  test('what another account has is 422 under its field', async () => {
+    const [person, other] = [await join(world), await join(world)];
+    const { status, body } = await put(operator, person.id, { email: other.user.email });
+    expect([status, Object.keys(body.errors)]).toEqual([422, ['email']]);
+  });
+});
+
+describe('nobody reaches above himself', () => {
+  test('an account with a permission that the caller lacks: 403, nothing changes', async () => {
+    const { status } = await put(operator, administrator.id, { first_name: 'Fallen' });
+    expect(status).toBe(403);
+    expect((await stored(administrator.id))?.first_name).toBe('Nima');
+    const half = { ...operator, caller: caller(operator.id, ['users.update_any']) };
+    const member = await join(world);
+    expect((await put(half, member.id, { first_name: 'X' })).status).toBe(403);
+  });
+
+  test('a role with such a permission cannot be given, neither to another nor to oneself', async () => {
+    const person = await join(world);
+    expect((await put(operator, person.id, { role_ids: [1, 3] })).status).toBe(403);
+    expect((await put(operator, operator.id, { role_ids: [3] })).status).toBe(403);
+    expect((await stored(person.id))?.role_ids).toEqual([1]);
+  });
+
+  test('roles within reach are given, and hold at the next request', async () => {
+    const person = await join(world);
+    const { status, body } = await put(operator, person.id, { role_ids: [1, 2, 2] });
+    expect(status).toBe(200);
+    expect(body.user.roles.map((role: { name: string }) => role.name)).toEqual(['member', 'operator']);
+    const { permissions } = await world.identity.call('Introspect', { token: person.token });
+    expect(permissions).toContain('users.delete');
+    expect(await isLive(world, person.token)).toBe(true);
+    const taken = await put(administrator, person.id, { role_ids: [] });
+    expect(taken.body.user.roles).toEqual([]);
+  });
+
+  test('an account that is raised while it is edited is out of reach: never edited after that', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const person = await join(world);
+      const edits = Array.from({ length: 10 }, (_, index) =>
+        put(operator, person.id, { height: 100 + index }),
+      );
+      const [raised, ...answers] = await Promise.all([
+        put(administrator, person.id, { role_ids: [3] }),
+        ...edits,
+      ]);
+      expect(raised?.status).toBe(200);
+      for (const answer of answers) expect([200, 403]).toContain(answer.status);
+      expect((await put(operator, person.id, { height: 299 })).status).toBe(403);
+    }
+  });
+});
+
+describe("the trainer's licence", () => {
+  const withLicence = async (review: Record<string, unknown> = {}) => {
+    const person = await join(world);
+    const licence = { trainer_license_image: 'l.pdf', trainer_license_media_id: 9, ...review };
+    await world.database.collection('users').updateOne({ _id: person.id as never }, { $set: licence });
+    return person;
+  };
+  const reviewOf = (body: { user: Record<string, unknown> }) => [
+    body.user.trainer_license_approved,
+    body.user.trainer_license_rejection_reason,
+  ];
+
+  test('is approved, rejected with a reason, and reset; a reason stands only beside a rejection', async () => {
+    const person = await withLicence();
+    const review = async (body: unknown) => reviewOf((await put(operator, person.id, body)).body);
+    expect(
+      await review({ trainer_license_approved: false, trainer_license_rejection_reason: 'blurred' }),
+    ).toEqual([false, 'blurred']);
+    expect(await review({ trainer_license_rejection_reason: 'still blurred' })).toEqual([
+      false,
+      'still blurred',
+    ]);
+    expect(await review({ height: 180 })).toEqual([false, 'still blurred']);
+    expect(await review({ trainer_license_approved: true })).toEqual([true, null]);
+    expect(await review({ trainer_license_approved: false })).toEqual([false, null]);
+    expect(
+      await review({ trainer_license_approved: null, trainer_license_rejection_reason: 'ignored' }),
+    ).toEqual([null, null]);
+  });
+
+  test('is cleared together with its review, whatever review comes with it', async () => {
+    const person = await withLicence({ trainer_license_approved: true });
+    const { body } = await put(operator, person.id, {
+      trainer_license_image: null,
+      trainer_license_approved: false,
+    });
+    expect(body.user).toMatchObject({
+      trainer_license_image: null,
+      trainer_license_link: null,
+      trainer_license_approved: null,
+      trainer_license_rejection_reason: null,
+    });
+    expect(world.outside.deletedLicencesOf).toContain(person.id);
+  });
+
+  test('a new verdict is told to its holder, the same one again and a reset are not', async () => {
+    const person = await withLicence();
+    await put(operator, person.id, {
+      trainer_license_approved: false,
+      trainer_license_rejection_reason: 'blurred',
+    });
+    await put(operator, person.id, { trainer_license_approved: false });
+    await put(operator, person.id, { trainer_license_approved: null });
+    await put(operator, person.id, { trainer_license_approved: true });
+    await put(operator, person.id, { trainer_license_image: null, trainer_license_approved: false });
+    const told = await world.database
+      .collection('notifications')
+      .find({ user_id: person.id })
+      .sort({ _id: 1 })
+      .toArray();
+    expect(told.map(({ type, data }) => [type, data])).toEqual([
+      ['trainer_license_reviewed', { approved: false, reason: 'blurred' }],
+      ['trainer_license_reviewed', { approved: true, reason: '' }],
+    ]);
+  });
+
+  test('cannot be reviewed by its own holder without the permission', async () => {
+    const person = await withLicence();
+    expect((await put(person, person.id, { trainer_license_approved: true })).status).toBe(403);
+  });
+});
+
+test('twenty operators at once change different people to the same e-mail: one gets it', async () => {
+  const people = await Promise.all(Array.from({ length: 20 }, () => join(world)));
+  const email = String(registration().email);
+  const answers = await Promise.all(people.map((person) => put(operator, person.id, { email })));
+  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+  expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
+  await giveRoles(world, operator.id, [2]);
+});

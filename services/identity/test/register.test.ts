@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { callerOf, isLive, join, PASSWORD, registration, startWorld, type World } from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+const register = (fields: Record<string, unknown> = {}) =>
+  world.send('POST', '/auth/register', { body: registration(fields) });
+
+describe('a registration', () => {
+  test('answers a token, its end in 30 days, and the whole own resource', async () => {
+    const given = registration({ phone: '09123456789' });
+    const { status, body } = await world.send('POST', '/auth/register', { body: given });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      token: expect.stringMatching(/^fps_[A-Za-z0-9_-]{40}[0-9a-f]{8}$/),
+      token_type: 'Bearer',
+      expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      user: {
+        id: expect.any(Number),
+        email: given.email,
+        phone: '+989123456789',
+        bank_account_number: null,
+        trainer_license_image: null,
+        trainer_license_link: null,
+        trainer_license_approved: null,
+        trainer_license_rejection_reason: null,
+        username: given.username,
+        first_name: 'Nima',
+        last_name: 'Yushij',
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+        referral_code: expect.stringMatching(/^[2-9A-Z]{8}$/),
+        referrer_user_id: null,
+        height: null,
+        birth_date: null,
+        gender: null,
+        is_trainer: false,
+        is_gym_owner: false,
+        referral_score: 0,
+        referrals_count: 0,
+        roles: [
+          {
+            id: 1,
+            name: 'member',
+            title: 'Member',
+            permissions: expect.arrayContaining(['users.view_limited']),
+          },
+        ],
+        deletion_requested_at: null,
+        deletion_scheduled_at: null,
+        media: [],
+        current_subscription: null,
+      },
+    });
+    const lifetimeMs = Date.parse(`${body.expires_at}Z`) - Date.parse(`${body.user.created_at}Z`);
+    expect(lifetimeMs).toBe(30 * 86_400_000);
+  });
+
+  test('makes a member whose token is valid at once', async () => {
+    const person = await join(world);
+    const caller = await callerOf(world, person.token);
+    expect(caller).toMatchObject({ userId: person.id, tokenKind: 'session' });
+    expect([...caller.permissions].sort()).toEqual([
+      'gyms.create',
+      'gyms.update',
+      'payments.boost_own',
+      'payments.buy_premium',
+      'payments.view_own',
+      'posts.create',
+      'posts.view',
+      'training_services.create',
+      'users.view_limited',
+    ]);
+  });
+
+  test('stores neither the password nor the token', async () => {
+    const { body } = await register();
+    const user = await world.database.collection('users').findOne({ _id: body.user.id });
+    expect(user?.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    const tokens = await world.database.collection('tokens').find({ user_id: body.user.id }).toArray();
+    expect(JSON.stringify([user, tokens])).not.toContain(PASSWORD);
+    expect(JSON.stringify([user, tokens])).not.toContain(body.token);
+    expect(tokens).toHaveLength(1);
+  });
+
+  test('ids grow with time', async () => {
+    const first = await join(world);
+    const second = await join(world);
+    expect(second.id).toBeGreaterThan(first.id);
+  });
+
+  test('cannot set what is not asked for', async () => {
+    const { body } = await register({
+      role_ids: [3],
+      is_trainer: true,
+      deletion_scheduled_at: '2020-01-01 00:00:00',
+      referrer_user_id: 1,
+      _id: 1,
+      version: 9,
+    });
+    expect(body.user).toMatchObject({
+      is_trainer: false,
+      deletion_scheduled_at: null,
+      referrer_user_id: null,
+      roles: [{ name: 'member' }],
+    });
+  });
+});
+
+describe('referral codes', () => {
+  test('name the referrer, in any case', async () => {
+    const referrer = await join(world);
+    const code = referrer.user.referral_code.toLowerCase();
+    const friend = await join(world, { referral_code: ` ${code} ` });
+    expect(friend.user.referrer_user_id).toBe(referrer.id);
+  });
+
+  test('that do not exist are 422 under referral_code', async () => {
+    const { status, body } = await register({ referral_code: 'NOBODY00' });
+    expect(status).toBe(422);
+    expect(body.errors).toEqual({ referral_code: ['This referral code does not exist.'] });
+  });
+
+  test('null is none', async () => {
+    expect((await register({ referral_code: null })).status).toBe(201);
+  });
+});
+
+describe('what is wrong is 422 under its field', () => {
+  const cases: [string, unknown][] = [
+    ['username', undefined],
+    ['username', 'ab'],
+    ['username', 'a'.repeat(51)],
+    ['username', 'with space'],
+    ['username', 'نیما'],
+    ['username', 7],
+    ['username', { $gt: '' }],
+    ['email', 'not an address'],
+    ['email', `${'a'.repeat(250)}@x.org`],
+    ['phone', '12'],
+    ['phone', '+98912'],
+    ['phone', ['+989121112233']],
+    ['phone', 989121112233],
+    ['password', 'short'],
+    ['password', 'x'.repeat(129)],
+    ['first_name', '   '],
+    ['first_name', 'x'.repeat(101)],
+    ['last_name', 'two\nlines'],
+    ['last_name', null],
+    ['referral_code', 5],
+  ];
+  test.each(cases)('%s: %p', async (field, value) => {
+    const { status, body } = await register({ [field]: value });
+    expect(status).toBe(422);
+    expect(Object.keys(body.errors)).toEqual([field]);
+  });
+
+  test('all wrong fields are named at once, in the language asked for', async () => {
+    const { status, body, headers } = await world.send('POST', '/auth/register', {
+      body: {},
+      headers: { 'accept-language': 'fa' },
+    });
+    expect(status).toBe(422);
+    expect(headers.get('content-language')).toBe('fa');
+    expect(Object.keys(body.errors).sort()).toEqual([
+      'email',
+      'first_name',
+      'last_name',
+      'password',
+      'phone',
+      'username',
+    ]);
+    expect(body.errors.email).toEqual(['این فیلد الزامی است.']);
+  });
+
+  test('a password of 10 and one of 128 characters are accepted', async () => {
+    expect((await register({ password: 'x'.repeat(10) })).status).toBe(201);
+    expect((await register({ password: 'x'.repeat(128) })).status).toBe(201);
+  });
+});
+
+describe('what another account has is 422 under its field', () => {
+  test('user name and e-mail in any case, the phone in any spelling; all at once', async () => {
+    const taken = await join(world);
+    const { status, body } = await register({
+      username: taken.user.username.toUpperCase(),
+      email: taken.user.email.toUpperCase(),
+      phone: taken.user.phone.replace('+98', '0'),
+    });
+    expect(status).toBe(422);
+    expect(Object.keys(body.errors).sort()).toEqual(['email', 'phone', 'username']);
+    expect(body.errors.phone).toEqual(['This value is already taken.']);
+  });
+
+  const racing = ['phone', 'email', 'username'] as const;
+  test.each(racing)('twenty at once with the same %s: exactly one 201, nineteen 422', async (field) => {
+    const shared = registration()[field];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => register({ [field]: shared })));
+    const won = answers.filter((answer) => answer.status === 201);
+    expect(won).toHaveLength(1);
+    const lost = answers.filter((answer) => answer.status !== 201);
+    expect(lost.map((answer) => answer.status)).toEqual(Array(19).fill(422));
+    for (const answer of lost) expect(Object.keys(answer.body.errors)).toEqual([field]);
+    expect(await world.database.collection('users').countDocuments({ [field]: shared })).toBe(1);
+    expect(await isLive(world, won[0]?.body.token)).toBe(true);
+  });
+});
+
+test('twenty different people at once all get their account', async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => register()));
+  expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(201));
+  expect(new Set(answers.map((answer) => answer.body.user.id)).size).toBe(20);
+  expect(new Set(answers.map((answer) => answer.body.user.referral_code)).size).toBe(20);
+});

@@ -1,0 +1,145 @@
+import { PERMISSIONS } from '@fitness/shared/permissions.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startIdentity } from '../src/service.ts';
+import { identityConfig, join, joinAs, logIn, type Person, startWorld, type World } from './support.ts';
+
+let world: World;
+let administrator: Person;
+beforeAll(async () => {
+  world = await startWorld();
+  administrator = await joinAs(world, 'administrator');
+});
+afterAll(() => world.close());
+
+const put = (id: number | string, body: unknown, as = administrator.caller) =>
+  world.send('PUT', `/roles/${id}`, { as, body });
+
+describe('GET /roles', () => {
+  test('lists the seeded roles with what they allow', async () => {
+    const { status, body } = await world.send('GET', '/roles', { as: administrator.caller });
+    expect(status).toBe(200);
+    expect(body.data.map((role: { id: number; name: string }) => [role.id, role.name])).toEqual([
+      [1, 'member'],
+      [2, 'operator'],
+      [3, 'administrator'],
+    ]);
+    const [, operator, all] = body.data;
+    expect(all.permissions).toEqual([...PERMISSIONS]);
+    expect(operator.permissions).toEqual(PERMISSIONS.filter((name) => name !== 'roles.manage'));
+    expect(body.meta).toMatchObject({ total: 3, last_page: 1, next_cursor: null });
+  });
+
+  test('is a list like others, by page and by cursor', async () => {
+    const first = await world.send('GET', '/roles?per_page=2', { as: administrator.caller });
+    expect(first.body.data).toHaveLength(2);
+    const cursor = first.body.meta.next_cursor;
+    const second = await world.send('GET', `/roles?per_page=2&cursor=${cursor}`, {
+      as: administrator.caller,
+    });
+    expect(second.body.data.map((role: { id: number }) => role.id)).toEqual([3]);
+    const past = await world.send('GET', '/roles?page=2', { as: administrator.caller });
+    expect(past.body.data).toEqual([]);
+  });
+
+  test('needs roles.manage', async () => {
+    const member = await join(world);
+    expect((await world.send('GET', '/roles')).status).toBe(401);
+    expect((await world.send('GET', '/roles', { as: member.caller })).status).toBe(403);
+    expect((await put(1, { title: 'x' }, member.caller)).status).toBe(403);
+  });
+});
+
+describe('PUT /roles/{id}', () => {
+  test('changes title and permissions, and holds at the next request of everyone with the role', async () => {
+    const member = await join(world);
+    const permissions = async () =>
+      (await world.identity.call('Introspect', { token: member.token })).permissions;
+    const { body: listed } = await world.send('GET', '/roles', { as: administrator.caller });
+    const before: string[] = listed.data[0].permissions;
+    const { status, body } = await put(1, { title: 'Athlete', permissions: [...before, 'posts.view_all'] });
+    expect([status, body]).toEqual([
+      200,
+      { data: { id: 1, name: 'member', title: 'Athlete', permissions: [...before, 'posts.view_all'] } },
+    ]);
+    expect(await permissions()).toContain('posts.view_all');
+    await put(1, { permissions: before, name: 'renamed' });
+    expect(await permissions()).not.toContain('posts.view_all');
+    const after = await world.send('GET', '/roles', { as: administrator.caller });
+    expect(after.body.data[0]).toMatchObject({ name: 'member', title: 'Athlete' });
+  });
+
+  test('nobody gives a permission that he lacks, nor edits a role that has one', async () => {
+    const manager = caller(administrator.id, ['roles.manage', 'posts.view']);
+    expect((await put(1, { permissions: ['posts.view', 'users.delete'] }, manager)).status).toBe(403);
+    expect((await put(3, { permissions: [] }, manager)).status).toBe(403);
+    expect((await put(3, { title: 'x' }, manager)).status).toBe(403);
+  });
+
+  test.each([
+    ['permissions.0', { permissions: ['no.such'] }],
+    ['permissions', { permissions: 'all' }],
+    ['title', { title: '' }],
+  ])('a bad %s is 422 under its name', async (field, body) => {
+    const answer = await put(1, body);
+    expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
+  });
+
+  test('404 for an unknown role', async () => {
+    expect((await put(99, { title: 'x' })).status).toBe(404);
+    expect((await put('x', { title: 'x' })).status).toBe(404);
+  });
+});
+
+describe('a start', () => {
+  test('leaves edited roles as they are', async () => {
+    await put(1, { title: 'Edited' });
+    const again = await startIdentity({ ...world.config });
+    const { body } = await world.send('GET', '/roles', { as: administrator.caller });
+    expect(body.data[0].title).toBe('Edited');
+    expect(body.data).toHaveLength(3);
+    await again.close();
+  });
+
+  test('of four replicas at once creates the first administrator once, and never a second', async () => {
+    const first = {
+      FIRST_ADMINISTRATOR_USERNAME: 'root.of.all',
+      FIRST_ADMINISTRATOR_EMAIL: 'root@example.org',
+      FIRST_ADMINISTRATOR_PHONE: '09121110000',
+      FIRST_ADMINISTRATOR_PASSWORD: 'a password for root',
+    };
+    const config = identityConfig(first);
+    const replicas = await Promise.all([1, 2, 3, 4].map(() => startIdentity(config)));
+    const url = replicas[0]?.url ?? '';
+    const { apiClient, dropDatabase } = await import('@fitness/shared/testing/harness.ts');
+    const send = apiClient(url);
+    const { status, body } = await send('POST', '/auth/login', {
+      body: { login: '+989121110000', password: 'a password for root' },
+    });
+    expect(status).toBe(200);
+    expect(body.user).toMatchObject({ username: 'root.of.all', roles: [{ name: 'administrator' }] });
+    const later = await startIdentity({ ...config, FIRST_ADMINISTRATOR_USERNAME: 'another.root' });
+    const wrong = await send('POST', '/auth/login', {
+      body: { login: 'another.root', password: 'a password for root' },
+    });
+    expect(wrong.status).toBe(422);
+    for (const running of [...replicas, later]) await running.close();
+    await dropDatabase(config);
+  });
+
+  test('with only a part of the first administrator is refused, naming what is missing', () => {
+    expect(() => identityConfig({ FIRST_ADMINISTRATOR_USERNAME: 'root' })).toThrow(
+      'FIRST_ADMINISTRATOR_EMAIL, FIRST_ADMINISTRATOR_PHONE, FIRST_ADMINISTRATOR_PASSWORD: needed',
+    );
+    expect(() => identityConfig({ TOKEN_LIFETIME_DAYS: '0' })).toThrow('TOKEN_LIFETIME_DAYS');
+  });
+});
+
+test('is_trainer and is_gym_owner authorize nothing', async () => {
+  const plain = await join(world);
+  const before = (await world.identity.call('Introspect', { token: plain.token })).permissions;
+  await world.send('PUT', '/auth/me', { as: plain.caller, body: { is_trainer: true, is_gym_owner: true } });
+  const after = (await world.identity.call('Introspect', { token: plain.token })).permissions;
+  expect(after).toEqual(before);
+  expect((await logIn(world, plain.user.username)).body.user.roles).toEqual(plain.user.roles);
+});

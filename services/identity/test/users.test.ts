@@ -1,0 +1,307 @@
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { LIMITED_ACCESS_HIDDEN } from '@fitness/shared/user-resource.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createUserStore } from '../src/store/users.ts';
+import { giveRoles, join, joinAs, type Person, startWorld, type World } from './support.ts';
+
+let world: World;
+let viewer: Person;
+let operator: Person;
+beforeAll(async () => {
+  world = await startWorld();
+  viewer = await joinAs(world, 'member');
+  operator = await joinAs(world, 'operator');
+});
+afterAll(() => world.close());
+
+type Row = { id: number } & Record<string, unknown>;
+
+const list = (as: Person, query: Record<string, string | number> = {}) => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) parameters.set(name, String(value));
+  return world.send('GET', `/users?${parameters}`, { as: as.caller });
+};
+const idsOf = async (as: Person, query: Record<string, string | number>): Promise<number[]> => {
+  const { status, body } = await list(as, query);
+  expect(status).toBe(200);
+  return body.data.map((row: Row) => row.id);
+};
+const scheduleDeletion = (id: number) =>
+  inTransaction(world.database, (session) =>
+    createUserStore(world.database).scheduleDeletion(session, id, {
+      requestedAt: world.clock.now(),
+      scheduledAt: world.clock.now(),
+    }),
+  );
+const erase = (id: number) =>
+  inTransaction(world.database, (session) =>
+    createUserStore(world.database).erase(session, id, world.clock.now()),
+  );
+
+describe('who may list users', () => {
+  test('nobody without a token', async () => {
+    expect((await world.send('GET', '/users')).status).toBe(401);
+  });
+
+  test('not a token without users.view_limited and users.view_all', async () => {
+    const { status, body } = await world.send('GET', '/users', { as: caller(viewer.id, ['posts.view']) });
+    expect([status, Object.keys(body)]).toEqual([403, ['message']]);
+  });
+});
+
+describe('what a viewer sees', () => {
+  test('with users.view_limited: others without the limited-access hidden fields, himself whole', async () => {
+    const name = `vis${viewer.id}`;
+    const other = await join(world, { first_name: name });
+    const { body } = await list(viewer, { search: name });
+    expect(body.data).toHaveLength(1);
+    const expected = Object.fromEntries(
+      Object.entries(other.user).filter(
+        ([field]) => !(LIMITED_ACCESS_HIDDEN as readonly string[]).includes(field),
+      ),
+    );
+    expect(body.data[0]).toEqual(expected);
+    const own = await list(viewer, { search: viewer.user.username });
+    expect(own.body.data).toEqual([viewer.user]);
+  });
+
+  test('with users.view_all: everything', async () => {
+    const other = await join(world);
+    const { body } = await list(operator, { search: other.user.username });
+    expect(body.data).toEqual([other.user]);
+  });
+
+  test('a page costs one call to media and one to store-billing, whatever its length', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => join(world)));
+    world.outside.calls = { media: 0, subscriptions: 0, blockers: 0 };
+    const { body } = await list(operator, { per_page: 5 });
+    expect(body.data).toHaveLength(5);
+    expect(world.outside.calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
+  });
+});
+
+describe('search', () => {
+  test('finds a part of user name, first or last name, across case and letter variants', async () => {
+    const person = await join(world, {
+      username: 'Zar.Qand-77',
+      first_name: 'علي',
+      last_name: 'كاوه ۱۲',
+    });
+    for (const search of ['ar.qan', 'ZAR.QAND', 'لی', 'على', 'کاوه 12', 'علی کاوه', 'ك', '۱۲', 'd-7']) {
+      expect([search, await idsOf(viewer, { search })]).toEqual([search, [person.id]]);
+    }
+  });
+
+  test('is never a pattern, and matches nothing across two fields', async () => {
+    await join(world, { username: 'plain.name.1', first_name: 'Sara', last_name: 'Xu' });
+    for (const search of ['plain.*', '^plain', 'plain.name.1sara', 'name.1 Sara', '$ne', 'plain_name']) {
+      expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
+    }
+    expect(await idsOf(viewer, { search: 'sara xu' })).toHaveLength(1);
+  });
+
+  test('every piece of the word elsewhere in the row is not a match', async () => {
+    await join(world, { username: 'abcab.row' });
+    expect(await idsOf(viewer, { search: 'cabc' })).toEqual([]);
+    expect(await idsOf(viewer, { search: 'bcab' })).toHaveLength(1);
+  });
+
+  test('e-mail and phone, in every spelling, only with users.view_all', async () => {
+    const person = await join(world, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
+    for (const search of ['needle.hay@', 'STACK.EXAMPLE', '+989129876543', '09129876543', '9876543']) {
+      expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
+      expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
+    }
+  });
+
+  test('follows a change of the name', async () => {
+    const person = await join(world, { username: 'before.change.x' });
+    await world.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
+    expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
+    expect(await idsOf(viewer, { search: 'after.change' })).toEqual([person.id]);
+  });
+
+  test('nothing but white space filters nothing', async () => {
+    expect((await idsOf(viewer, { search: '  ', per_page: 2 })).length).toBe(2);
+  });
+});
+
+describe('filters and order', () => {
+  test('is_trainer', async () => {
+    const name = `trainer${viewer.id}`;
+    const trainer = await join(world, { last_name: name });
+    const other = await join(world, { last_name: name });
+    await world.send('PUT', '/auth/me', { as: trainer.caller, body: { is_trainer: true } });
+    expect(await idsOf(viewer, { search: name, is_trainer: 'true' })).toEqual([trainer.id]);
+    expect(await idsOf(viewer, { search: name, is_trainer: '0' })).toEqual([other.id]);
+  });
+
+  test('newest first, or oldest first', async () => {
+    const name = `order${viewer.id}`;
+    const ids: number[] = [];
+    for (let index = 0; index < 3; index += 1) ids.push((await join(world, { last_name: name })).id);
+    expect(await idsOf(viewer, { search: name, order: 'ASC' })).toEqual(ids);
+    expect(await idsOf(viewer, { search: name, order: 'DESC' })).toEqual([...ids].reverse());
+    expect(await idsOf(viewer, { search: name })).toEqual([...ids].reverse());
+  });
+
+  test('role, by name or id, with users.view_all; 403 without; 422 for an unknown one', async () => {
+    expect(await idsOf(operator, { role: 'operator' })).toEqual([operator.id]);
+    expect(await idsOf(operator, { role: 2 })).toEqual([operator.id]);
+    expect((await list(viewer, { role: 'operator' })).status).toBe(403);
+    const unknown = await list(operator, { role: 'emperor' });
+    expect([unknown.status, Object.keys(unknown.body.errors)]).toEqual([422, ['role']]);
+  });
+
+  test.each([
+    ['order', 'asc'],
+    ['order', 'sideways'],
+    ['is_trainer', 'maybe'],
+    ['search', 'x'.repeat(256)],
+    ['page', '0'],
+    ['page', 'x'],
+    ['per_page', '-1'],
+    ['cursor', 'x'],
+  ])('%s=%s is 422 under its name', async (field, value) => {
+    const { status, body } = await list(viewer, { [field]: value });
+    expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
+  });
+});
+
+describe('pages', () => {
+  test('by number and by cursor give every row once; a page past the end is empty', async () => {
+    const name = `page${viewer.id}`;
+    const ids: number[] = [];
+    for (let index = 0; index < 5; index += 1) ids.unshift((await join(world, { last_name: name })).id);
+    const first = await list(viewer, { search: name, per_page: 2 });
+    expect(first.body.meta).toMatchObject({
+      current_page: 1,
+      from: 1,
+      to: 2,
+      per_page: 2,
+      last_page: 3,
+      total: 5,
+      path: 'http://api.test/api/v1/users',
+    });
+    const seen: number[] = first.body.data.map((row: Row) => row.id);
+    for (let cursor = first.body.meta.next_cursor; cursor !== null; ) {
+      const { body } = await list(viewer, { search: name, per_page: 2, cursor });
+      seen.push(...body.data.map((row: Row) => row.id));
+      cursor = body.meta.next_cursor;
+    }
+    expect(seen).toEqual(ids);
+    expect(await idsOf(viewer, { search: name, per_page: 2, page: 3 })).toEqual(ids.slice(4));
+    expect(await idsOf(viewer, { search: name, per_page: 2, page: 4 })).toEqual([]);
+  });
+
+  test('per_page is never above 100', async () => {
+    expect((await list(viewer, { per_page: 1_000 })).body.meta.per_page).toBe(100);
+    expect((await list(viewer)).body.meta.per_page).toBe(30);
+  });
+});
+
+describe('an account with a pending deletion', () => {
+  test('is omitted for a viewer without users.view_all, also from the total, and shown to one with it', async () => {
+    const name = `pending${viewer.id}`;
+    const person = await join(world, { last_name: name });
+    expect(await idsOf(viewer, { search: name })).toEqual([person.id]);
+    await scheduleDeletion(person.id);
+    const hidden = await list(viewer, { search: name });
+    expect([hidden.body.data, hidden.body.meta.total]).toEqual([[], 0]);
+    const shown = await list(operator, { search: name });
+    expect(shown.body.data).toMatchObject([{ id: person.id, deletion_scheduled_at: expect.any(String) }]);
+  });
+
+  test('is still there by its id', async () => {
+    const person = await join(world);
+    await scheduleDeletion(person.id);
+    expect((await world.send('GET', `/users/${person.id}`)).status).toBe(200);
+  });
+});
+
+describe('GET /users/{id}', () => {
+  test('is limited for a guest and for users.view_limited, whole for himself and for users.view_all', async () => {
+    const person = await join(world);
+    const get = (as?: Person) =>
+      world.send('GET', `/users/${person.id}`, as === undefined ? {} : { as: as.caller });
+    for (const limited of [await get(), await get(viewer)]) {
+      expect(limited.status).toBe(200);
+      for (const field of LIMITED_ACCESS_HIDDEN) expect(limited.body.user).not.toHaveProperty(field);
+      expect(limited.body.user).toMatchObject({
+        id: person.id,
+        is_trainer: false,
+        is_gym_owner: false,
+        media: [],
+      });
+    }
+    for (const whole of [await get(person), await get(operator)])
+      expect(whole.body).toEqual({ user: person.user });
+  });
+
+  test('an erased, an unknown and a malformed id: the same 404', async () => {
+    const person = await join(world);
+    await erase(person.id);
+    const answers = await Promise.all(
+      [person.id, 999_999_999, 'x', 0, '1e3', '-4'].map((id) =>
+        world.send('GET', `/users/${id}`, { as: operator.caller }),
+      ),
+    );
+    expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`))).toEqual(
+      new Set(['404 {"message":"Not found."}']),
+    );
+  });
+});
+
+describe('an erased account', () => {
+  test('is in no list, signs nobody in, and its user name, e-mail and phone are free again', async () => {
+    const person = await join(world);
+    const { username, email, phone } = person.user;
+    await erase(person.id);
+    expect(await idsOf(operator, { search: username })).toEqual([]);
+    const again = await join(world, { username, email, phone });
+    expect(again.id).toBeGreaterThan(person.id);
+  });
+
+  test('keeps nothing of the person', async () => {
+    const person = await join(world, { first_name: 'Unforgettable' });
+    await world.send('PUT', '/auth/me', {
+      as: person.caller,
+      body: { height: 177, birth_date: '1991-01-01', bank_account_number: 'IR999', is_trainer: true },
+    });
+    await erase(person.id);
+    const tombstone = await world.database.collection('users').findOne({ _id: person.id as never });
+    const kept = Object.entries(tombstone ?? {}).filter(
+      ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),
+    );
+    expect(kept.map(([field]) => field).sort()).toEqual([
+      '_id',
+      'created_at',
+      'credential_epoch',
+      'erased_at',
+      'tokens_issued',
+      'version',
+    ]);
+    expect(await world.database.collection('login_keys').countDocuments({ user_id: person.id })).toBe(0);
+  });
+});
+
+describe('decoration', () => {
+  test('users are shown without media and subscription when those services do not answer', async () => {
+    const lonely = await startWorld({
+      MEDIA_GRPC_ADDRESS: '127.0.0.1:1',
+      STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1',
+    });
+    try {
+      const person = await join(lonely);
+      await giveRoles(lonely, person.id, [1]);
+      const started = performance.now();
+      const { status, body } = await lonely.send('GET', `/users/${person.id}`);
+      expect(status).toBe(200);
+      expect(body.user).toMatchObject({ media: [], current_subscription: null });
+      expect(performance.now() - started).toBeLessThan(2_000);
+    } finally {
+      await lonely.close();
+    }
+  });
+});

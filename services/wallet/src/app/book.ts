@@ -1,0 +1,111 @@
+/** Books payments that belong together, for other services: all of them or none, once under their key. */
+import { createHash } from 'node:crypto';
+import { conflict, invalid, message } from '@fitness/shared/error.ts';
+import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
+import { createEntry, isAlreadyBooked, type LedgerEntry } from '../domain/ledger.ts';
+import { newPayment, type Payment } from '../domain/payment.ts';
+import { announceBooked } from './announce.ts';
+import type { WalletDeps } from './deps.ts';
+
+const MAX_KEY_LENGTH = 255;
+const MAX_BOOKINGS = 100;
+
+export interface BookInput {
+  key: string;
+  bookings: readonly (Omit<Booking, 'type'> & { type: string })[];
+}
+
+export interface BookOutput {
+  /** In the order of the bookings. */
+  paymentIds: readonly number[];
+  replayed: boolean;
+}
+
+/**
+ * Throws 422 for bookings that cannot be meant, `idempotency.other_input` (a conflict) for a key that booked something
+ * else, and `payments.insufficient_balance` when a wallet would fall below zero.
+ */
+export type Book = (input: BookInput) => Promise<BookOutput>;
+
+export const createBook =
+  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'rates'>): Book =>
+  async (input) => {
+    const bookings = validated(input);
+    const key = `booking:${input.key}`;
+    const inputHash = hashOf(bookings);
+    const known = await deps.store.entries.find(key);
+    if (known !== undefined) return replay(known, inputHash);
+    try {
+      return await bookOnce(deps, key, inputHash, bookings);
+    } catch (error) {
+      if (!isAlreadyBooked(error)) throw error;
+      const booked = await deps.store.entries.find(key);
+      if (booked === undefined) throw error;
+      return replay(booked, inputHash);
+    }
+  };
+
+const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
+  if (entry.inputHash !== inputHash)
+    throw conflict('idempotency.other_input', message('idempotency.other_body'));
+  return { paymentIds: entry.paymentIds, replayed: true };
+};
+
+const bookOnce = async (
+  deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'rates'>,
+  key: string,
+  inputHash: string,
+  bookings: readonly Booking[],
+): Promise<BookOutput> => {
+  const { store, clock, rates } = deps;
+  const createdAt = clock.now();
+  const payments: Payment[] = [];
+  for (const booking of bookings) {
+    const id = await store.payments.nextId();
+    const meta = bookingMeta(booking, bookings, rates.vatPercent);
+    payments.push(newPayment({ ...booking, id, meta, isDone: true, createdAt }));
+  }
+  const paymentIds = payments.map(({ id }) => id);
+  const rows = bookingRows(bookings, rates.vatPercent);
+  const entry = createEntry({ key, kind: 'booking', inputHash, rows, paymentIds });
+  await store.transaction(async (session) => {
+    await store.post(session, entry);
+    await store.payments.insert(session, payments);
+    for (const payment of payments) await announceBooked(deps, session, payment);
+  });
+  return { paymentIds, replayed: false };
+};
+
+const isBookable = (type: string): type is Booking['type'] =>
+  (BOOKABLE_TYPES as readonly string[]).includes(type);
+
+const isId = (value: number | null): boolean => value === null || (Number.isSafeInteger(value) && value > 0);
+
+/** Only what can be booked exactly; also the totals, so that nothing further in can be refused for its size. */
+const validated = ({ key, bookings }: BookInput): Booking[] => {
+  const wrong = (field: string) => invalid({ [field]: message('validation.invalid') });
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw wrong('idempotency_key');
+  if (bookings.length === 0 || bookings.length > MAX_BOOKINGS) throw wrong('bookings');
+  const total = bookings.reduce((all, { amount }) => all + amount, 0);
+  if (!Number.isSafeInteger(total)) throw wrong('bookings');
+  return bookings.map((booking, index) => {
+    const { userId, type, amount, payableId } = booking;
+    if (userId === null || !isId(userId)) throw wrong(`bookings.${index}.user_id`);
+    if (!isBookable(type)) throw wrong(`bookings.${index}.type`);
+    if (!Number.isSafeInteger(amount) || amount <= 0) throw wrong(`bookings.${index}.amount`);
+    if (!isId(payableId)) throw wrong(`bookings.${index}.payable_id`);
+    return { ...booking, type };
+  });
+};
+
+const hashOf = (bookings: readonly Booking[]): string => {
+  const fields = bookings.map((booking) => [
+    booking.userId,
+    booking.type,
+    booking.amount,
+    booking.description,
+    booking.payableType,
+    booking.payableId,
+  ]);
+  return createHash('sha256').update(JSON.stringify(fields)).digest('hex');
+};

@@ -1,0 +1,28 @@
+/** What the use cases are given; each takes the part that it needs. */
+import type { Clock } from '@fitness/shared/clock.ts';
+import type { Outbox } from '@fitness/shared/events/outbox.ts';
+import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
+import type { Logger } from '@fitness/shared/log.ts';
+import type { UserDirectory } from '@fitness/shared/user-resource.ts';
+import type { PriceList } from '../clients/price-list.ts';
+import type { PaymentGateway } from '../clients/zibal.ts';
+import type { WalletStore } from '../store/store.ts';
+
+/** In percent. */
+export interface Rates {
+  gatewayFeePercent: number;
+  commissionPercent: number;
+  vatPercent: number;
+}
+
+export interface WalletDeps {
+  store: WalletStore;
+  outbox: Outbox;
+  clock: Clock;
+  log: Logger;
+  rates: Rates;
+  users: UserDirectory;
+  gateway: PaymentGateway;
+  priceList: PriceList;
+  idempotency: Idempotency;
+}

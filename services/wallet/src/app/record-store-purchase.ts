@@ -1,0 +1,46 @@
+/** What an app store settled is shown in the history, once, and never touches a balance (specification 2.3, rule 3). */
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { storePurchaseRows } from '../domain/booking.ts';
+import { createEntry } from '../domain/ledger.ts';
+import { newPayment } from '../domain/payment.ts';
+import { announceBooked } from './announce.ts';
+import type { WalletDeps } from './deps.ts';
+
+export interface StorePurchase {
+  storePurchaseId: number;
+  userId: number;
+  channel: string;
+  productId: string;
+  amount: number;
+  payableType: string;
+  payableId: number;
+  grantedAt: Date;
+}
+
+/** Runs in the transaction of `session`. A purchase that is recorded already is left as it is. */
+export type RecordStorePurchase = (session: ClientSession, purchase: StorePurchase) => Promise<void>;
+
+export const createRecordStorePurchase =
+  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'rates'>): RecordStorePurchase =>
+  async (session, purchase) => {
+    const { store, rates } = deps;
+    const key = `store_purchase:${purchase.storePurchaseId}`;
+    if ((await store.entries.find(key, session)) !== undefined) return;
+    const { userId, amount, payableType, payableId, channel, productId } = purchase;
+    const payment = newPayment({
+      id: await store.payments.nextId(),
+      userId,
+      type: 'store_purchase',
+      amount,
+      payableType,
+      payableId,
+      meta: { channel, product_id: productId },
+      isDone: true,
+      createdAt: purchase.grantedAt,
+    });
+    const rows = storePurchaseRows(amount, rates.vatPercent);
+    const entry = createEntry({ key, kind: 'store_purchase', rows, paymentIds: [payment.id] });
+    await store.post(session, entry);
+    await store.payments.insert(session, [payment]);
+    await announceBooked(deps, session, payment);
+  };

@@ -1,0 +1,61 @@
+/** A deposit begins: the bank gateway opens a payment, and the payer is sent there. */
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
+import { chargedRial, depositBreakdown } from '../domain/booking.ts';
+import { nextCheckAt } from '../domain/deposit.ts';
+import { newPayment } from '../domain/payment.ts';
+import type { WalletDeps } from './deps.ts';
+import { toResource } from './payment-resource.ts';
+import { providerError } from './provider-error.ts';
+
+export interface RequestDepositInput {
+  caller: UserCaller;
+  amount: number;
+  description: string;
+  idempotencyKey: string | undefined;
+  /** What the key stands for. */
+  fingerprint: unknown;
+}
+
+/** 201 `{payment, payment_url}`; throws `payments.provider_error` when the gateway gives no usable answer. */
+export type RequestDeposit = (input: RequestDepositInput) => Promise<RouteReply>;
+
+export const createRequestDeposit =
+  (
+    deps: Pick<WalletDeps, 'store' | 'clock' | 'rates' | 'users' | 'gateway' | 'idempotency'>,
+  ): RequestDeposit =>
+  ({ caller, amount, description, idempotencyKey, fingerprint }) => {
+    const { store, clock, rates, users, gateway, idempotency } = deps;
+    const { userId } = caller;
+    return idempotency.run({ userId, key: idempotencyKey, fingerprint }, async (run) => {
+      const known = await users.getMany([userId]);
+      const id = await store.payments.nextId();
+      const meta = depositBreakdown(amount, rates);
+      // Asked before the row is written: an order that nobody was given an address for needs no row, and nobody can
+      // pay it.
+      const order = await gateway
+        .request({ amountRial: chargedRial(meta), orderId: String(id) })
+        .catch((cause: unknown) => {
+          throw providerError(cause);
+        });
+      const now = clock.now();
+      const payment = newPayment({
+        id,
+        userId,
+        type: 'deposit',
+        amount,
+        description,
+        meta,
+        isDone: false,
+        createdAt: now,
+        gateway: { trackId: order.trackId, state: 'open', checkAt: nextCheckAt(now, now) },
+      });
+      const resource = toResource(payment, caller, known.get(userId), undefined);
+      const reply = created({ payment: resource, payment_url: order.paymentUrl });
+      await store.transaction(async (session) => {
+        await store.payments.insert(session, [payment]);
+        await run.complete(session, reply);
+      });
+      return reply;
+    });
+  };

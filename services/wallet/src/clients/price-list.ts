@@ -1,0 +1,26 @@
+/** The prices that store-billing owns. */
+import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+
+/** Whole Tooman. */
+export interface HousePrices {
+  premiumPlus: number;
+  boostBasic: number;
+  boostPro: number;
+}
+
+export interface PriceList {
+  /** Throws `unavailable` when store-billing does not answer. */
+  get(): Promise<HousePrices>;
+}
+
+export const createPriceList = (storeBilling: GrpcClient<StoreBillingDefinition>): PriceList => ({
+  get: async () => {
+    const prices = await storeBilling.call('GetPrices', {}, { retry: true });
+    return {
+      premiumPlus: prices.premium_plus,
+      boostBasic: prices.boost_basic,
+      boostPro: prices.boost_pro,
+    };
+  },
+});

@@ -1,0 +1,132 @@
+/**
+ * Zibal, the payment gateway: POST of JSON, business answers as HTTP 200 with `result`. Its messages are for people;
+ * only numbers are branched on.
+ */
+import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
+import { z } from 'zod';
+import { type GatewayAnswer, type GatewayReceipt, readPaidAt } from '../domain/deposit.ts';
+
+export interface PaymentOrder {
+  /** What the payer is charged. */
+  amountRial: number;
+  /** Our own id of the payment; the gateway repeats it when it is verified. */
+  orderId: string;
+}
+
+export interface PaymentGateway {
+  /** Opens a payment. It has no key of its own: asked twice, it opens two. */
+  request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string }>;
+  /** Takes the payment if it was made, and says what is known of it; safe to repeat. */
+  verify(trackId: string): Promise<GatewayAnswer>;
+}
+
+/** It answered, but with nothing that can be used: a refusal of our own credentials, or not its own format. */
+export class GatewayRefusal extends Error {
+  override name = 'GatewayRefusal';
+}
+
+const RESULT = { ok: 100, alreadyVerified: 201, unpaid: 202, unknownTrack: 203 } as const;
+const STATUS_VERIFIED = 1;
+
+const whole = z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number);
+const text = z.union([z.string(), z.number()]).transform(String);
+
+const answerSchema = z.object({ result: whole });
+const orderSchema = z.object({ trackId: text });
+const detailsSchema = z.object({
+  amount: whole.nullish(),
+  orderId: text.nullish(),
+  refNumber: text.nullish(),
+  cardNumber: text.nullish(),
+  paidAt: z.string().nullish().catch(null),
+  status: whole.nullish(),
+});
+
+type Details = z.output<typeof detailsSchema>;
+
+export interface ZibalOptions {
+  baseUrl: string;
+  merchant: string;
+  callbackUrl: string;
+  http: ProviderClient;
+}
+
+/** Rejects with ProviderFailure when there was no answer, and with {@link GatewayRefusal} for a useless one. */
+export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptions): PaymentGateway => {
+  const ask = async (
+    call: 'request' | 'verify' | 'inquiry',
+    fields: Record<string, unknown>,
+  ): Promise<{ result: number; body: unknown }> => {
+    const response = await http.send({
+      method: 'POST',
+      url: `${baseUrl}/v1/${call}`,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ merchant, ...fields }),
+    });
+    if (response.status !== 200) throw new GatewayRefusal(`${call}: status ${response.status}`);
+    const body = parseJson(response.text);
+    const answer = answerSchema.safeParse(body);
+    if (!answer.success) throw new GatewayRefusal(`${call}: not an answer of the gateway`);
+    return { result: answer.data.result, body };
+  };
+  const detailsOf = (call: string, body: unknown): Details => {
+    const details = detailsSchema.safeParse(body);
+    if (!details.success) throw new GatewayRefusal(`${call}: unreadable details`);
+    return details.data;
+  };
+  const inquire = async (trackId: string): Promise<GatewayAnswer> => {
+    const { result, body } = await ask('inquiry', { trackId: Number(trackId) });
+    if (result === RESULT.unknownTrack) return { kind: 'unknown_track' };
+    if (result !== RESULT.ok) throw new GatewayRefusal(`inquiry: result ${result}`);
+    const details = detailsOf('inquiry', body);
+    if (details.status === STATUS_VERIFIED) return { kind: 'paid', receipt: toReceipt(details) };
+    return { kind: 'unpaid', status: details.status ?? null };
+  };
+  return {
+    request: async ({ amountRial, orderId }) => {
+      const { result, body } = await ask('request', { amount: amountRial, callbackUrl, orderId });
+      if (result !== RESULT.ok) throw new GatewayRefusal(`request: result ${result}`);
+      const order = orderSchema.safeParse(body);
+      if (!order.success) throw new GatewayRefusal('request: no track id');
+      const { trackId } = order.data;
+      return { trackId, paymentUrl: `${baseUrl}/start/${trackId}` };
+    },
+    verify: async (trackId) => {
+      const { result, body } = await ask('verify', { trackId: Number(trackId) });
+      switch (result) {
+        case RESULT.ok: {
+          const receipt = toReceipt(detailsOf('verify', body));
+          const complete = receipt.amountRial !== null && receipt.orderId !== null;
+          return complete ? { kind: 'paid', receipt } : inquire(trackId);
+        }
+        // It may leave everything out.
+        case RESULT.alreadyVerified:
+          return inquire(trackId);
+        case RESULT.unpaid: {
+          const { status } = detailsOf('verify', body);
+          return status === undefined || status === null ? inquire(trackId) : { kind: 'unpaid', status };
+        }
+        case RESULT.unknownTrack:
+          return { kind: 'unknown_track' };
+        default:
+          throw new GatewayRefusal(`verify: result ${result}`);
+      }
+    },
+  };
+};
+
+const toReceipt = (details: Details): GatewayReceipt => ({
+  amountRial: details.amount ?? null,
+  orderId: details.orderId ?? null,
+  refNumber: details.refNumber ?? null,
+  cardNumber: details.cardNumber ?? null,
+  paidAt: readPaidAt(details.paidAt),
+});
+
+const parseJson = (source: string): unknown => {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,54 @@
+/** The only place of this service that reads the environment. */
+import {
+  commonShape,
+  grpcAddresses,
+  parseConfig,
+  percent,
+  seconds,
+  serviceShape,
+  url,
+} from '@fitness/shared/config.ts';
+import { z } from 'zod';
+
+const HTTP_PORT = 8102;
+
+const withoutSlash = (value: string): string => value.replace(/\/+$/, '');
+
+const shape = {
+  ...serviceShape('wallet', HTTP_PORT),
+  IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
+  STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
+  ZIBAL_BASE_URL: url.default('https://gateway.zibal.ir').transform(withoutSlash),
+  /** The shop's key at the payment gateway. */
+  ZIBAL_MERCHANT: z.string().min(1),
+  /** What a payer pays on top of the credited amount, in percent of it. */
+  GATEWAY_FEE_PERCENT: percent.default(1),
+  /** What the house keeps of a sale between users. */
+  COMMISSION_PERCENT: percent.default(10),
+  /** Contained in fees, commissions and the house's own prices; 0 switches it off. */
+  VAT_PERCENT: percent.default(0),
+  /** Where a payer's browser goes after the bank; without it the callback answers JSON. */
+  APP_DEPOSIT_RETURN_URL: url.optional(),
+  /** How often deposits without a callback are looked for. */
+  DEPOSIT_SWEEP_SECONDS: seconds.default(30),
+};
+
+const schema = z.object(shape);
+
+export type WalletConfig = z.output<typeof schema>;
+
+/** Throws ConfigError, naming each wrong variable. */
+export const readConfig = (env: Record<string, string | undefined> = process.env): WalletConfig =>
+  parseConfig(schema, env);
+
+const auditSchema = z.object({
+  LOG_LEVEL: commonShape(HTTP_PORT).LOG_LEVEL,
+  MONGODB_URI: shape.MONGODB_URI,
+  MONGODB_DATABASE: shape.MONGODB_DATABASE,
+});
+
+export type AuditConfig = z.output<typeof auditSchema>;
+
+/** What the auditor needs: the database, and nothing else of the service. */
+export const readAuditConfig = (env: Record<string, string | undefined> = process.env): AuditConfig =>
+  parseConfig(auditSchema, env);

@@ -1,0 +1,116 @@
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
+import { describe, expect, test } from '@jest/globals';
+import { decideDeposit, type GatewayAnswer, nextCheckAt, readPaidAt, verified } from './deposit.ts';
+import { newPayment } from './payment.ts';
+
+const createdAt = new Date('2026-01-15T10:00:00Z');
+const soon = new Date(createdAt.getTime() + MINUTE_MS);
+const late = new Date(createdAt.getTime() + DAY_MS);
+const payment = newPayment({
+  id: 7,
+  userId: 1,
+  type: 'deposit',
+  amount: 10_000,
+  description: 'Top up',
+  meta: { amount: 10_000, gateway_fee: 100, payable_amount: 10_100 },
+  isDone: false,
+  createdAt,
+  gateway: { trackId: '99', state: 'open', checkAt: null },
+});
+const receipt = {
+  amountRial: 101_000,
+  orderId: '7',
+  refNumber: '42',
+  cardNumber: '6274****44',
+  paidAt: '2026-01-15T10:00:30.000Z',
+};
+const paid = (changes = {}): GatewayAnswer => ({ kind: 'paid', receipt: { ...receipt, ...changes } });
+
+describe('what the gateway’s word means', () => {
+  test('our order at our price is credited, however late', () => {
+    expect(decideDeposit(payment, paid(), soon).kind).toBe('credit');
+    expect(decideDeposit(payment, paid(), late).kind).toBe('credit');
+  });
+
+  test.each([
+    { amountRial: 100_000 },
+    { amountRial: 10_100 },
+    { amountRial: null },
+    { orderId: '8' },
+    { orderId: null },
+  ])('%p is not', (changes) => {
+    expect(decideDeposit(payment, paid(changes), soon)).toEqual({ kind: 'close', state: 'mismatch' });
+  });
+
+  test.each([
+    [3, 'cancelled'],
+    [4, 'failed'],
+    [5, 'failed'],
+    [12, 'failed'],
+    [15, 'failed'],
+    [18, 'failed'],
+  ])('unpaid with status %i is %s', (status, state) => {
+    expect(decideDeposit(payment, { kind: 'unpaid', status }, soon)).toEqual({ kind: 'close', state });
+  });
+
+  test.each<GatewayAnswer>([
+    { kind: 'unpaid', status: -1 },
+    { kind: 'unpaid', status: -2 },
+    { kind: 'unpaid', status: 2 },
+    { kind: 'unpaid', status: null },
+    { kind: 'unknown_track' },
+  ])('%p waits for a day, then expires', (answer) => {
+    expect(decideDeposit(payment, answer, soon)).toEqual({ kind: 'wait' });
+    expect(decideDeposit(payment, answer, late)).toEqual({ kind: 'close', state: 'expired' });
+  });
+});
+
+describe('a credited deposit', () => {
+  test('has the gateway’s figures in its meta and the reference on a line of its own', () => {
+    expect(verified(payment, receipt, { now: soon, erased: false })).toEqual({
+      meta: {
+        amount: 10_000,
+        gateway_fee: 100,
+        payable_amount: 10_100,
+        track_id: '99',
+        ref_number: '42',
+        card_number: '6274****44',
+        paid_at: '2026-01-15T10:00:30.000Z',
+        charged_rial: 101_000,
+      },
+      description: 'Top up\n42',
+    });
+  });
+
+  test('without a reference keeps its description, and without a time takes ours', () => {
+    const bare = { ...receipt, refNumber: null, paidAt: null };
+    const { meta, description } = verified(payment, bare, { now: soon, erased: false });
+    expect(description).toBe('Top up');
+    expect(meta).toMatchObject({ ref_number: null, paid_at: soon.toISOString() });
+  });
+
+  test('of an erased user says nothing personal', () => {
+    const { meta, description } = verified(payment, receipt, { now: soon, erased: true });
+    expect(description).toBeNull();
+    expect(meta.card_number).toBeNull();
+  });
+});
+
+test.each([
+  ['2026-01-15T10:00:00.123000', '2026-01-15T10:00:00.123Z'],
+  ['2026-01-15 10:00:00', '2026-01-15T10:00:00.000Z'],
+  ['2026-01-15T13:30:00+03:30', '2026-01-15T10:00:00.000Z'],
+  ['1404/10/25 10:00', null],
+  ['yesterday', null],
+  ['', null],
+  [null, null],
+  [undefined, null],
+])('the gateway’s time %p is read as %p', (text, expected) => {
+  expect(readPaidAt(text)).toBe(expected);
+});
+
+test('an unanswered deposit is asked about often at first, then seldom', () => {
+  expect(nextCheckAt(createdAt, soon).getTime() - soon.getTime()).toBe(2 * MINUTE_MS);
+  const later = new Date(createdAt.getTime() + 31 * MINUTE_MS);
+  expect(nextCheckAt(createdAt, later).getTime() - later.getTime()).toBe(15 * MINUTE_MS);
+});

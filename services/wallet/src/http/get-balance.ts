@@ -1,0 +1,20 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import type { ShowBalance } from '../app/show-balance.ts';
+
+export const getBalanceRoute = (showBalance: ShowBalance): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/payments/balance',
+    summary: 'The spendable balance',
+    description: 'Whole Tooman; withdrawals that are not rejected are already held out of it.',
+    tag: 'Payments',
+    access: 'user',
+    permissions: ['payments.view_own', 'payments.view_all'],
+    query: z.object({
+      user_id: queryId.optional().meta({ description: 'Of another user only with payments.view_all' }),
+    }),
+    responses: { 200: z.object({ balance: z.int() }) },
+    handle: async ({ caller, query }) => ok({ balance: await showBalance(caller, query.user_id) }),
+  });

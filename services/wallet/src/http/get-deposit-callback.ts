@@ -1,0 +1,30 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { z } from 'zod';
+import { paymentSchema } from '../app/payment-resource.ts';
+import type { ReceiveCallback } from '../app/receive-callback.ts';
+
+const digits = z.string().regex(/^\d{1,15}$/);
+
+export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/payments/deposit/callback',
+    summary: 'The bank gateway sends the payer back',
+    description:
+      'The gateway itself is asked whether the payment was made, whatever the query says. Redirects to the app with ' +
+      '`payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when it has an address, else answers the payment.',
+    tag: 'Payments',
+    access: 'guest',
+    query: z.object({
+      trackId: digits,
+      orderId: digits.optional(),
+      success: z.string().max(20).optional(),
+      status: z.string().max(20).optional(),
+    }),
+    responses: { 200: z.object({ payment: paymentSchema }), 302: null },
+    handle: async ({ query, caller }) => {
+      const result = await receiveCallback({ trackId: query.trackId, orderId: query.orderId, caller });
+      if ('location' in result) return { status: 302, headers: { location: result.location } };
+      return ok(result);
+    },
+  });

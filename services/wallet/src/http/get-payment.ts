@@ -1,0 +1,18 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { paymentSchema } from '../app/payment-resource.ts';
+import type { ShowPayment } from '../app/show-payment.ts';
+
+export const getPaymentRoute = (showPayment: ShowPayment): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/payments/:id',
+    summary: 'Show a payment',
+    tag: 'Payments',
+    access: 'user',
+    permissions: ['payments.view_own', 'payments.view_all'],
+    params: idParams,
+    responses: { 200: z.object({ payment: paymentSchema }) },
+    handle: async ({ params, caller }) => ok({ payment: await showPayment(params.id, caller) }),
+  });

@@ -1,0 +1,5 @@
+import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { readConfig } from './config.ts';
+import { startWallet } from './service.ts';
+
+await runProcess(() => startWallet(readConfig()));

@@ -1,0 +1,122 @@
+/** The collections of the wallet's database. Amounts are refused when a double does not hold them exactly. */
+import { type Connection, type Model, Schema } from 'mongoose';
+import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
+import { GATEWAY_STATES, type GatewayState, PAYMENT_TYPES, type PaymentType } from '../domain/payment.ts';
+
+export interface WalletDocument {
+  /** User id. */
+  _id: number;
+  /** Spendable, whole Tooman: always what the payments add up to. */
+  balance: number;
+  version: number;
+  /** Set once the user's account is erased: nothing personal is written down again. */
+  erased_at: Date | null;
+}
+
+export interface PaymentDocument {
+  _id: number;
+  user_id: number;
+  type: PaymentType;
+  amount: number;
+  description: string | null;
+  payable_type: string | null;
+  payable_id: number | null;
+  meta: Record<string, unknown> | null;
+  is_done: boolean;
+  rejected_at: Date | null;
+  created_at: Date;
+  version: number;
+  gateway: { track_id: string; state: GatewayState; check_at: Date | null } | null;
+}
+
+/** One booking with its rows, in one document: a row cannot be lost without its siblings. */
+export interface EntryDocument {
+  /** The idempotency key. */
+  _id: string;
+  kind: EntryKind;
+  input_hash: string | null;
+  rows: { account: string; amount: number }[];
+  payment_ids: number[];
+  booked_at: Date;
+}
+
+const exactAmount = {
+  type: Number,
+  required: true,
+  validate: { validator: Number.isSafeInteger, message: 'not an exact whole amount' },
+};
+
+const walletSchema = new Schema<WalletDocument>(
+  {
+    _id: { type: Number, required: true },
+    balance: exactAmount,
+    version: exactAmount,
+    erased_at: { type: Date, default: null },
+  },
+  { collection: 'wallets', versionKey: false },
+);
+
+const gatewaySchema = new Schema<NonNullable<PaymentDocument['gateway']>>(
+  {
+    track_id: { type: String, required: true },
+    state: { type: String, enum: GATEWAY_STATES, required: true },
+    check_at: { type: Date, default: null },
+  },
+  { _id: false },
+);
+
+const paymentSchema = new Schema<PaymentDocument>(
+  {
+    _id: { type: Number, required: true },
+    user_id: exactAmount,
+    type: { type: String, enum: PAYMENT_TYPES, required: true },
+    amount: exactAmount,
+    description: { type: String, default: null },
+    payable_type: { type: String, default: null },
+    payable_id: { type: Number, default: null },
+    meta: { type: Schema.Types.Mixed, default: null },
+    is_done: { type: Boolean, required: true },
+    rejected_at: { type: Date, default: null },
+    created_at: { type: Date, required: true },
+    version: exactAmount,
+    gateway: { type: gatewaySchema, default: null },
+  },
+  { collection: 'payments', versionKey: false, minimize: false },
+)
+  .index({ user_id: 1, type: 1, is_done: 1, _id: 1 })
+  .index({ user_id: 1, _id: 1 })
+  .index({ type: 1, is_done: 1, _id: 1 })
+  .index({ created_at: 1 })
+  // A track id pays for one deposit; only deposits have one.
+  .index(
+    { 'gateway.track_id': 1 },
+    { unique: true, partialFilterExpression: { 'gateway.track_id': { $exists: true } } },
+  )
+  .index({ 'gateway.check_at': 1 });
+
+const entrySchema = new Schema<EntryDocument>(
+  {
+    _id: { type: String, required: true },
+    kind: { type: String, enum: ENTRY_KINDS, required: true },
+    input_hash: { type: String, default: null },
+    rows: [new Schema({ account: { type: String, required: true }, amount: exactAmount }, { _id: false })],
+    payment_ids: { type: [Number], required: true },
+    booked_at: { type: Date, required: true },
+  },
+  { collection: 'ledger_entries', versionKey: false },
+)
+  .index({ payment_ids: 1 })
+  .index({ 'rows.account': 1 });
+
+export interface Models {
+  wallets: Model<WalletDocument>;
+  payments: Model<PaymentDocument>;
+  entries: Model<EntryDocument>;
+}
+
+/** The models on this connection, registered on first use. */
+export const registerModels = (connection: Connection): Models => ({
+  wallets: connection.models.Wallet ?? connection.model<WalletDocument>('Wallet', walletSchema),
+  payments: connection.models.Payment ?? connection.model<PaymentDocument>('Payment', paymentSchema),
+  entries: connection.models.LedgerEntry ?? connection.model<EntryDocument>('LedgerEntry', entrySchema),
+});

@@ -1,0 +1,239 @@
+/** The payments, and the conditional updates that let each of them be settled once. */
+import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import type { DepositMeta, GatewayState, Payment, PaymentMeta, PaymentType } from '../domain/payment.ts';
+import type { Models, PaymentDocument } from './models.ts';
+
+export interface PaymentFilter {
+  userId?: number | undefined;
+  type?: PaymentType | undefined;
+  isDone?: boolean | undefined;
+  rejected?: boolean | undefined;
+  /** Both ends belong to it. */
+  from?: Date | undefined;
+  to?: Date | undefined;
+  order: 'ASC' | 'DESC';
+}
+
+export interface Payments {
+  /** Taken before the transaction starts, so that concurrent bookings do not conflict on the counter. */
+  nextId(): Promise<number>;
+  insert(session: ClientSession, payments: readonly Payment[]): Promise<void>;
+  find(id: number, session?: ClientSession): Promise<Payment | undefined>;
+  findByTrackId(trackId: string): Promise<Payment | undefined>;
+  page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
+  countOpenWithdrawals(userId: number): Promise<number>;
+  /** The deposit as credited; undefined when it already was. */
+  markDepositDone(
+    session: ClientSession,
+    id: number,
+    change: { meta: DepositMeta; description: string | null },
+  ): Promise<Payment | undefined>;
+  /** What was last heard of a deposit that is not credited. False when it was credited or closed meanwhile. */
+  closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done'>): Promise<boolean>;
+  /** Open deposits that are due to be asked about, the longest due first. */
+  dueDeposits(now: Date, limit: number): Promise<Payment[]>;
+  /** Takes a due deposit, so that another replica leaves it alone until `until`. False when it was taken. */
+  claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
+  /** The withdrawal as paid or rejected; undefined when it was settled before, or is none. */
+  settleWithdrawal(
+    session: ClientSession,
+    id: number,
+    outcome: { paid: true } | { paid: false; at: Date },
+  ): Promise<Payment | undefined>;
+  /** Removes what is personal from a user's payments; the amounts stay. */
+  erasePersonal(session: ClientSession, userId: number): Promise<void>;
+  /** All of them, for the auditor. */
+  scan(session: ClientSession): AsyncIterable<Payment>;
+}
+
+const toPayment = (found: PaymentDocument): Payment => ({
+  id: found._id,
+  userId: found.user_id,
+  type: found.type,
+  amount: found.amount,
+  description: found.description,
+  payableType: found.payable_type,
+  payableId: found.payable_id,
+  meta: found.meta as PaymentMeta | null,
+  isDone: found.is_done,
+  rejectedAt: found.rejected_at,
+  createdAt: found.created_at,
+  version: found.version,
+  gateway:
+    found.gateway === null
+      ? null
+      : {
+          trackId: found.gateway.track_id,
+          state: found.gateway.state,
+          checkAt: found.gateway.check_at,
+        },
+});
+
+const toDocument = (payment: Payment): PaymentDocument => ({
+  _id: payment.id,
+  user_id: payment.userId,
+  type: payment.type,
+  amount: payment.amount,
+  description: payment.description,
+  payable_type: payment.payableType,
+  payable_id: payment.payableId,
+  meta: payment.meta === null ? null : { ...payment.meta },
+  is_done: payment.isDone,
+  rejected_at: payment.rejectedAt,
+  created_at: payment.createdAt,
+  version: payment.version,
+  gateway:
+    payment.gateway === null
+      ? null
+      : {
+          track_id: payment.gateway.trackId,
+          state: payment.gateway.state,
+          check_at: payment.gateway.checkAt,
+        },
+});
+
+const toQuery = (filter: PaymentFilter): Record<string, unknown> => ({
+  ...(filter.userId === undefined ? {} : { user_id: filter.userId }),
+  ...(filter.type === undefined ? {} : { type: filter.type }),
+  ...(filter.isDone === undefined ? {} : { is_done: filter.isDone }),
+  ...(filter.rejected === undefined ? {} : { rejected_at: filter.rejected ? trusted({ $ne: null }) : null }),
+  ...(filter.from === undefined && filter.to === undefined
+    ? {}
+    : {
+        created_at: trusted({
+          ...(filter.from === undefined ? {} : { $gte: filter.from }),
+          ...(filter.to === undefined ? {} : { $lte: filter.to }),
+        }),
+      }),
+});
+
+const createPage =
+  ({ payments }: Models) =>
+  async (filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>> => {
+    const query = toQuery(filter);
+    const ascending = filter.order === 'ASC';
+    const after = request.mode === 'cursor' ? request.after[0] : undefined;
+    // There is always a bound on `_id`, so that no combination of filters is without an index.
+    const bound = after === undefined ? { $gt: 0 } : ascending ? { $gt: after } : { $lt: after };
+    const rows = await payments
+      .find({ ...query, _id: trusted(bound) })
+      .sort({ _id: ascending ? 1 : -1 })
+      .skip(request.mode === 'page' ? request.skip : 0)
+      .limit(request.perPage + 1)
+      .lean<PaymentDocument[]>();
+    const shown = rows.slice(0, request.perPage).map(toPayment);
+    const last = shown.at(-1);
+    const next: CursorKey | undefined =
+      rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
+    return { rows: shown, total: await count(payments, query, request), next };
+  };
+
+const count = async (
+  payments: Models['payments'],
+  query: Record<string, unknown>,
+  request: PageRequest,
+): Promise<number | undefined> => {
+  if (request.mode === 'cursor') return undefined;
+  // Without a filter the collection knows its own size.
+  if (Object.keys(query).length === 0) return payments.estimatedDocumentCount();
+  return payments.countDocuments({ ...query, _id: trusted({ $gt: 0 }) });
+};
+
+type DepositStates = Pick<Payments, 'markDepositDone' | 'closeDeposit' | 'dueDeposits' | 'claimDeposit'>;
+
+const createDepositStates = ({ payments }: Models): DepositStates => ({
+  markDepositDone: async (session, id, { meta, description }) => {
+    const done = await payments
+      .findOneAndUpdate(
+        { _id: id, type: 'deposit', is_done: false },
+        {
+          $set: {
+            is_done: true,
+            meta,
+            description,
+            'gateway.state': 'done',
+            'gateway.check_at': null,
+          },
+          $inc: { version: 1 },
+        },
+        { session, returnDocument: 'after' },
+      )
+      .lean<PaymentDocument>();
+    return done === null ? undefined : toPayment(done);
+  },
+  closeDeposit: async (id, state) => {
+    const closed = await payments.updateOne(
+      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: state }) },
+      { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
+    );
+    return closed.modifiedCount === 1;
+  },
+  dueDeposits: async (now, limit) => {
+    const due = await payments
+      .find({ 'gateway.check_at': trusted({ $lte: now }) })
+      .sort({ 'gateway.check_at': 1 })
+      .limit(limit)
+      .lean<PaymentDocument[]>();
+    return due.map(toPayment);
+  },
+  claimDeposit: async (id, now, until) => {
+    const claimed = await payments.updateOne(
+      { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },
+      { $set: { 'gateway.check_at': until } },
+    );
+    return claimed.modifiedCount === 1;
+  },
+});
+
+export const createPayments = (models: Models, sequences: Sequences): Payments => {
+  const { payments } = models;
+  const one = async (
+    query: Record<string, unknown>,
+    session?: ClientSession,
+  ): Promise<Payment | undefined> => {
+    const found = await payments
+      .findOne(query)
+      .session(session ?? null)
+      .lean<PaymentDocument>();
+    return found === null ? undefined : toPayment(found);
+  };
+  return {
+    nextId: () => sequences.next('payment'),
+    insert: async (session, rows) => {
+      await payments.insertMany(rows.map(toDocument), { session });
+    },
+    find: (id, session) => one({ _id: id }, session),
+    findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
+    page: createPage(models),
+    countOpenWithdrawals: (userId) =>
+      payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null }),
+    ...createDepositStates(models),
+    settleWithdrawal: async (session, id, outcome) => {
+      const settled = await payments
+        .findOneAndUpdate(
+          { _id: id, type: 'withdrawal', is_done: false, rejected_at: null },
+          {
+            $set: outcome.paid ? { is_done: true } : { rejected_at: outcome.at },
+            $inc: { version: 1 },
+          },
+          { session, returnDocument: 'after' },
+        )
+        .lean<PaymentDocument>();
+      return settled === null ? undefined : toPayment(settled);
+    },
+    erasePersonal: async (session, userId) => {
+      await payments.updateMany({ user_id: userId }, { $set: { description: null } }, { session });
+      await payments.updateMany(
+        { user_id: userId, type: 'deposit', is_done: true },
+        { $set: { 'meta.card_number': null } },
+        { session },
+      );
+    },
+    scan: async function* (session) {
+      for await (const found of payments.find({}, null, { session }).lean<PaymentDocument[]>().cursor())
+        yield toPayment(found as PaymentDocument);
+    },
+  };
+};

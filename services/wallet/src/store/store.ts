@@ -1,0 +1,69 @@
+/** Everything that this service keeps, and the one way to change money. */
+import type { Clock } from '@fitness/shared/clock.ts';
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { AlreadyBooked, type LedgerEntry, walletMoves } from '../domain/ledger.ts';
+import { createEntries, type Entries } from './entries.ts';
+import { registerModels } from './models.ts';
+import { createPayments, type Payments } from './payments.ts';
+import { createWallets, MissingWallet, type WalletState, type Wallets } from './wallets.ts';
+
+export type { PaymentFilter } from './payments.ts';
+export type { WalletState } from './wallets.ts';
+
+export interface WalletStore {
+  wallets: Wallets;
+  payments: Payments;
+  entries: Entries;
+  /**
+   * Writes an entry and does to the wallets what its rows say: no balance moves in any other way, so that the stored
+   * balance is the sum of its rows. The entry goes first: of two bookings with one key the database stops the second
+   * before it looks at a wallet that the first has emptied. Returns the wallets as they are now, by user id. Throws
+   * {@link AlreadyBooked} for a key that is taken, and `payments.insufficient_balance`.
+   */
+  post(session: ClientSession, entry: LedgerEntry): Promise<Map<number, WalletState>>;
+  /** Runs `work` in one transaction; a wallet that it misses is opened, and it starts again. */
+  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+}
+
+/** A booking touches few users; more rounds than that mean that something else is wrong. */
+const MAX_OPENINGS = 200;
+
+export const createStore = (options: {
+  connection: Connection;
+  sequences: Sequences;
+  clock: Clock;
+}): WalletStore => {
+  const { connection, clock } = options;
+  const models = registerModels(connection);
+  const wallets = createWallets(models);
+  const entries = createEntries(models);
+  return {
+    wallets,
+    entries,
+    payments: createPayments(models, options.sequences),
+    post: async (session, entry) => {
+      try {
+        await entries.insert(session, entry, clock.now());
+      } catch (error) {
+        if (isDuplicateKey(error)) throw new AlreadyBooked(entry.key, { cause: error });
+        throw error;
+      }
+      const after = new Map<number, WalletState>();
+      for (const { userId, amount } of walletMoves(entry))
+        after.set(userId, await wallets.move(session, userId, amount));
+      return after;
+    },
+    transaction: async (work) => {
+      for (let opened = 0; ; opened += 1) {
+        try {
+          return await inTransaction(connection, work);
+        } catch (error) {
+          if (!(error instanceof MissingWallet) || opened >= MAX_OPENINGS) throw error;
+          await wallets.open(error.userId);
+        }
+      }
+    },
+  };
+};

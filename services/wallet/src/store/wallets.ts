@@ -1,0 +1,97 @@
+/** One document per user, guarded by updates that carry their own condition. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { insufficientBalance } from '../domain/balance.ts';
+import { exact, MoneyError } from '../domain/money.ts';
+import type { Models, WalletDocument } from './models.ts';
+
+export interface WalletState {
+  userId: number;
+  balance: number;
+  version: number;
+  erased: boolean;
+}
+
+/** Thrown inside a transaction that needs a wallet that is not there yet; `transaction` opens it and starts again. */
+export class MissingWallet extends Error {
+  override name = 'MissingWallet';
+  readonly userId: number;
+
+  constructor(userId: number) {
+    super(`User ${userId} has no wallet yet`);
+    this.userId = userId;
+  }
+}
+
+export interface Wallets {
+  /**
+   * Adds `amount` (signed) to the balance and truly changes the document, so that two bookings on one wallet conflict
+   * instead of passing each other. Throws `payments.insufficient_balance` when it would fall below zero.
+   */
+  move(session: ClientSession, userId: number, amount: number): Promise<WalletState>;
+  /** Makes the wallet of a user, if it is not there. */
+  open(userId: number): Promise<void>;
+  /** Spendable balances by user id; a user without a wallet has 0. */
+  balances(userIds: readonly number[], session?: ClientSession): Promise<Map<number, number>>;
+  /** Marks the wallet of an erased account. */
+  markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
+  /** All of them, for the auditor. */
+  scan(session: ClientSession): AsyncIterable<{ userId: number; balance: number }>;
+}
+
+const toState = (found: WalletDocument): WalletState => ({
+  userId: found._id,
+  balance: found.balance,
+  version: found.version,
+  erased: found.erased_at !== null,
+});
+
+export const createWallets = ({ wallets }: Models): Wallets => ({
+  move: async (session, userId, amount) => {
+    exact(amount);
+    // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
+    const allowed =
+      amount < 0 ? trusted({ $gte: -amount }) : trusted({ $lte: Number.MAX_SAFE_INTEGER - amount });
+    const moved = await wallets
+      .findOneAndUpdate(
+        { _id: userId, balance: allowed },
+        { $inc: { balance: amount, version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean();
+    if (moved !== null) return toState(moved);
+    if (amount < 0) throw insufficientBalance(userId);
+    if ((await wallets.findById(userId).session(session).lean()) === null) throw new MissingWallet(userId);
+    throw new MoneyError(`The wallet of user ${userId} cannot hold ${amount} more`);
+  },
+  open: async (userId) => {
+    const fresh = { balance: 0, version: 0, erased_at: null };
+    try {
+      await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
+    } catch (error) {
+      // Somebody else made it at the same moment.
+      if (!isDuplicateKey(error)) throw error;
+    }
+  },
+  balances: async (userIds, session) => {
+    const unique = [...new Set(userIds)];
+    const found = await wallets
+      .find({ _id: trusted({ $in: unique }) }, { balance: 1 })
+      .session(session ?? null)
+      .lean();
+    const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
+    return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
+  },
+  markErased: async (session, userId, at) => {
+    const fresh = { balance: 0, version: 0 };
+    await wallets.updateOne(
+      { _id: userId },
+      { $set: { erased_at: at }, $setOnInsert: fresh },
+      { upsert: true, session },
+    );
+  },
+  scan: async function* (session) {
+    for await (const { _id, balance } of wallets.find({}, { balance: 1 }, { session }).lean().cursor())
+      yield { userId: _id, balance };
+  },
+});

@@ -1,0 +1,62 @@
+import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
+import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { OPERATOR, startWorld, type World } from './support.ts';
+
+let world: World;
+let blockers: GrpcClient<BlockersDefinition>;
+
+beforeAll(async () => {
+  world = await startWorld();
+  blockers = createGrpcClient({
+    definition: grpcDefinitions.blockers(),
+    address: world.wallet.grpcAddress,
+    target: 'wallet',
+    from: 'identity',
+    signer: testSigner,
+  });
+});
+
+afterAll(async () => {
+  blockers.close();
+  await world.close();
+});
+
+const evaluate = async (userId: number, code: string) => {
+  const { applies, extras_json: extras } = await blockers.call('Evaluate', { user_id: userId, code });
+  return { applies, extras: JSON.parse(extras) };
+};
+
+test('unsettled_balance stands in the way with any balance but zero, positive or negative', async () => {
+  const { userId } = world.person();
+  expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: false, extras: {} });
+  await world.give(userId, 250);
+  expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: true, extras: { balance: 250 } });
+  await world.connection.collection('wallets').updateOne({ _id: userId as never }, { $set: { balance: -3 } });
+  expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: true, extras: { balance: -3 } });
+});
+
+test('pending_withdrawal counts the withdrawals that are neither paid nor rejected', async () => {
+  const as = world.person();
+  await world.give(as.userId, 300);
+  const ids: number[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const { body } = await world.send('POST', '/payments/withdrawals', { as, body: { amount: 100 } });
+    ids.push(body.payment.id);
+  }
+  expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: true, extras: { count: 3 } });
+  await world.send('POST', `/payments/${ids[0]}/pay`, { as: OPERATOR });
+  await world.send('POST', `/payments/${ids[1]}/reject`, { as: OPERATOR });
+  expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: true, extras: { count: 1 } });
+  await world.send('POST', `/payments/${ids[2]}/pay`, { as: OPERATOR });
+  expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: false, extras: {} });
+});
+
+test.each(['gym_ownership', 'nonsense', ''])(
+  'the blocker %p is not the wallet’s: not found',
+  async (code) => {
+    await expect(evaluate(1, code)).rejects.toMatchObject({ kind: 'not_found' });
+  },
+);

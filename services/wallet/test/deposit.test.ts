@@ -1,0 +1,386 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { atTheBank, setZibalMode, startWorld, together, type World } from './support.ts';
+
+let world: World;
+let send: Send;
+
+beforeAll(async () => {
+  world = await startWorld();
+  send = world.send;
+});
+
+afterAll(() => world.close());
+
+const deposit = async (as: UserCaller, amount = 50_000, description?: string) => {
+  const body = description === undefined ? { amount } : { amount, description };
+  const answer = await send('POST', '/payments/deposit', { as, body });
+  expect(answer.status).toBe(201);
+  return answer.body as { payment: { id: number; meta: Record<string, unknown> }; payment_url: string };
+};
+
+const openOrders = () =>
+  world.connection.collection('payments').countDocuments({ type: 'deposit', is_done: false });
+
+describe('POST /payments/deposit', () => {
+  test('answers the open payment with its fee breakdown and the address of the payment page', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as, 50_000, 'For  my\nplan');
+    expect(payment).toMatchObject({
+      user_id: as.userId,
+      user: { id: as.userId, username: `user${as.userId}`, email: `user${as.userId}@example.test` },
+      type: 'deposit',
+      amount: 50_000,
+      description: 'For my plan',
+      payable_type: null,
+      payable_id: null,
+      meta: { amount: 50_000, gateway_fee: 500, payable_amount: 50_500 },
+      is_done: false,
+      rejected_at: null,
+    });
+    expect(Object.keys(payment.meta).sort()).toEqual(['amount', 'gateway_fee', 'payable_amount']);
+    expect(payment).not.toHaveProperty('user_balance');
+    expect(payment_url).toMatch(new RegExp(`^${world.sandboxUrl}/zibal/start/\\d+$`));
+    expect(await world.balanceOf(as.userId)).toBe(0);
+  });
+
+  test.each([
+    [999, 422],
+    [1_000, 201],
+    [500_000_000, 201],
+    [500_000_001, 422],
+    [1_500.5, 422],
+    ['5000', 422],
+    [null, 422],
+  ])('amount %p: %i', async (amount, status) => {
+    const answer = await send('POST', '/payments/deposit', { as: world.person(), body: { amount } });
+    expect(answer.status).toBe(status);
+    if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['amount']);
+  });
+
+  test('the gateway out of reach is 500 with the code under `message`, and nothing is kept', async () => {
+    const as = world.person();
+    const before = await openOrders();
+    await setZibalMode(world, 'unreachable');
+    const answer = await send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
+    await setZibalMode(world, 'ok');
+    expect(answer.status).toBe(500);
+    expect(answer.body).toEqual({
+      message: 'The payment provider could not be reached. Please try again later.',
+      code: 'payments.provider_error',
+    });
+    expect(await openOrders()).toBe(before);
+  });
+
+  test('a repeated Idempotency-Key opens one payment and answers the same', async () => {
+    const as = world.person();
+    const options = { as, body: { amount: 9_000 }, headers: { 'idempotency-key': 'deposit-1' } };
+    const first = await send('POST', '/payments/deposit', options);
+    const again = await send('POST', '/payments/deposit', options);
+    expect(again.status).toBe(201);
+    expect(again.text).toBe(first.text);
+    const other = await send('POST', '/payments/deposit', { ...options, body: { amount: 9_001 } });
+    expect(other.status).toBe(422);
+    expect(other.body.errors).toHaveProperty('idempotency_key');
+    expect(await world.connection.collection('payments').countDocuments({ user_id: as.userId })).toBe(1);
+  });
+
+  test('a guest is 401, a token without payments.view_own 403', async () => {
+    expect((await send('POST', '/payments/deposit', { body: { amount: 5_000 } })).status).toBe(401);
+    const bare = caller(world.person().userId, ['posts.view']);
+    expect((await send('POST', '/payments/deposit', { as: bare, body: {} })).status).toBe(403);
+  });
+
+  test('identity out of reach is 503, before the gateway is asked', async () => {
+    world.setIdentityDown(true);
+    const answer = await send('POST', '/payments/deposit', { as: world.person(), body: { amount: 5_000 } });
+    world.setIdentityDown(false);
+    expect(answer.status).toBe(503);
+  });
+});
+
+describe('GET /payments/deposit/callback', () => {
+  test('a paid deposit is credited, with the figures of the gateway and its reference on a new line', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as, 50_000, 'Top up');
+    const callback = await atTheBank(world, payment_url, 'pay');
+    const answer = await send('GET', callback);
+    expect(answer.status).toBe(200);
+    const { meta, description, is_done, id, user } = answer.body.payment;
+    expect({ id, is_done }).toEqual({ id: payment.id, is_done: true });
+    expect(meta).toEqual({
+      amount: 50_000,
+      gateway_fee: 500,
+      payable_amount: 50_500,
+      track_id: payment_url.split('/').at(-1),
+      ref_number: expect.stringMatching(/^\d+$/),
+      card_number: expect.stringContaining('*'),
+      paid_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      charged_rial: 505_000,
+    });
+    expect(description).toBe(`Top up\n${meta.ref_number}`);
+    expect(user).not.toHaveProperty('email');
+    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    const entry = await world.connection.collection('ledger_entries').findOne({ payment_ids: payment.id });
+    expect(entry?.rows).toEqual(
+      expect.arrayContaining([
+        { account: 'gateway_clearing', amount: -50_500 },
+        { account: `wallet:${as.userId}`, amount: 50_000 },
+        { account: 'gateway_fees', amount: 500 },
+      ]),
+    );
+    const event = await world.tap.waitFor('wallet.payment.booked', {
+      matches: (told) => told.subject === String(id),
+    });
+    expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'deposit', amount: 50_000 });
+  });
+
+  test('called again it answers the same and credits nothing', async () => {
+    const as = world.person();
+    const { payment_url } = await deposit(as);
+    const callback = await atTheBank(world, payment_url, 'pay');
+    const first = await send('GET', callback);
+    const again = await send('GET', callback);
+    expect(again.text).toBe(first.text);
+    expect(await world.balanceOf(as.userId)).toBe(50_000);
+  });
+
+  test('twenty callbacks at once credit once', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as);
+    const callback = await atTheBank(world, payment_url, 'pay');
+    const answers = await together(20, () => send('GET', callback));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(answers.every(({ body }) => body.payment.is_done === true)).toBe(true);
+    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    expect(
+      await world.connection.collection('ledger_entries').countDocuments({ payment_ids: payment.id }),
+    ).toBe(1);
+  });
+
+  test('a claim of success that the gateway does not confirm credits nothing', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as);
+    const trackId = payment_url.split('/').at(-1);
+    const answer = await send(
+      'GET',
+      `/payments/deposit/callback?trackId=${trackId}&success=1&status=2&orderId=${payment.id}`,
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.body.payment.is_done).toBe(false);
+    expect(await world.balanceOf(as.userId)).toBe(0);
+  });
+
+  test('a claim of failure does not stop a payment that was made', async () => {
+    const as = world.person();
+    const { payment_url } = await deposit(as);
+    const callback = await atTheBank(world, payment_url, 'pay');
+    const forged = callback.replace('success=1', 'success=0').replace('status=2', 'status=3');
+    expect((await send('GET', forged)).body.payment.is_done).toBe(true);
+    expect(await world.balanceOf(as.userId)).toBe(50_000);
+  });
+
+  test('a cancelled payment is not credited', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as);
+    const answer = await send('GET', await atTheBank(world, payment_url, 'cancel'));
+    expect(answer.status).toBe(200);
+    expect(answer.body.payment).toMatchObject({ id: payment.id, is_done: false });
+    expect(answer.body.payment.meta).not.toHaveProperty('track_id');
+    expect(await world.balanceOf(as.userId)).toBe(0);
+  });
+
+  test('the gateway out of reach is 500 with its code, and a later callback credits', async () => {
+    const as = world.person();
+    const { payment_url } = await deposit(as);
+    const callback = await atTheBank(world, payment_url, 'pay');
+    await setZibalMode(world, 'unreachable');
+    const failed = await send('GET', callback);
+    await setZibalMode(world, 'ok');
+    expect(failed.status).toBe(500);
+    expect(failed.body.code).toBe('payments.provider_error');
+    expect((await send('GET', callback)).body.payment.is_done).toBe(true);
+    expect(await world.balanceOf(as.userId)).toBe(50_000);
+  });
+
+  test('a track id that is not ours, and an order that is not its own, are the same 404', async () => {
+    const { payment_url } = await deposit(world.person());
+    const trackId = payment_url.split('/').at(-1);
+    const unknown = await send('GET', '/payments/deposit/callback?trackId=1&success=1');
+    const foreign = await send('GET', `/payments/deposit/callback?trackId=${trackId}&orderId=999999`);
+    expect([unknown.status, foreign.status]).toEqual([404, 404]);
+    expect(foreign.text).toBe(unknown.text);
+  });
+
+  test.each(['', '?trackId=abc', '?trackId=-1', '?trackId[$ne]=1', '?trackId=1&trackId=2'])(
+    'a callback without one readable track id (%p) is 422',
+    async (search) => {
+      const answer = await send('GET', `/payments/deposit/callback${search}`);
+      expect(answer.status).toBe(422);
+      expect(answer.body.errors).toHaveProperty('trackId');
+    },
+  );
+
+  test('with an address of the app the browser is sent there and told how it went', async () => {
+    const replica = await world.replica({ APP_DEPOSIT_RETURN_URL: 'https://app.test/wallet?tab=1' });
+    const sendThere = apiClient(replica.url);
+    const paid = await deposit(world.person());
+    const paidAnswer = await sendThere('GET', await atTheBank(world, paid.payment_url, 'pay'));
+    expect(paidAnswer.status).toBe(302);
+    expect(paidAnswer.headers.get('location')).toBe(
+      `https://app.test/wallet?tab=1&payment_id=${paid.payment.id}&status=done`,
+    );
+    const cancelled = await deposit(world.person());
+    const cancelledAnswer = await sendThere('GET', await atTheBank(world, cancelled.payment_url, 'cancel'));
+    expect(cancelledAnswer.headers.get('location')).toContain('status=cancelled');
+    const open = await deposit(world.person());
+    const callback = await atTheBank(world, open.payment_url, 'pay');
+    await setZibalMode(world, 'unreachable');
+    const pending = await sendThere('GET', callback);
+    await setZibalMode(world, 'ok');
+    expect(pending.headers.get('location')).toContain('status=pending');
+  });
+});
+
+/** A gateway that says what a test tells it to. */
+const startStrangeGateway = async (): Promise<{
+  url: string;
+  answers: Record<string, unknown>;
+  server: Server;
+}> => {
+  const answers: Record<string, unknown> = { request: { result: 100, trackId: 777 } };
+  const server = createServer((request, response) => {
+    const call = request.url?.split('/').at(-1) ?? '';
+    const answer = answers[call];
+    if (typeof answer === 'string') response.setHeader('content-type', 'text/html').end(answer);
+    else if (typeof answer === 'number') response.writeHead(answer).end();
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answers, server };
+};
+
+describe('a gateway that answers strangely', () => {
+  let strange: Awaited<ReturnType<typeof startStrangeGateway>>;
+  let other: World;
+
+  beforeAll(async () => {
+    strange = await startStrangeGateway();
+    other = await startWorld({ ZIBAL_BASE_URL: strange.url });
+  });
+
+  afterAll(async () => {
+    await other.close();
+    await new Promise((resolve) => strange.server.close(resolve));
+  });
+
+  let track = 1_000;
+  const open = async (): Promise<{ as: UserCaller; id: number; callback: string }> => {
+    track += 1;
+    strange.answers.request = { result: 100, trackId: track };
+    const as = other.person();
+    const answer = await other.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
+    return {
+      as,
+      id: answer.body.payment.id,
+      callback: `/payments/deposit/callback?trackId=${track}&success=1&status=2`,
+    };
+  };
+  const paid = (id: number, changes: Record<string, unknown> = {}) => ({
+    result: 100,
+    status: 1,
+    amount: 101_000,
+    orderId: String(id),
+    refNumber: 42,
+    cardNumber: '6274****44',
+    paidAt: '2026-01-15T10:00:00.123000',
+    ...changes,
+  });
+
+  test.each([
+    ['amount', { amount: 100_990 }],
+    ['order', { orderId: '999999' }],
+  ])('another %s than ours is not credited, now or later', async (_what, changes) => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = paid(id, changes);
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    strange.answers.verify = { result: 201 };
+    strange.answers.inquiry = paid(id, changes);
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    expect(await other.balanceOf(as.userId)).toBe(0);
+  });
+
+  test('a repeat that leaves everything out is followed by an inquiry, which credits', async () => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = { result: 201 };
+    strange.answers.inquiry = paid(id, { orderId: id, amount: '101000', refNumber: null });
+    const { payment } = (await other.send('GET', callback)).body;
+    expect(payment).toMatchObject({ is_done: true, description: 'Wallet deposit' });
+    expect(payment.meta).toMatchObject({ ref_number: null, paid_at: '2026-01-15T10:00:00.123Z' });
+    expect(await other.balanceOf(as.userId)).toBe(10_000);
+  });
+
+  test('a payment that was reversed is not credited', async () => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = { result: 201 };
+    strange.answers.inquiry = paid(id, { status: 18 });
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    expect(await other.balanceOf(as.userId)).toBe(0);
+  });
+
+  test('a deposit that was called off is credited once the gateway says that it was paid', async () => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = { result: 202, status: 3 };
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    strange.answers.verify = paid(id);
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(true);
+    expect(await other.balanceOf(as.userId)).toBe(10_000);
+  });
+
+  test.each([
+    ['HTML with status 200', '<html></html>'],
+    ['JSON of another shape', { ok: true }],
+    ['status 502', 502],
+    ['status 404', 404],
+    ['a refusal of our merchant', { result: 102 }],
+    ['no track id', { result: 100 }],
+  ])('%s instead of an order is the provider’s error', async (_what, answer) => {
+    strange.answers.request = answer;
+    const as = other.person();
+    const failed = await other.send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
+    expect(failed.status).toBe(500);
+    expect(failed.body.code).toBe('payments.provider_error');
+    expect(failed.text).not.toMatch(/zibal|127\.0\.0\.1|stack/i);
+  });
+});
+
+describe('VAT', () => {
+  test('with a rate in force the meta shows the tax inside the fee, and the payer is charged the same', async () => {
+    const replica = await world.replica({ VAT_PERCENT: 10, GATEWAY_FEE_PERCENT: 2.2 });
+    const as = world.person();
+    const answer = await apiClient(replica.url)('POST', '/payments/deposit', {
+      as,
+      body: { amount: 50_000 },
+    });
+    expect(answer.body.payment.meta).toEqual({
+      amount: 50_000,
+      gateway_fee: 1_100,
+      payable_amount: 51_100,
+      vat_percent: 10,
+      vat_amount: 100,
+    });
+    await send('GET', await atTheBank(world, answer.body.payment_url, 'pay'));
+    const entry = await world.connection
+      .collection('ledger_entries')
+      .findOne({ payment_ids: answer.body.payment.id });
+    expect(entry?.rows).toContainEqual({ account: 'vat', amount: 100 });
+    expect(entry?.rows).toContainEqual({ account: 'gateway_fees', amount: 1_000 });
+  });
+});
+
+test('after all of this the audit finds nothing', async () => {
+  expect((await world.audit()).difference).toBeUndefined();
+});

@@ -1,0 +1,255 @@
+import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/clock.ts';
+import { caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OPERATOR, startWorld, type World } from './support.ts';
+
+const clock = new ManualClock('2026-01-15T10:00:00Z');
+let world: World;
+let send: Send;
+let one: ReturnType<World['person']>;
+let other: ReturnType<World['person']>;
+/** Payment ids of `one`: two incomes, a purchase, a withdrawal that is rejected, and a pending one on the next day. */
+const ids: number[] = [];
+
+const idsOf = (body: { data: { id: number }[] }): number[] => body.data.map(({ id }) => id);
+const newestFirst = (): number[] => [...ids].reverse();
+
+beforeAll(async () => {
+  world = await startWorld({}, { clock });
+  send = world.send;
+  one = world.person();
+  other = world.person();
+  ids.push(await world.give(one.userId, 10_000), await world.give(one.userId, 5_000));
+  const bought = await world.grpc.call('Book', {
+    idempotency_key: 'history',
+    bookings: [{ user_id: one.userId, type: 'purchase', amount: 1_000 }],
+  });
+  ids.push(bought.payment_ids[0] ?? 0);
+  await world.give(other.userId, 7_000);
+  const rejected = await send('POST', '/payments/withdrawals', { as: one, body: { amount: 2_000 } });
+  ids.push(rejected.body.payment.id);
+  await send('POST', `/payments/${rejected.body.payment.id}/reject`, { as: OPERATOR });
+  clock.advance(DAY_MS);
+  const pending = await send('POST', '/payments/withdrawals', { as: one, body: { amount: 3_000 } });
+  ids.push(pending.body.payment.id);
+});
+
+afterAll(() => world.close());
+
+describe('GET /payments', () => {
+  test('shows one’s own, newest first, with the user embedded by one call', async () => {
+    const before = world.identityCalls();
+    const { status, body } = await send('GET', '/payments', { as: one });
+    expect(status).toBe(200);
+    expect(idsOf(body)).toEqual(newestFirst());
+    expect(world.identityCalls() - before).toBe(1);
+    expect(body.data[0].user).toMatchObject({ id: one.userId, email: `user${one.userId}@example.test` });
+    expect(body.meta).toMatchObject({
+      current_page: 1,
+      per_page: 30,
+      total: 5,
+      last_page: 1,
+      from: 1,
+      to: 5,
+    });
+    expect(body.data.some((payment: object) => 'user_balance' in payment)).toBe(false);
+  });
+
+  test('somebody else’s are 403 without payments.view_all', async () => {
+    expect((await send('GET', `/payments?user_id=${other.userId}`, { as: one })).status).toBe(403);
+    expect((await send('GET', `/payments?user_id=${one.userId}`, { as: one })).status).toBe(200);
+  });
+
+  test('with payments.view_all everyone’s are shown, and one user’s by user_id', async () => {
+    const all = await send('GET', '/payments', { as: OPERATOR });
+    expect(all.body.meta.total).toBe(6);
+    const of = await send('GET', `/payments?user_id=${other.userId}`, { as: OPERATOR });
+    expect(of.body.data).toHaveLength(1);
+    expect(of.body.data[0].user_id).toBe(other.userId);
+  });
+
+  test('hides the limited fields of the user from a viewer without users.view_all', async () => {
+    const viewer = caller(800_000, ['payments.view_all']);
+    const { body } = await send('GET', `/payments?user_id=${one.userId}`, { as: viewer });
+    expect(body.data[0].user).toMatchObject({ username: `user${one.userId}` });
+    expect(body.data[0].user).not.toHaveProperty('bank_account_number');
+  });
+
+  test('user_balance is the live balance, on withdrawals only, for payments.view_all only', async () => {
+    const { body } = await send('GET', `/payments?user_id=${one.userId}`, { as: OPERATOR });
+    const shown = body.data.map((payment: { type: string; user_balance?: number }) => [
+      payment.type,
+      payment.user_balance,
+    ]);
+    expect(shown).toEqual([
+      ['withdrawal', 11_000],
+      ['withdrawal', 11_000],
+      ['purchase', undefined],
+      ['income', undefined],
+      ['income', undefined],
+    ]);
+  });
+
+  test.each([
+    ['type=income', [1, 0]],
+    ['type=purchase', [2]],
+    ['is_done=true', [2, 1, 0]],
+    ['is_done=false', [4, 3]],
+    ['rejected=true', [3]],
+    ['rejected=false', [4, 2, 1, 0]],
+    ['type=withdrawal&is_done=false&rejected=false', [4]],
+    ['from=2026-01-16', [4]],
+    ['to=2026-01-15', [3, 2, 1, 0]],
+    ['from=2026-01-15%2010:00:01', [4]],
+    ['from=2026-01-15%2010:00:00&to=2026-01-15%2010:00:00', [3, 2, 1, 0]],
+    ['order=ASC', [0, 1, 2, 3, 4]],
+    ['order=DESC', [4, 3, 2, 1, 0]],
+  ])('?%s', async (search, expected) => {
+    const { status, body } = await send('GET', `/payments?${search}`, { as: one });
+    expect(status).toBe(200);
+    expect(idsOf(body)).toEqual(expected.map((index) => ids[index]));
+    expect(body.meta.total).toBe(expected.length);
+  });
+
+  test.each([
+    ['type=gift', 'type'],
+    ['is_done=maybe', 'is_done'],
+    ['rejected=2', 'rejected'],
+    ['from=yesterday', 'from'],
+    ['from=2026-02-30', 'from'],
+    ['to=2026-01-15T10', 'to'],
+    ['order=up', 'order'],
+    ['user_id=0', 'user_id'],
+    ['user_id[$gt]=0', 'user_id'],
+    ['type[]=income', 'type'],
+    ['cursor=nonsense', 'cursor'],
+    ['page=0', 'page'],
+  ])('?%s is 422 under %s', async (search, field) => {
+    const { status, body } = await send('GET', `/payments?${search}`, { as: one });
+    // A name in brackets is another name, and unknown names are ignored.
+    if (search.includes('[')) expect(status).toBe(200);
+    else {
+      expect(status).toBe(422);
+      expect(body.errors).toHaveProperty(field);
+    }
+  });
+
+  test.each(['DESC', 'ASC'])('pages and cursors (%s) show every payment once', async (order) => {
+    const expected = order === 'ASC' ? ids : newestFirst();
+    const paged: number[] = [];
+    for (const page of [1, 2, 3, 4])
+      paged.push(
+        ...idsOf((await send('GET', `/payments?order=${order}&per_page=2&page=${page}`, { as: one })).body),
+      );
+    expect(paged).toEqual(expected);
+    const walked: number[] = [];
+    let path: string | null = `/payments?order=${order}&per_page=2`;
+    while (path !== null) {
+      const { body }: { body: { data: { id: number }[]; meta: { next_cursor: string | null } } } = await send(
+        'GET',
+        path,
+        { as: one },
+      );
+      walked.push(...idsOf(body));
+      const next = body.meta.next_cursor;
+      path = next === null ? null : `/payments?order=${order}&per_page=2&cursor=${next}`;
+    }
+    expect(walked).toEqual(expected);
+  });
+
+  test('no query goes without an index', async () => {
+    const payments = world.connection.collection('payments');
+    for (const filter of [
+      {},
+      { user_id: 1 },
+      { type: 'income' },
+      { is_done: false },
+      { rejected_at: null },
+    ]) {
+      const plan = await payments
+        .find({ ...filter, _id: { $gt: 0 } } as never)
+        .sort({ _id: -1 })
+        .explain();
+      expect(JSON.stringify(plan)).not.toContain('COLLSCAN');
+    }
+    const due = await payments.find({ 'gateway.check_at': { $lte: clock.now() } }).explain();
+    expect(JSON.stringify(due)).not.toContain('COLLSCAN');
+  });
+
+  test('identity out of reach is 503, and an erased user is null', async () => {
+    const gone = world.person();
+    await world.give(gone.userId, 1);
+    world.setIdentityDown(true);
+    const down = await send('GET', '/payments', { as: one });
+    world.setIdentityDown(false);
+    expect(down.status).toBe(503);
+    expect(down.headers.get('retry-after')).not.toBeNull();
+    world.erase(gone.userId);
+    const { body } = await send('GET', `/payments?user_id=${gone.userId}`, { as: OPERATOR });
+    expect(body.data[0]).toMatchObject({ user_id: gone.userId, user: null });
+  });
+
+  test('a guest is 401, a token without a payments permission 403', async () => {
+    expect((await send('GET', '/payments')).status).toBe(401);
+    expect((await send('GET', '/payments', { as: caller(one.userId, ['posts.view']) })).status).toBe(403);
+  });
+});
+
+describe('GET /payments/:id', () => {
+  test('shows one’s own', async () => {
+    const { status, body } = await send('GET', `/payments/${ids[0]}`, { as: one });
+    expect(status).toBe(200);
+    expect(body.payment).toEqual({
+      id: ids[0],
+      user_id: one.userId,
+      user: expect.objectContaining({ id: one.userId }),
+      type: 'income',
+      amount: 10_000,
+      description: null,
+      payable_type: null,
+      payable_id: null,
+      meta: null,
+      is_done: true,
+      rejected_at: null,
+      created_at: formatTimestamp(new Date('2026-01-15T10:00:00Z')),
+    });
+  });
+
+  test('somebody else’s is 403, with payments.view_all it is shown; none is 404', async () => {
+    expect((await send('GET', `/payments/${ids[0]}`, { as: other })).status).toBe(403);
+    expect((await send('GET', `/payments/${ids[0]}`, { as: OPERATOR })).status).toBe(200);
+    for (const id of ['999999', 'x', '-1', '1.5'])
+      expect((await send('GET', `/payments/${id}`, { as: one })).status).toBe(404);
+  });
+});
+
+describe('GET /payments/balance', () => {
+  test('is the spendable balance, 0 without a wallet', async () => {
+    expect((await send('GET', '/payments/balance', { as: one })).body).toEqual({ balance: 11_000 });
+    expect((await send('GET', '/payments/balance', { as: world.person() })).body).toEqual({ balance: 0 });
+  });
+
+  test('of somebody else only with payments.view_all', async () => {
+    const path = `/payments/balance?user_id=${one.userId}`;
+    expect((await send('GET', path, { as: other })).status).toBe(403);
+    expect((await send('GET', path, { as: OPERATOR })).body).toEqual({ balance: 11_000 });
+    expect((await send('GET', '/payments/balance?user_id=x', { as: OPERATOR })).status).toBe(422);
+  });
+});
+
+describe('GET /payments/prices', () => {
+  test('shows the prices of store-billing and the rates, without any SKU', async () => {
+    const { status, body } = await send('GET', '/payments/prices', { as: one });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: {
+        premium: { plus: 1_999_000 },
+        boosts: { basic: 99_000, pro: 190_000 },
+        gateway_fee_percent: 1,
+        commission_percent: 10,
+        vat_percent: 0,
+      },
+    });
+    expect((await send('GET', '/payments/prices')).status).toBe(401);
+  });
+});

@@ -1,0 +1,245 @@
+/** A wallet on servers of its own, with identity, store-billing and the bank gateway beside it. */
+
+import { randomUUID } from 'node:crypto';
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import type { BookRequest } from '@fitness/proto/gen/fitness/wallet/v1/BookRequest.ts';
+import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { type Clock, systemClock } from '@fitness/shared/clock.ts';
+import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
+import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import {
+  apiClient,
+  caller,
+  dropDatabase,
+  MEMBER_PERMISSIONS,
+  type Send,
+  standIn,
+  standInService,
+  testConfig,
+  testSigner,
+} from '@fitness/shared/testing/harness.ts';
+import { startSandbox } from '../../../sandbox/src/service.ts';
+import { createAuditWallets } from '../src/app/audit-wallets.ts';
+import { readConfig, type WalletConfig } from '../src/config.ts';
+import type { AuditReport } from '../src/domain/audit.ts';
+import { type RunningWallet, startWallet } from '../src/service.ts';
+import { createStore } from '../src/store/store.ts';
+
+const log = createLog({ service: 'wallet test', level: 'silent' });
+
+export interface Person {
+  id: number;
+  bankAccount: string | null;
+}
+
+export interface World {
+  config: WalletConfig;
+  wallet: RunningWallet;
+  send: Send;
+  grpc: GrpcClient<WalletDefinition>;
+  connection: Connection;
+  tap: EventTap;
+  sandboxUrl: string;
+  /** A user that identity knows, with a wallet of his own; `bankAccount: null` has none. */
+  person(options?: { bankAccount?: string | null }): UserCaller;
+  /** From now on identity knows the user no more. */
+  erase(userId: number): void;
+  /** Number of GetUsers calls so far. */
+  identityCalls(): number;
+  setIdentityDown(down: boolean): void;
+  /** Puts money into a wallet. */
+  give(userId: number, amount: number): Promise<number>;
+  book(request: BookRequest): ReturnType<GrpcClient<WalletDefinition>['call']>;
+  balanceOf(userId: number): Promise<number>;
+  publish<Definition extends EventDefinition>(
+    definition: Definition,
+    data: EventInput<Definition>,
+    options?: { id?: string },
+  ): Promise<string>;
+  audit(): Promise<AuditReport>;
+  /** Another process of the same service, on the same database. */
+  replica(changes?: Partial<WalletConfig>, clock?: Clock): Promise<RunningWallet>;
+  close(): Promise<void>;
+}
+
+export const OPERATOR = caller(900_001, [
+  ...MEMBER_PERMISSIONS,
+  'users.view_all',
+  'payments.view_all',
+  'payments.settle_withdrawals',
+]);
+
+const userRow = ({ id, bankAccount }: Person) => ({
+  id,
+  email: `user${id}@example.test`,
+  phone: `+98912${String(id).padStart(7, '0')}`,
+  ...(bankAccount === null ? {} : { bank_account_number: bankAccount }),
+  username: `user${id}`,
+  first_name: 'First',
+  last_name: 'Last',
+  created_at: '2026-01-01 00:00:00',
+  referral_code: `ref${id}`,
+});
+
+/** Answers like identity, and can fall silent. */
+const startIdentity = async (people: Map<number, Person>) => {
+  const state = { calls: 0, down: false };
+  const server = await standIn(
+    standInService(grpcDefinitions.identity(), {
+      GetUsers: async ({ ids }) => {
+        state.calls += 1;
+        if (state.down) throw new Error('down');
+        return { users: ids.flatMap((id) => people.get(id) ?? []).map(userRow) };
+      },
+    }),
+  );
+  return { server, state };
+};
+
+const startStoreBilling = (): Promise<GrpcServer> =>
+  standIn(
+    standInService(grpcDefinitions.storeBilling(), {
+      GetPrices: async () => ({ premium_plus: 1_999_000, boost_basic: 99_000, boost_pro: 190_000 }),
+    }),
+  );
+
+const publisher =
+  (broker: Broker): World['publish'] =>
+  async (definition, data, { id = randomUUID() } = {}) => {
+    const event = {
+      specversion: '1.0',
+      id,
+      source: '/services/identity',
+      type: definition.type,
+      subject: '1',
+      time: systemClock.now().toISOString(),
+      datacontenttype: 'application/json',
+      aggregateversion: 1,
+      data,
+    };
+    await broker.publish(broker.eventsExchange, definition.type, Buffer.from(JSON.stringify(event)));
+    return id;
+  };
+
+export const startWorld = async (
+  changes: Partial<WalletConfig> = {},
+  options: { clock?: Clock } = {},
+): Promise<World> => {
+  const people = new Map<number, Person>([[OPERATOR.userId, { id: OPERATOR.userId, bankAccount: null }]]);
+  const sandbox = await startSandbox({ port: 0 });
+  const identity = await startIdentity(people);
+  const storeBilling = await startStoreBilling();
+  const base = testConfig('wallet');
+  const config: WalletConfig = {
+    ...readConfig({ INTERNAL_AUTH_SECRET: base.INTERNAL_AUTH_SECRET, ZIBAL_MERCHANT: 'zibal' }),
+    ...base,
+    LOG_LEVEL: 'silent',
+    ZIBAL_BASE_URL: `${sandbox.url}/zibal`,
+    IDENTITY_GRPC_ADDRESS: identity.server.address,
+    STORE_BILLING_GRPC_ADDRESS: storeBilling.address,
+    DEPOSIT_SWEEP_SECONDS: 3_600,
+    ...changes,
+  };
+  let lastId = 100;
+  const replicas: RunningWallet[] = [];
+  const replica: World['replica'] = async (other = {}, clock = options.clock) => {
+    const started = await startWallet({ ...config, ...other }, clock === undefined ? {} : { clock });
+    replicas.push(started);
+    return started;
+  };
+  const wallet = await replica();
+  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE, log });
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    log,
+    name: 'test',
+  });
+  const tap = await tapEvents(broker, 'wallet.#');
+  const grpc = createGrpcClient({
+    definition: grpcDefinitions.wallet(),
+    address: wallet.grpcAddress,
+    target: 'wallet',
+    from: 'content',
+    signer: testSigner,
+    deadlineMs: 20_000,
+  });
+  const book: World['book'] = (request) => grpc.call('Book', request);
+  const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
+  return {
+    config,
+    wallet,
+    send: apiClient(wallet.url),
+    grpc,
+    connection,
+    tap,
+    sandboxUrl: sandbox.url,
+    person: ({ bankAccount = 'IR062960000000100324200001' } = {}) => {
+      lastId += 1;
+      const id = lastId;
+      people.set(id, { id, bankAccount });
+      return caller(id);
+    },
+    erase: (userId) => void people.delete(userId),
+    identityCalls: () => identity.state.calls,
+    setIdentityDown: (down) => {
+      identity.state.down = down;
+    },
+    give: async (userId, amount) => {
+      const bookings = [{ user_id: userId, type: 'income', amount }];
+      const { payment_ids: ids } = await grpc.call('Book', { idempotency_key: randomUUID(), bookings });
+      return ids[0] ?? 0;
+    },
+    book,
+    balanceOf: async (userId) => (await store.wallets.balances([userId])).get(userId) ?? 0,
+    publish: publisher(broker),
+    audit: createAuditWallets({ store }),
+    replica,
+    close: async () => {
+      grpc.close();
+      await tap.close();
+      for (const started of replicas) await started.close();
+      await deleteTopology(broker, { services: ['wallet'] });
+      await broker.close();
+      await connection.close();
+      await identity.server.close();
+      await storeBilling.close();
+      await sandbox.close();
+      await dropDatabase(config);
+    },
+  };
+};
+
+/** What a payer does at the bank: pays or cancels, and is sent back. Answers the path of the callback, below /api/v1. */
+export const atTheBank = async (
+  world: World,
+  paymentUrl: string,
+  click: 'pay' | 'cancel',
+): Promise<string> => {
+  const trackId = paymentUrl.split('/').at(-1);
+  const answer = await fetch(`${world.sandboxUrl}/_sandbox/zibal/${trackId}/${click}`, {
+    method: 'POST',
+    redirect: 'manual',
+  });
+  const location = new URL(answer.headers.get('location') ?? '');
+  return `${location.pathname.replace('/api/v1', '')}${location.search}`;
+};
+
+export const setZibalMode = async (world: World, mode: 'ok' | 'unreachable'): Promise<void> => {
+  await fetch(`${world.sandboxUrl}/_sandbox/zibal/mode`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ mode }),
+  });
+};
+
+/** Runs `count` of `work` released together. */
+export const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
