@@ -11,6 +11,7 @@ import { portNeeds, processes, serverPortNeeds, usualPorts, usualServerPorts } f
 import { dataDirectory } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import { startProcess } from './lib/processes.mjs';
+import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { createSupervisor, endLeftovers, lastLines } from './lib/supervisor.mjs';
@@ -55,6 +56,7 @@ const showPart = (name, took, remark) => log(`${name.padEnd(14)} ${took.padStart
 async function preparePorts() {
   const { runningPid, ended } = await endLeftovers(recordFile);
   if (ended.length > 0) log(`ended what an earlier start had left running: ${ended.join(', ')}`);
+  if (!runningPid) await removeContainers(['mongodb', 'redis', 'rabbitmq']);
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(wanted);
   const serverPorts = usualServerPorts();

@@ -183,7 +183,7 @@ async function main() {
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   mkdirSync(logDirectory, { recursive: true });
   temporary = makeTemporaryDirectory();
-  const needsServers = selected.has('service') || selected.has('e2e') || selected.has('tidy');
+  const needsServers = selected.has('service') || selected.has('e2e');
   const starting = needsServers ? startTestServers(temporary) : undefined;
   // Reported when it is awaited, after the checks.
   starting?.catch(() => {});

@@ -12,6 +12,11 @@ export const checks = [
     args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
   },
   { name: 'type check', group: 'typecheck', args: [binary('tsc'), '--noEmit'] },
+  {
+    name: 'type check of the scripts',
+    group: 'typecheck',
+    args: [binary('tsc'), '-p', 'scripts', '--noEmit'],
+  },
   { name: 'format and lint (biome)', group: 'lint', args: [binary('biome'), 'check', '.'] },
   { name: 'lint with types (oxlint)', group: 'lint', args: [binary('oxlint'), '--type-aware'] },
   { name: 'who imports whom', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { services, variablePrefix } from './parts.mjs';
@@ -24,6 +24,7 @@ function internalSecret(directory) {
 
 /** @param {string} sandbox its origin @returns {NodeJS.ProcessEnv} */
 const providersInSandbox = (sandbox) => ({
+  SANDBOX_URL: sandbox,
   KAVENEGAR_BASE_URL: `${sandbox}/kavenegar`,
   KAVENEGAR_API_KEY: 'sandbox',
   ZIBAL_BASE_URL: `${sandbox}/zibal`,
@@ -33,7 +34,15 @@ const providersInSandbox = (sandbox) => ({
   MYKET_BASE_URL: `${sandbox}/myket/api/partners`,
   MYKET_ACCESS_TOKEN: 'sandbox',
   GOOGLE_PLAY_BASE_URL: `${sandbox}/google-play`,
+  GOOGLE_PLAY_TOKEN_URL: `${sandbox}/google-play/token`,
+  GOOGLE_PLAY_CLIENT_EMAIL: 'sandbox@example.com',
 });
+
+/** The sandbox takes the signature of any key, but it must be one. */
+const throwAwayKey = () =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
 
 /**
  * What all processes are told alike. What the caller's environment already says wins.
@@ -68,6 +77,7 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     NODE_COMPILE_CACHE: join(dataDirectory, 'compile-cache'),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
+    ...(sandbox && caller.STORE_CHANNEL === 'google_play' ? { GOOGLE_PLAY_PRIVATE_KEY: throwAwayKey() } : {}),
     ...caller,
     // Picked already with the caller's word first.
     ...servers,

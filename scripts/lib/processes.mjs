@@ -20,7 +20,7 @@ import { pause, stopwatch } from './time.mjs';
  * @property {Promise<string>} ready the time it took; rejected when the process ends before
  */
 
-const nodeFlags = ['--disable-warning=ExperimentalWarning', '--enable-source-maps'];
+const nodeFlags = (process.env.NF ?? '--disable-warning=ExperimentalWarning --enable-source-maps').split(' ');
 
 /**
  * @param {import('./parts.mjs').Process} part

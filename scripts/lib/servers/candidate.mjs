@@ -191,18 +191,20 @@ async function untilAnswers(child, answers) {
 }
 
 /**
- * The candidate that every part has first: its official image.
- * @param {(context: Context) => import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} describe
+ * The candidate that every part has first: its official image. Tests use testcontainers; data that is to last is
+ * beyond those, so that otherwise it is a plain container with a volume.
+ * @param {string} image
+ * @param {(context: Context) => Omit<import('./docker.mjs').Container, 'image'> & { uri: string, answers: () => Promise<boolean> }} describe
  * @returns {Candidate}
  */
-export function dockerCandidate(describe) {
+export function dockerCandidate(image, describe) {
   return {
     engine: 'docker',
-    title: 'Docker',
+    title: `Docker (${image})`,
     async find(context) {
       if (!(await daemonAnswers())) return 'no Docker daemon answers';
-      const container = describe(context);
-      if (!(await imageAvailable(container.image))) return `the image ${container.image} cannot be had`;
+      if (!(await imageAvailable(image))) return `Docker cannot get the image ${image}`;
+      const container = { ...describe(context), image };
       const { uri, answers } = container;
       if (context.ephemeral) return testContainerServer(container);
       const { command, args, cleanUp } = await containerProcess(container);

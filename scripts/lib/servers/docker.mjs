@@ -55,6 +55,18 @@ export async function imageAvailable(image) {
 /** Containers and volumes of two clones on one machine must not mix. */
 const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
 
+/** @param {string} name */
+const containerNameOf = (name) => `fitness-${name}-${clone}`;
+
+/**
+ * Containers that a killed run of this clone has left behind; their data is in volumes.
+ * @param {string[]} names
+ */
+export async function removeContainers(names) {
+  if (!(await daemonAnswers())) return;
+  await docker(['rm', '-f', ...names.map(containerNameOf)], { timeoutMs: 20_000 });
+}
+
 /**
  * @typedef {object} Container
  * @property {string} name
@@ -71,9 +83,8 @@ const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
  * @param {Container} container
  */
 export async function containerProcess({ name, image, hostPort, containerPort, volume, hostname, args }) {
-  const containerName = `fitness-${name}-${clone}`;
-  // A container of that name is what a killed run has left behind.
-  await docker(['rm', '-f', containerName], { timeoutMs: 20_000 });
+  const containerName = containerNameOf(name);
+  await removeContainers([name]);
   return {
     command: 'docker',
     args: [

@@ -108,9 +108,8 @@ export const mongodb = {
     }
   },
   candidates: [
-    dockerCandidate((context) => ({
+    dockerCandidate('mongo:8', (context) => ({
       name: 'mongodb',
-      image: 'mongo:8',
       hostPort: context.ports.mongodb,
       containerPort: 27017,
       volume: '/data/db',

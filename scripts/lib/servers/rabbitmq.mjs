@@ -121,9 +121,8 @@ export const rabbitmq = {
     return (await rabbitmqAnswers(addressOf(uri, 5672))) ? undefined : 'no RabbitMQ answers there';
   },
   candidates: [
-    dockerCandidate((context) => ({
+    dockerCandidate('rabbitmq:4', (context) => ({
       name: 'rabbitmq',
-      image: 'rabbitmq:4',
       // The broker files its data under the name of its host.
       hostname: 'rabbitmq',
       hostPort: context.ports.rabbitmq,

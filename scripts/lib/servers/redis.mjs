@@ -32,13 +32,12 @@ export const redis = {
     return (await redisAnswers(addressOf(uri, 6379))) ? undefined : 'no Redis answers there';
   },
   candidates: [
-    dockerCandidate((context) => ({
+    dockerCandidate('redis:8', (context) => ({
       name: 'redis',
-      image: 'redis:8',
       hostPort: context.ports.redis,
       containerPort: 6379,
       volume: '/data',
-      args: ['redis-server', '--save', '', '--appendonly', 'yes'],
+      args: ['redis-server', '--save', '', '--appendonly', 'yes', '--protected-mode', 'no'],
       uri: uriIn(context),
       answers: () => redisAnswers(addressIn(context)),
     })),

@@ -83,12 +83,17 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-type Write = { q: unknown };
+type Write = { q: unknown; hint?: unknown };
 
 /** What a command looks up, as a find: not every database explains the lookup of a write. */
 const lookupOf = (command: Command): Command => {
   const [verb = ''] = Object.keys(command);
   const collection = command[verb];
+  const find = ({ q, hint }: Write): Command => ({
+    find: collection,
+    filter: q,
+    ...(hint === undefined ? {} : { hint }),
+  });
   switch (verb) {
     case 'find': {
       const { filter, sort, skip, limit, hint } = command;
@@ -98,11 +103,11 @@ const lookupOf = (command: Command): Command => {
       return { find: collection, ...Object.fromEntries(given) };
     }
     case 'update':
-      return { find: collection, filter: (command.updates as Write[])[0]?.q };
+      return find((command.updates as Write[])[0] as Write);
     case 'delete':
-      return { find: collection, filter: (command.deletes as Write[])[0]?.q };
+      return find((command.deletes as Write[])[0] as Write);
     case 'findAndModify':
-      return { find: collection, filter: command.query };
+      return find({ q: command.query, hint: command.hint });
     default: {
       const { pipeline, hint } = command;
       return { aggregate: collection, pipeline, cursor: {}, ...(hint === undefined ? {} : { hint }) };

@@ -5,9 +5,11 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
 import { createAttachFile } from './app/attach-file.ts';
 import { createDeleteMedia } from './app/delete-media.ts';
+import { createLicences } from './clients/licences.ts';
 import { createLocalStorage } from './clients/local-storage.ts';
 import { createTargets } from './clients/targets.ts';
 import type { MediaConfig } from './config.ts';
+import { createConsumers } from './events/consumers.ts';
 import { mediaGrpc } from './grpc/media.ts';
 import { createRoutes } from './http/routes.ts';
 import { createSweepJob } from './jobs/sweep-files.ts';
@@ -20,13 +22,24 @@ export const startMedia = async (config: MediaConfig, overrides: Overrides = {})
   const transact = <T>(work: (session: ClientSession) => Promise<T>) =>
     inTransaction(connection, work, { log });
   const media = createMediaStore(connection);
+  const gyms = grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS);
   const targets = createTargets({
     identity: grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS),
-    gyms: grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS),
+    gyms,
     content: grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
   });
   const deleteMedia = createDeleteMedia({ media, storage, targets, outbox, transact });
-  const attachFile = createAttachFile({ media, storage, targets, sequences, outbox, clock, transact });
+  const licences = createLicences(gyms, log);
+  const attachFile = createAttachFile({
+    media,
+    storage,
+    targets,
+    licences,
+    sequences,
+    outbox,
+    clock,
+    transact,
+  });
   const baseUrl = config.PUBLIC_BASE_URL;
   return foundation.serve({
     prepareHttp: async (app) => {
@@ -34,7 +47,7 @@ export const startMedia = async (config: MediaConfig, overrides: Overrides = {})
     },
     routes: createRoutes({ attachFile, deleteMedia, media, storage, targets, baseUrl }),
     grpc: [mediaGrpc({ media, deleteMedia, baseUrl })],
-    consumers: [],
+    consumers: createConsumers(deleteMedia),
     jobs: [createSweepJob({ media, storage, clock, log })],
   });
 };

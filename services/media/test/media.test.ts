@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CALLER_HEADER, type Caller, GUEST } from '@fitness/shared/caller.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { RunningService } from '@fitness/shared/service.ts';
@@ -30,6 +31,8 @@ const stranger = caller(8);
 const operator = caller(9, ['gyms.view_all', 'users.view_all']);
 const GYMS: Record<number, boolean> = { 1: true, 2: false };
 
+const toldOf: unknown[] = [];
+
 let service: RunningService;
 let others: GrpcServer;
 let config: MediaConfig;
@@ -43,6 +46,10 @@ beforeAll(async () => {
           .filter((id) => Object.hasOwn(GYMS, id))
           .map((id) => ({ id, name: 'Gym', user_id: 7, is_active: GYMS[id] === true })),
       }),
+      AttachLicense: async (told) => {
+        toldOf.push(told);
+        return { current: true };
+      },
     }),
     standInService(grpcDefinitions.identity(), {
       GetUsers: async ({ ids }) => ({ users: ids.filter((id) => id < 100).map((id) => ({ id })) }),
@@ -169,6 +176,29 @@ describe('private documents', () => {
       [owner, operator, stranger, GUEST].map(async (as) => (await download(as, body.data.id)).status),
     );
     expect(statuses).toEqual([200, 200, 403, 403]);
+    // Told before the 201: its reader sees the reset at once.
+    expect(toldOf).toContainEqual({ gym_id: 1, media_id: body.data.id, filename: 'a.png' });
+  });
+
+  test('a cleared licence is deleted, and a newer one is not', async () => {
+    const fields = { ...gymPhoto, purpose: 'gym_license' };
+    const older = (await upload(owner, fields)).body.data.id;
+    const newer = (await upload(owner, fields)).body.data.id;
+    const client = createGrpcClient({
+      definition: grpcDefinitions.media(),
+      address: service.grpcAddress,
+      target: 'media',
+      from: 'gyms',
+      signer: testSigner,
+    });
+    const target = { attachable_type: GYM, attachable_id: 1 };
+    const clear = (upTo: number) =>
+      client.call('DeleteByPurpose', { target, purpose: 'gym_license', up_to_media_id: upTo });
+    expect(await clear(older)).toEqual({ deleted: false });
+    expect((await download(owner, newer)).status).toBe(200);
+    expect(await clear(newer)).toEqual({ deleted: true });
+    expect((await download(owner, newer)).status).toBe(404);
+    client.close();
   });
 
   test('a trainer licence is for its subject and holders of users.view_all, and only the subject hands it in', async () => {

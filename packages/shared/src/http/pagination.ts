@@ -61,7 +61,7 @@ export const toPageRequest = (query: PageQuery, keyLength = 1): PageRequest => {
 
 export interface PageOf<Row> {
   rows: Row[];
-  /** How many rows there are in all; a store need not count for a cursor (then undefined). */
+  /** How many rows there are in all; undefined for a cursor, or where there are too many to count. */
   total: number | undefined;
   /** The key of the last row, when more rows follow it. */
   next: CursorKey | undefined;
@@ -138,18 +138,27 @@ export const listBody = <Row>(options: {
       },
     };
   }
-  const total = page.total ?? 0;
-  const lastPage = Math.max(1, Math.ceil(total / request.perPage));
+  // Undefined where there are too many rows to count: then nobody knows the last page.
+  const { total } = page;
+  const lastPage = total === undefined ? undefined : Math.max(1, Math.ceil(total / request.perPage));
+  const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;
   const from = page.rows.length === 0 ? null : request.skip + 1;
   const to = page.rows.length === 0 ? null : request.skip + page.rows.length;
   return {
     data,
     links: {
       first: link({ page: 1 }),
-      last: link({ page: lastPage }),
-      prev: request.page > 1 ? link({ page: Math.min(request.page - 1, lastPage) }) : null,
-      next: request.page < lastPage ? link({ page: request.page + 1 }) : null,
+      last: lastPage === undefined ? null : link({ page: lastPage }),
+      prev: request.page > 1 ? link({ page: Math.min(request.page - 1, lastPage ?? request.page) }) : null,
+      next: hasNext ? link({ page: request.page + 1 }) : null,
     },
-    meta: { ...common, current_page: request.page, from, to, last_page: lastPage, total },
+    meta: {
+      ...common,
+      current_page: request.page,
+      from,
+      to,
+      last_page: lastPage ?? null,
+      total: total ?? null,
+    },
   };
 };

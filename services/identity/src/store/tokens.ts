@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
-import { userModel } from './user-document.ts';
+import { BY_ID, userModel } from './user-document.ts';
 
 export interface Token {
   /** SHA-256 of the token, in hex. */
@@ -18,6 +18,8 @@ export interface Token {
   expires_at: Date;
 }
 
+const BY_USER = { user_id: 1, kind: 1, token_number: 1 } as const;
+
 const schema = new mongoose.Schema<Token>(
   {
     _id: String,
@@ -32,11 +34,7 @@ const schema = new mongoose.Schema<Token>(
   { versionKey: false, collection: 'tokens' },
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
-  .index({ user_id: 1, kind: 1, token_number: 1 })
-  .index(
-    { token_number: 1 },
-    { unique: true, partialFilterExpression: { token_number: { $type: 'number' } } },
-  );
+  .index(BY_USER);
 
 export const tokenModel = (connection: Connection): Model<Token> =>
   (connection.models.Token as Model<Token> | undefined) ?? connection.model<Token>('Token', schema);
@@ -54,7 +52,7 @@ export const createTokenStore = (connection: Connection) => {
   ): Promise<void> => {
     // First the user: whoever issues a credential at this moment writes the same document, and one of the two waits.
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
-    await tokens.deleteMany({ user_id: userId, ...filter }, { session });
+    await tokens.deleteMany({ user_id: userId, ...filter }, { session, hint: BY_USER });
   };
 
   return {
@@ -66,7 +64,7 @@ export const createTokenStore = (connection: Connection) => {
       const touched = await users.updateOne(
         { _id: token.user_id, credential_epoch: credentialEpoch, erased_at: null },
         { $inc: { tokens_issued: 1 } },
-        { session },
+        { session, hint: BY_ID },
       );
       if (touched.matchedCount === 0) return false;
       await tokens.create([token], { session });
@@ -95,7 +93,10 @@ export const createTokenStore = (connection: Connection) => {
 
     /** False when the user has no personal token of this number. */
     deletePersonal: async (userId: number, tokenNumber: number): Promise<boolean> => {
-      const result = await tokens.deleteOne({ user_id: userId, kind: 'personal', token_number: tokenNumber });
+      const result = await tokens.deleteOne(
+        { user_id: userId, kind: 'personal', token_number: tokenNumber },
+        { hint: BY_USER },
+      );
       return result.deletedCount === 1;
     },
 
@@ -115,11 +116,14 @@ export const createTokenStore = (connection: Connection) => {
             : { token_number: trusted({ $lt: window.beforeNumber }) }),
         })
         .sort({ token_number: -1 })
+        .hint(BY_USER)
         .skip(window.skip)
         .limit(window.limit)
         .lean<Token[]>(),
 
     countPersonal: (userId: number, now: Date): Promise<number> =>
-      tokens.countDocuments({ user_id: userId, kind: 'personal', expires_at: trusted({ $gt: now }) }),
+      tokens
+        .countDocuments({ user_id: userId, kind: 'personal', expires_at: trusted({ $gt: now }) })
+        .hint(BY_USER),
   };
 };

@@ -15,6 +15,9 @@ interface DerivedFields {
 
 export type StoredUser = User & DerivedFields & { erased_at: Date | null; tokens_issued: number };
 
+/** A partial index serves a query only when the query repeats its condition, in words the database can compare. */
+export const LONG_AGO = new Date(0);
+
 const schema = new mongoose.Schema<StoredUser>(
   {
     _id: Number,
@@ -54,12 +57,12 @@ const schema = new mongoose.Schema<StoredUser>(
   // Partial: an erased account has none.
   .index(
     { referral_code: 1 },
-    { unique: true, partialFilterExpression: { referral_code: { $type: 'string' } } },
+    { unique: true, partialFilterExpression: { referral_code: { $exists: true } } },
   )
   .index({ referrer_user_id: 1, _id: 1 })
   .index(
     { deletion_scheduled_at: 1 },
-    { partialFilterExpression: { deletion_scheduled_at: { $type: 'date' } } },
+    { partialFilterExpression: { deletion_scheduled_at: { $gt: LONG_AGO } } },
   )
   .index({ erased_at: 1, deletion_scheduled_at: 1, _id: 1 })
   .index({ is_trainer: 1, _id: 1 })
@@ -126,3 +129,9 @@ export const FREED = {
   search_text: 1,
   search_all_text: 1,
 } as const;
+
+/**
+ * Named where a query has more conditions than one: not every database's planner sees by itself that one of them is
+ * an `_id`.
+ */
+export const BY_ID = { _id: 1 } as const;

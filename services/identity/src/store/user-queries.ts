@@ -2,7 +2,7 @@
 import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { SearchQuery } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
-import { HIDDEN_FROM_READERS, userModel } from './user-document.ts';
+import { BY_ID, HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
 
 export interface UserFilter {
   search?: SearchQuery | undefined;
@@ -22,7 +22,6 @@ export interface UserWindow {
 }
 
 const INDEX = {
-  id: { _id: 1 },
   alive: { erased_at: 1, deletion_scheduled_at: 1, _id: 1 },
   role: { role_ids: 1, _id: 1 },
   trainer: { is_trainer: 1, _id: 1 },
@@ -72,7 +71,7 @@ export const createUserQueries = (connection: Connection) => {
         .sort({ _id: filter.ascending ? 1 : -1 })
         .skip(window.skip)
         .limit(window.limit)
-        .hint(narrowestIndex(filter) ?? INDEX.id)
+        .hint(narrowestIndex(filter) ?? BY_ID)
         .lean<User[]>();
     },
 
@@ -81,12 +80,13 @@ export const createUserQueries = (connection: Connection) => {
 
     /** Whether a live account has this role. */
     someoneHasRole: async (roleId: number): Promise<boolean> =>
-      (await users.exists({ role_ids: roleId, erased_at: null })) !== null,
+      (await users.exists({ role_ids: roleId, erased_at: null }).hint(INDEX.role)) !== null,
 
     /** Of these ids: whose deletion is pending, and which are erased or never were. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
+        .hint(BY_ID)
         .select({ deletion_scheduled_at: 1 })
         .lean<Pick<User, '_id' | 'deletion_scheduled_at'>[]>();
       const alive = new Set(found.map((user) => user._id));
@@ -99,7 +99,7 @@ export const createUserQueries = (connection: Connection) => {
     /** Accounts whose grace period is over, the longest waiting first. */
     findDueForDeletion: async (now: Date, limit: number): Promise<number[]> => {
       const due = await users
-        .find({ deletion_scheduled_at: trusted({ $type: 'date', $lte: now }), erased_at: null })
+        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }), erased_at: null })
         .select({ _id: 1 })
         .sort({ deletion_scheduled_at: 1 })
         .hint({ deletion_scheduled_at: 1 })

@@ -4,7 +4,7 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
 import { createLoginKeys, type LoginKeys } from './login-keys.ts';
-import { deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
+import { BY_ID, deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { UserFilter, UserWindow } from './user-queries.ts';
@@ -38,9 +38,14 @@ export const createUserStore = (connection: Connection) => {
 /** A live account; null for an erased one as for one that never was. */
 const createFindOne =
   (connection: Connection) =>
-  (filter: Record<string, unknown>, session?: ClientSession): Promise<User | null> =>
+  (
+    filter: Record<string, unknown>,
+    session?: ClientSession,
+    index: Record<string, 1> = BY_ID,
+  ): Promise<User | null> =>
     userModel(connection)
       .findOne({ ...filter, erased_at: null })
+      .hint(index)
       .select(HIDDEN_FROM_READERS)
       .session(session ?? null)
       .lean<User>();
@@ -56,6 +61,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
     findByIds: (ids: readonly number[]): Promise<User[]> =>
       users
         .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
+        .hint(BY_ID)
         .select(HIDDEN_FROM_READERS)
         .lean<User[]>(),
 
@@ -67,7 +73,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       return key === undefined ? null : one({ _id: owners.get(key) });
     },
 
-    findByReferralCode: (code: string) => one({ referral_code: code }),
+    findByReferralCode: (code: string) => one({ referral_code: code }, undefined, { referral_code: 1 }),
 
     /** Which of these another account has. */
     findTaken: async (
@@ -99,7 +105,7 @@ const createChange =
       .findOneAndUpdate(
         { ...filter, erased_at: null },
         { $set: set, $inc: { version: 1 } },
-        { returnDocument: 'after', session },
+        { returnDocument: 'after', session, hint: BY_ID },
       )
       .select(HIDDEN_FROM_READERS)
       .lean<User>();
@@ -190,7 +196,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
             $unset: FREED,
             $inc: { version: 1, credential_epoch: 1 },
           },
-          { returnDocument: 'after', session },
+          { returnDocument: 'after', session, hint: BY_ID },
         )
         .select({ version: 1 })
         .lean<{ version: number }>();

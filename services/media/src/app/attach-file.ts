@@ -7,6 +7,7 @@ import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import type { Licences } from '../clients/licences.ts';
 import type { Storage, StoredFile } from '../clients/storage.ts';
 import type { Targets } from '../clients/targets.ts';
 import {
@@ -22,6 +23,7 @@ export interface AttachFileParts {
   media: MediaStore;
   storage: Storage;
   targets: Targets;
+  licences: Licences;
   sequences: Sequences;
   outbox: Outbox;
   clock: Clock;
@@ -79,6 +81,7 @@ export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
     };
     const replaced = await insertReplacing(parts, row);
     if (replaced !== null) await parts.storage.delete(replaced.storage_key);
+    await parts.licences.tell(row);
     return row;
   },
 });

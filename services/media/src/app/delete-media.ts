@@ -20,8 +20,8 @@ export interface DeleteMediaParts {
 export interface DeleteMedia {
   /** By its target's owner, or who may edit any such target: 404 or 403 else. */
   byId(caller: UserCaller, id: number): Promise<void>;
-  /** The document of a purpose; false when there is none. */
-  byPurpose(target: Target, purpose: string): Promise<boolean>;
+  /** The document of a purpose, unless its id is larger than `upTo`; false when there is none. */
+  byPurpose(target: Target, purpose: string, upTo?: number): Promise<boolean>;
 }
 
 export const createDeleteMedia = ({
@@ -61,6 +61,7 @@ export const createDeleteMedia = ({
       if (!allowed) throw forbidden();
       await remove((session) => media.delete(session, id));
     },
-    byPurpose: (target, purpose) => remove((session) => media.deleteByPurpose(session, target, purpose)),
+    byPurpose: (target, purpose, upTo) =>
+      remove((session) => media.deleteByPurpose(session, target, purpose, upTo)),
   };
 };

@@ -22,8 +22,8 @@ export const mediaGrpc = ({ media, deleteMedia, baseUrl }: MediaGrpcParts): Grpc
       const rows = await media.findPublic(targets);
       return { media: rows.map((row) => toMedia(row, baseUrl)) };
     },
-    DeleteByPurpose: async ({ target, purpose }) => {
+    DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
       if (target === null) throw invalid({ target: message('validation.required') });
-      return { deleted: await deleteMedia.byPurpose(target, purpose) };
+      return { deleted: await deleteMedia.byPurpose(target, purpose, upTo) };
     },
   });

@@ -57,7 +57,13 @@ export interface MediaStore {
   insert(session: ClientSession, row: MediaRow): Promise<void>;
   /** The deleted row; null when there was none. */
   delete(session: ClientSession, id: number): Promise<MediaRow | null>;
-  deleteByPurpose(session: ClientSession, target: Target, purpose: string): Promise<MediaRow | null>;
+  /** `upTo`: a row with a larger id is newer than the one that is meant, and stays. */
+  deleteByPurpose(
+    session: ClientSession,
+    target: Target,
+    purpose: string,
+    upTo?: number,
+  ): Promise<MediaRow | null>;
 }
 
 export const createMediaStore = (connection: Connection): MediaStore => {
@@ -79,7 +85,10 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       await model.create([row], { session });
     },
     delete: (session, id) => model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>(),
-    deleteByPurpose: (session, { attachable_type, attachable_id }, purpose) =>
-      model.findOneAndDelete({ attachable_type, attachable_id, purpose }, { session }).lean<MediaRow>(),
+    deleteByPurpose: (session, { attachable_type, attachable_id }, purpose, upTo) => {
+      const age = upTo === undefined ? {} : { _id: trusted({ $lte: upTo }) };
+      const filter = { attachable_type, attachable_id, purpose, ...age };
+      return model.findOneAndDelete(filter, { session }).lean<MediaRow>();
+    },
   };
 };

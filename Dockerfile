@@ -1,0 +1,39 @@
+# One image for every process: which one it becomes is said by the command, for example
+#   docker run … node services/wallet/src/main.ts
+# or at build time: docker build --build-arg PROCESS=services/wallet
+FROM node:24-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY packages/shared/package.json packages/shared/
+COPY proto/package.json proto/
+COPY services/identity/package.json services/identity/
+COPY services/wallet/package.json services/wallet/
+COPY services/gyms/package.json services/gyms/
+COPY services/content/package.json services/content/
+COPY services/media/package.json services/media/
+COPY services/store-billing/package.json services/store-billing/
+COPY gateway/package.json gateway/
+COPY sandbox/package.json sandbox/
+RUN npm ci --omit=dev --workspaces --no-audit --no-fund && npm cache clean --force
+
+FROM node:24-slim
+ARG PROCESS=gateway
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PROCESS=${PROCESS} \
+    MEDIA_DIRECTORY=/data/media \
+    NODE_COMPILE_CACHE=/tmp/compile-cache
+WORKDIR /app
+# Named volumes take over the owner of the directory they are mounted on.
+RUN mkdir -p /data/media /data/secrets && chown -R node:node /data
+COPY --from=packages /app ./
+COPY package.json ./
+COPY packages packages
+COPY proto proto
+COPY services services
+COPY gateway gateway
+COPY sandbox sandbox
+COPY deploy/entrypoint.sh /usr/local/bin/entrypoint
+USER node
+ENTRYPOINT ["entrypoint"]
+CMD ["sh", "-c", "exec node \"$PROCESS/src/main.ts\""]

@@ -1,0 +1,57 @@
+/** Steps that move money; each first looks at what is there. */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Account } from './account.ts';
+import type { DemoApi } from './api.ts';
+
+const MIN_DEPOSIT = 1_000;
+const DEPOSIT_ATTEMPTS = 3;
+
+const balanceSchema = z.object({ balance: z.number() });
+const depositSchema = z.object({ payment_url: z.string() });
+const withdrawalSchema = z.object({ id: z.int(), is_done: z.boolean(), rejected_at: z.string().nullable() });
+
+export type Withdrawal = z.output<typeof withdrawalSchema>;
+
+export const isPending = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal): boolean =>
+  !isDone && rejectedAt === null;
+
+export const balanceOf = async (api: DemoApi, { token }: Account): Promise<number> =>
+  (await api.read(balanceSchema, 'GET', '/payments/balance', { token })).balance;
+
+export const withdrawalsOf = async (api: DemoApi, { token }: Account): Promise<Withdrawal[]> =>
+  (
+    await api.read(z.object({ data: z.array(withdrawalSchema) }), 'GET', '/payments?type=withdrawal', {
+      token,
+    })
+  ).data;
+
+/** Puts in what is missing to `amount` Tooman. */
+export const fillUpTo = async (api: DemoApi, account: Account, amount: number): Promise<void> => {
+  const { token } = account;
+  for (let attempt = 0; attempt < DEPOSIT_ATTEMPTS; attempt += 1) {
+    const missing = amount - (await balanceOf(api, account));
+    if (missing <= 0) return;
+    const body = { amount: Math.max(missing, MIN_DEPOSIT) };
+    // The first key finds a deposit that an earlier, interrupted start has begun; the bank may know it no more.
+    const key = attempt === 0 ? `demo-deposit-${body.amount}` : `demo-deposit-${randomUUID()}`;
+    const deposit = await api.read(depositSchema, 'POST', '/payments/deposit', { token, body, key });
+    await api.pay(new URL(deposit.payment_url).pathname.split('/').at(-1) ?? '');
+  }
+  const balance = await balanceOf(api, account);
+  if (balance < amount) throw new Error(`a wallet has ${balance} of ${amount} Tooman after its deposits`);
+};
+
+export const withdraw = async (api: DemoApi, { token }: Account, amount: number): Promise<Withdrawal> => {
+  const options = { token, body: { amount }, key: `demo-withdrawal-${amount}` };
+  const schema = z.object({ payment: withdrawalSchema });
+  return (await api.read(schema, 'POST', '/payments/withdrawals', options)).payment;
+};
+
+export const settle = async (api: DemoApi, operator: Account, { id }: Withdrawal): Promise<void> => {
+  const answer = await api.send('POST', `/payments/${id}/pay`, { token: operator.token });
+  // 409: settled already.
+  if (answer.status !== 200 && answer.status !== 409) {
+    throw new Error(`settling a withdrawal answered ${answer.status}`);
+  }
+};

@@ -1,0 +1,55 @@
+/** Who lives in the demo data (contract 9). */
+
+export const DEMO_PASSWORD = 'demo-password-1';
+
+export interface Person {
+  username: string;
+  phone: string;
+  first_name: string;
+  last_name: string;
+  /** In centimetres. Written last: an account that has it has its whole story. */
+  height: number;
+}
+
+const person = (
+  username: string,
+  number: number,
+  firstName: string,
+  lastName: string,
+  height: number,
+): Person => ({
+  username,
+  phone: `+98912000000${number}`,
+  first_name: firstName,
+  last_name: lastName,
+  height,
+});
+
+export const operatorPerson = person('operator', 2, 'Omid', 'Rahimi', 180);
+export const athletePerson = person('athlete', 3, 'Arash', 'Karimi', 184);
+export const ownerPerson = person('owner', 4, 'Nasrin', 'Moradi', 168);
+export const trainerPerson = person('trainer', 5, 'Taha', 'Jafari', 178);
+export const premiumPerson = person('premium', 6, 'Parisa', 'Sadeghi', 170);
+export const saverPerson = person('saver', 7, 'Saman', 'Hosseini', 176);
+
+export const DEMO_GYM = {
+  name: 'Alborz Gym',
+  address: 'Valiasr Street 1204, Tehran',
+  location_lat: 35.7595,
+  location_lng: 51.4103,
+  description: 'Free weights, machines and a climbing wall.',
+};
+
+export const DEMO_TRAINING = {
+  title: 'Twelve weeks to the first marathon',
+  description: 'A plan for each week, and a call on Fridays.',
+  price: 500_000,
+  duration_days: 84,
+};
+
+/** Tooman. */
+export const SAVER_DEPOSIT = 300_000;
+export const SAVER_WITHDRAWAL = 50_000;
+
+export const TRAINER_BANK_ACCOUNT = 'IR062960000000100324200001';
+export const SAVER_BANK_ACCOUNT = 'IR062960000000100324200002';

@@ -1,0 +1,64 @@
+/**
+ * The demo data, made as its people would make it: through the public API, once every service is ready. It is safe to
+ * repeat, after a crash half-way too.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@fitness/shared/log.ts';
+import { createDemoApi } from './api.ts';
+import { type StoryOptions, tellStories } from './stories.ts';
+
+const POLL_MS = 200;
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
+
+export interface DemoSeedOptions {
+  /** Origin of the gateway, as this process reaches it. */
+  apiUrl: string;
+  sandboxUrl: string | undefined;
+  administrator: StoryOptions['administrator'];
+  servicesReady(): Promise<boolean>;
+  log: Logger;
+}
+
+export interface DemoSeed {
+  isDone(): boolean;
+  /** Stops it where it is. */
+  stop(): Promise<void>;
+}
+
+/** Begins at once and goes on in the background until everything is there. */
+export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
+  const { apiUrl, sandboxUrl, administrator, log } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const api = createDemoApi({ apiUrl, sandboxUrl, signal });
+  let done = false;
+
+  const run = async (): Promise<void> => {
+    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, MAX_RETRY_MS)) {
+      while (!(await options.servicesReady())) await sleep(POLL_MS, undefined, { signal });
+      const startedAt = performance.now();
+      try {
+        await tellStories({ api, administrator, hasBank: sandboxUrl !== undefined, log });
+        done = true;
+        log.info({ ms: Math.round(performance.now() - startedAt) }, 'the demo data is there');
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        log.error({ err: error }, 'the demo data could not be made; trying again');
+        await sleep(delayMs, undefined, { signal });
+      }
+    }
+  };
+
+  const running = run().catch((error) => {
+    if (!signal.aborted) log.error({ err: error }, 'making the demo data ended');
+  });
+  return {
+    isDone: () => done,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+};

@@ -1,0 +1,190 @@
+/**
+ * What has happened to each of the demo data's people (contract 9). Every step looks whether its effect is there
+ * already, so that a story which was interrupted goes on where it was.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@fitness/shared/log.ts';
+import { z } from 'zod';
+import { type Account, enter, finish, signIn, updateProfile } from './account.ts';
+import type { DemoApi } from './api.ts';
+import { balanceOf, fillUpTo, isPending, settle, withdraw, withdrawalsOf } from './money.ts';
+import {
+  athletePerson,
+  DEMO_GYM,
+  DEMO_PASSWORD,
+  DEMO_TRAINING,
+  operatorPerson,
+  ownerPerson,
+  premiumPerson,
+  SAVER_BANK_ACCOUNT,
+  SAVER_DEPOSIT,
+  SAVER_WITHDRAWAL,
+  saverPerson,
+  TRAINER_BANK_ACCOUNT,
+  trainerPerson,
+} from './people.ts';
+
+export interface StoryOptions {
+  api: DemoApi;
+  administrator: { username: string; password: string };
+  /** Whether there is a bank to pay at. */
+  hasBank: boolean;
+  log: Logger;
+}
+
+const INCOME_PATIENCE_MS = 10_000;
+const POLL_MS = 100;
+
+const listOf = <Schema extends z.ZodType>(schema: Schema) => z.object({ data: z.array(schema) });
+const withId = z.object({ id: z.int() });
+const anything = z.looseObject({});
+const coded = z.object({ code: z.string() });
+
+/** Rejects when a step fails; it can be called again. */
+export const tellStories = async (options: StoryOptions): Promise<void> => {
+  const { hasBank, log } = options;
+  if (!hasBank) {
+    log.warn('SANDBOX_URL is not set: the demo data has no payments, no subscription and no trainee');
+  }
+  const operator = tellOperator(options);
+  const stories = [
+    operator,
+    tellOwner(options),
+    tellTrainerAndAthlete(options, operator),
+    ...(hasBank ? [tellPremium(options), tellSaver(options)] : [enterBoth(options)]),
+  ];
+  const failed = (await Promise.allSettled(stories)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+};
+
+/** Without a bank they have no story yet, but they can sign in. */
+const enterBoth = async ({ api, log }: StoryOptions): Promise<void> => {
+  await Promise.all([premiumPerson, saverPerson].map((person) => enter(api, log, person)));
+};
+
+const tellOperator = async ({ api, log, administrator: credentials }: StoryOptions): Promise<void> => {
+  const [operator, administrator] = await Promise.all([
+    enter(api, log, operatorPerson),
+    signIn(api, credentials.username, credentials.password),
+  ]);
+  if (operator === undefined) return;
+  if (administrator === undefined) {
+    log.warn('the first administrator cannot sign in, so the demo operator stays a member');
+    return;
+  }
+  if (!operator.user.roles.some(({ name }) => name === 'operator')) {
+    const { token } = administrator;
+    const roles = await api.read(listOf(withId.extend({ name: z.string() })), 'GET', '/roles', { token });
+    const role = roles.data.find(({ name }) => name === 'operator');
+    if (role === undefined) throw new Error('there is no role named operator');
+    const body = { role_ids: [role.id] };
+    await api.read(anything, 'PUT', `/users/${operator.user.id}`, { token, body });
+  }
+  await finish(api, operator, operatorPerson);
+};
+
+const tellOwner = async ({ api, log }: StoryOptions): Promise<void> => {
+  const owner = await enter(api, log, ownerPerson);
+  if (owner === undefined) return;
+  const { token } = owner;
+  const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
+  if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO_GYM });
+  await updateProfile(api, owner, { is_gym_owner: true });
+  await finish(api, owner, ownerPerson);
+};
+
+/** The athlete buys the trainer's service; what the trainer earned is paid out by the operator. */
+const tellTrainerAndAthlete = async (options: StoryOptions, operatorReady: Promise<void>): Promise<void> => {
+  const { api, log, hasBank } = options;
+  const [trainer, athlete] = await Promise.all([
+    enter(api, log, trainerPerson),
+    enter(api, log, athletePerson),
+  ]);
+  if (trainer !== undefined) {
+    const [serviceId] = await Promise.all([
+      offerTraining(api, trainer),
+      updateProfile(api, trainer, { is_trainer: true, bank_account_number: TRAINER_BANK_ACCOUNT }),
+    ]);
+    if (!hasBank) return;
+    if (await buyTraining(api, trainer, athlete, serviceId)) {
+      await operatorReady;
+      await payOut(options, trainer);
+    }
+    await finish(api, trainer, trainerPerson);
+  }
+  if (athlete !== undefined && hasBank) await finish(api, athlete, athletePerson);
+};
+
+const offerTraining = async (api: DemoApi, trainer: Account): Promise<number> => {
+  const { token } = trainer;
+  const path = `/training-services?user_id=${trainer.user.id}`;
+  const { data } = await api.read(listOf(withId), 'GET', path, { token });
+  if (data[0] !== undefined) return data[0].id;
+  const created = z.object({ data: withId });
+  return (await api.read(created, 'POST', '/training-services', { token, body: DEMO_TRAINING })).data.id;
+};
+
+/** Whether the trainer has a trainee now; not when the athlete is no longer ours to pay with. */
+const buyTraining = async (
+  api: DemoApi,
+  trainer: Account,
+  athlete: Account | undefined,
+  serviceId: number,
+): Promise<boolean> => {
+  const { data } = await api.read(listOf(withId), 'GET', '/trainees', { token: trainer.token });
+  if (data.length > 0) return true;
+  if (athlete === undefined) return false;
+  await fillUpTo(api, athlete, DEMO_TRAINING.price);
+  const options = { token: athlete.token, key: 'demo-training' };
+  await api.read(anything, 'POST', `/training-services/${serviceId}/purchase`, options);
+  return true;
+};
+
+const payOut = async ({ api, log }: StoryOptions, trainer: Account): Promise<void> => {
+  const earlier = await withdrawalsOf(api, trainer);
+  let pending = earlier.find(isPending);
+  if (pending === undefined) {
+    // The income may be booked a moment after the purchase was answered.
+    const giveUpAt = performance.now() + (earlier.length > 0 ? 0 : INCOME_PATIENCE_MS);
+    let balance = await balanceOf(api, trainer);
+    while (balance === 0 && performance.now() < giveUpAt) {
+      await sleep(POLL_MS);
+      balance = await balanceOf(api, trainer);
+    }
+    if (balance === 0 && earlier.length > 0) return;
+    pending = await withdraw(api, trainer, balance);
+  }
+  const operator = await signIn(api, operatorPerson.username, DEMO_PASSWORD);
+  if (operator === undefined) log.warn('the demo operator cannot sign in to pay out the trainer');
+  else await settle(api, operator, pending);
+};
+
+const tellPremium = async ({ api, log }: StoryOptions): Promise<void> => {
+  const premium = await enter(api, log, premiumPerson);
+  if (premium === undefined) return;
+  const { token } = premium;
+  const purchase = { token, body: { type: 'plus' } };
+  // The store's own word, not the subscription shown in the profile: that one is left out while nobody can say.
+  const { status, body } = await api.send('POST', '/payments/buy-premium', purchase);
+  const isMissing = status === 400 && coded.parse(body).code !== 'payments.premium_already_active';
+  if (isMissing) {
+    const schema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
+    const prices = await api.read(schema, 'GET', '/payments/prices', { token });
+    await fillUpTo(api, premium, prices.data.premium.plus);
+    await api.read(anything, 'POST', '/payments/buy-premium', { ...purchase, key: 'demo-premium' });
+  } else if (status !== 400 && status !== 201) {
+    throw new Error(`buying premium answered ${status}`);
+  }
+  await finish(api, premium, premiumPerson);
+};
+
+const tellSaver = async ({ api, log }: StoryOptions): Promise<void> => {
+  const saver = await enter(api, log, saverPerson);
+  if (saver === undefined) return;
+  await updateProfile(api, saver, { bank_account_number: SAVER_BANK_ACCOUNT });
+  if ((await withdrawalsOf(api, saver)).length === 0) {
+    await fillUpTo(api, saver, SAVER_DEPOSIT);
+    await withdraw(api, saver, SAVER_WITHDRAWAL);
+  }
+  await finish(api, saver, saverPerson);
+};

@@ -1,0 +1,5 @@
+import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { readConfig } from './config.ts';
+import { startGateway } from './service.ts';
+
+await runProcess(async () => startGateway(readConfig()));

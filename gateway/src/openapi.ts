@@ -1,0 +1,73 @@
+/** The public document, gathered from the services that validate by it. */
+import type { Clock } from '@fitness/shared/clock.ts';
+import { unavailable } from '@fitness/shared/error.ts';
+import type { Logger } from '@fitness/shared/log.ts';
+import { z } from 'zod';
+import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
+import { SERVICES, type Service } from './routes.ts';
+
+const FETCH_TIMEOUT_MS = 2_000;
+/** A service may be replaced by a newer one while the gateway stays. */
+const COMPLETE_FOR_MS = 60_000;
+
+const documentSchema = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.looseObject({}))).optional(),
+  components: z.object({ schemas: z.record(z.string(), z.json()).optional() }).optional(),
+});
+
+export interface OpenapiOptions {
+  urls: Record<Service, string>;
+  publicBaseUrl: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * The merged document; of a service that cannot be asked, what it said last is used, and it is asked again next
+ * time. Throws 503 when nothing at all is known.
+ */
+export type ReadOpenapi = () => Promise<ApiDocument>;
+
+export const createReadOpenapi = ({ urls, publicBaseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
+  const known = new Map<Service, ServiceDocument>();
+  let cached: { document: ApiDocument; until: number } | undefined;
+  let reading: Promise<ApiDocument> | undefined;
+
+  const ask = async (service: Service): Promise<boolean> => {
+    try {
+      const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+      const response = await fetch(`${urls[service]}/internal/openapi.json`, { signal });
+      if (!response.ok) throw new Error(`answered ${response.status}`);
+      known.set(service, documentSchema.parse(await response.json()) as ServiceDocument);
+      return true;
+    } catch (error) {
+      log.warn({ err: error, target: service }, 'a service did not describe its routes');
+      return false;
+    }
+  };
+
+  const read = async (): Promise<ApiDocument> => {
+    const answered = await Promise.all(SERVICES.map(ask));
+    if (known.size === 0) throw unavailable('no service described its routes');
+    // In the order of the services, whoever answered first.
+    const documents = new Map(
+      SERVICES.flatMap((service) => {
+        const document = known.get(service);
+        return document === undefined ? [] : [[service, document] as const];
+      }),
+    );
+    const document = mergeDocuments(documents, publicBaseUrl);
+    cached = answered.every(Boolean)
+      ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
+      : undefined;
+    return document;
+  };
+
+  return async () => {
+    if (cached !== undefined && clock.now().getTime() < cached.until) return cached.document;
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+};

@@ -1,0 +1,40 @@
+/** What the services say about themselves, asked at the moment. */
+import { z } from 'zod';
+import { SERVICES, type Service } from './routes.ts';
+
+const TIMEOUT_MS = 2_500;
+
+const readinessSchema = z.object({
+  status: z.enum(['ready', 'not_ready']),
+  dependencies: z.record(z.string(), z.looseObject({})),
+});
+
+export interface ServiceHealth {
+  /** `down`: it does not answer. */
+  state: 'up' | 'down';
+  /** `unknown` while it is down. */
+  status: 'ready' | 'not_ready' | 'unknown';
+  /** Whole milliseconds that it took to answer. */
+  latency_ms: number;
+  dependencies: Record<string, unknown>;
+}
+
+export const askService = async (url: string): Promise<ServiceHealth> => {
+  const startedAt = performance.now();
+  const elapsed = (): number => Math.round(performance.now() - startedAt);
+  try {
+    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const { status, dependencies } = readinessSchema.parse(await response.json());
+    return { state: 'up', status, latency_ms: elapsed(), dependencies };
+  } catch {
+    return { state: 'down', status: 'unknown', latency_ms: elapsed(), dependencies: {} };
+  }
+};
+
+/** All at once; never rejects. */
+export const askServices = async (urls: Record<Service, string>): Promise<Record<Service, ServiceHealth>> => {
+  const answers = await Promise.all(
+    SERVICES.map(async (service) => [service, await askService(urls[service])] as const),
+  );
+  return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
+};

@@ -1,0 +1,118 @@
+import { connect } from 'node:net';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { bearer, type Harness, rawRequest, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(() => harness.reset());
+afterAll(() => harness.close());
+
+const MEBIBYTE = 1024 * 1024;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+const put = (path: string, body: Buffer, headers: Record<string, string> = {}) =>
+  rawRequest(harness.url, path, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
+
+describe('the size of a body', () => {
+  test('a MiB of JSON goes through', async () => {
+    const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE, 'x'));
+    expect(answer.status).toBe(200);
+    expect(harness.upstreams.content.received[0]?.body).toHaveLength(MEBIBYTE);
+  });
+
+  test('one byte more is 413 {message}, before a service hears of it', async () => {
+    const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE + 1, 'x'));
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
+    expect(harness.upstreams.content.received).toEqual([]);
+  });
+
+  test('the same without a declared length: 413 once it is too much', async () => {
+    const answer = await put('/api/v1/posts', Buffer.alloc(3 * MEBIBYTE, 'x'), {
+      'transfer-encoding': 'chunked',
+    });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
+  });
+
+  test('a file of 25 MiB in its multipart frame goes through, byte for byte', async () => {
+    const body = Buffer.alloc(25 * MEBIBYTE + 1_000);
+    for (let at = 0; at < body.length; at += 4_096) body.writeUInt32LE(at, at);
+    const answer = await rawRequest(harness.url, '/api/v1/media', {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect(harness.upstreams.media.received[0]?.body.equals(body)).toBe(true);
+  });
+
+  test('more than 26 MiB is refused for a file too', async () => {
+    const answer = await put('/api/v1/media', Buffer.alloc(26 * MEBIBYTE + 1));
+    expect(answer.status).toBe(413);
+    expect(harness.upstreams.media.received).toEqual([]);
+  });
+
+  test('a bad token is 401 before the size is looked at', async () => {
+    expect((await put('/api/v1/posts', Buffer.alloc(2 * MEBIBYTE), bearer('unknown'))).status).toBe(401);
+  });
+});
+
+describe('a service that answers before it has read the body', () => {
+  test.each([1, 5, 20])('its answer arrives although %i MiB were still to come', async (size) => {
+    harness.upstreams.media.handler = (_request, response) =>
+      response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"no"}');
+    for (let time = 0; time < 5; time += 1) {
+      const answer = await put('/api/v1/media', Buffer.alloc(size * MEBIBYTE));
+      expect([answer.status, answer.text]).toEqual([403, '{"message":"no"}']);
+    }
+  });
+
+  test('also when it closes its connection with it', async () => {
+    harness.upstreams.media.handler = (request, response) => {
+      response.writeHead(413, { connection: 'close' }).end('{}');
+      response.once('finish', () => request.destroy());
+    };
+    const answers = [];
+    for (let time = 0; time < 5; time += 1)
+      answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
+    // The answer and the reset race on the wire; either way the client hears that it did not work.
+    expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
+  });
+});
+
+describe('a client that goes away', () => {
+  test('in the middle of its upload: the service hears of it', async () => {
+    let aborted = false;
+    harness.upstreams.media.handler = (request) => {
+      request.resume();
+      request.once('close', () => {
+        aborted = !request.complete;
+      });
+    };
+    const { port } = new URL(harness.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      'POST /api/v1/media HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data\r\ncontent-length: 100000\r\n\r\nabc',
+    );
+    await eventually(() => harness.upstreams.media.received.length === 1);
+    socket.destroy();
+    await eventually(() => aborted);
+  });
+
+  test('while it waits for the answer: the connection to the service is given up', async () => {
+    let gone = false;
+    harness.upstreams.content.handler = (request) => {
+      request.socket.once('close', () => {
+        gone = true;
+      });
+    };
+    const leaving = new AbortController();
+    const request = fetch(`${harness.url}/api/v1/posts`, { signal: leaving.signal });
+    await eventually(() => harness.upstreams.content.received.length === 1);
+    leaving.abort();
+    await expect(request).rejects.toThrow();
+    await eventually(() => gone);
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { bearer, type Harness, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness({ UPSTREAM_TIMEOUT_MS: '1000' });
+});
+beforeEach(() => harness.reset());
+afterAll(() => harness.close());
+
+const expectUnavailable = async (answer: Response): Promise<void> => {
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  const text = await answer.text();
+  expect(Object.keys(JSON.parse(text))).toEqual(['message']);
+  expect(text).not.toMatch(/127\.0\.0\.1|ECONN|wallet|:\d{4}/);
+};
+
+describe('a service that is down', () => {
+  beforeEach(() => harness.upstreams.wallet.stop());
+  afterEach(() => harness.upstreams.wallet.start());
+
+  test.each(['GET', 'POST', 'DELETE'])('%s is 503 {message} with Retry-After', async (method) => {
+    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/1`, { method, headers: bearer() }));
+  });
+
+  test('it says so in the reader’s language', async () => {
+    const answer = await fetch(`${harness.url}/api/v1/payments`, { headers: { 'accept-language': 'fa' } });
+    expect([answer.status, answer.headers.get('content-language')]).toEqual([503, 'fa']);
+    expect(((await answer.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
+  });
+
+  test('the others go on', async () => {
+    expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
+  });
+
+  test('a GET is tried again and finds it back', async () => {
+    const asked = fetch(`${harness.url}/api/v1/payments`);
+    await harness.upstreams.wallet.start();
+    const { status } = await asked;
+    await harness.upstreams.wallet.stop();
+    expect(status).toBe(200);
+  });
+});
+
+describe('a service that drops the connection before an answer', () => {
+  const dropFirst = (): void => {
+    harness.upstreams.wallet.handler = (request, response) => {
+      if (harness.upstreams.wallet.received.length === 1) request.socket.destroy();
+      else response.end('{}');
+    };
+  };
+
+  test.each(['GET', 'HEAD'])('%s is asked once more', async (method) => {
+    dropFirst();
+    expect((await fetch(`${harness.url}/api/v1/payments`, { method })).status).toBe(200);
+    expect(harness.upstreams.wallet.received).toHaveLength(2);
+  });
+
+  test.each(['POST', 'PUT', 'DELETE'])('%s is never sent twice', async (method) => {
+    dropFirst();
+    const body = JSON.stringify({ amount: 1 });
+    const headers = { 'content-type': 'application/json' };
+    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/deposit`, { method, headers, body }));
+    expect(harness.upstreams.wallet.received).toHaveLength(1);
+  });
+
+  test('a service that goes on dropping is 503 and not asked for ever', async () => {
+    harness.upstreams.wallet.handler = (request) => request.socket.destroy();
+    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
+    expect(harness.upstreams.wallet.received).toHaveLength(2);
+  });
+});
+
+describe('a service that does not answer in time', () => {
+  test('is 503 after the time-out', async () => {
+    harness.upstreams.wallet.handler = () => undefined;
+    const startedAt = performance.now();
+    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(harness.upstreams.wallet.received).toHaveLength(1);
+  });
+
+  test('one that stops in the middle of an answer: the client does not take it for complete', async () => {
+    harness.upstreams.wallet.handler = (_request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half');
+    };
+    const answer = await fetch(`${harness.url}/api/v1/payments`);
+    await expect(answer.text()).rejects.toThrow();
+  });
+});
+
+describe('the limit per address', () => {
+  test('is off unless it is asked for', async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => (await fetch(`${harness.url}/api/v1/posts`)).status),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test.each([
+    ['Redis', process.env.REDIS_URL ?? ''],
+    ['memory, while Redis is gone', 'redis://127.0.0.1:1'],
+  ])('counts in %s: twenty at once, exactly five let in', async (_where, redisUrl) => {
+    const limited = await startHarness({
+      ADDRESS_LIMIT_PER_MINUTE: '5',
+      REDIS_URL: redisUrl,
+      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(0, 8)}`,
+    });
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => fetch(`${limited.url}/api/v1/posts`)),
+      );
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+      expect(refused).toHaveLength(15);
+      expect(refused[0]?.headers.get('x-ratelimit-limit')).toBe('5');
+      expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await fetch(`${limited.url}/health/live`)).status).toBe(200);
+    } finally {
+      await limited.close();
+    }
+  });
+});

@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { bearer, type Harness, type Received, rawRequest, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(() => harness.reset());
+afterAll(() => harness.close());
+
+const send = async (
+  headers: Record<string, string | string[]>,
+  method = 'GET',
+  body?: Buffer,
+): Promise<Received> => {
+  await rawRequest(harness.url, '/api/v1/posts', {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+  const [received] = harness.upstreams.content.received;
+  if (received === undefined) throw new Error('nothing was forwarded');
+  return received;
+};
+
+describe('request headers', () => {
+  test('a service sees those that it can use, and no other', async () => {
+    const { headers } = await send(
+      {
+        ...bearer(),
+        accept: 'application/json',
+        'accept-language': 'fa',
+        'content-type': 'application/json',
+        'content-length': '2',
+        'idempotency-key': 'abc',
+        'if-none-match': '"1"',
+        range: 'bytes=0-9',
+        'user-agent': 'app/1',
+        cookie: 'session=1',
+        'x-anything': 'else',
+      },
+      'POST',
+      Buffer.from('{}'),
+    );
+    expect(Object.keys(headers).sort()).toEqual([
+      'accept',
+      'accept-language',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'idempotency-key',
+      'if-none-match',
+      'range',
+      'traceparent',
+      'user-agent',
+      'x-caller-context',
+      'x-client-address',
+      'x-request-id',
+    ]);
+    expect(headers).toMatchObject({ 'accept-language': 'fa', 'idempotency-key': 'abc', range: 'bytes=0-9' });
+  });
+
+  test.each([
+    'authorization',
+    'cookie',
+    'forwarded',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-proto',
+    'x-internal-user',
+    'x-real-ip',
+    'x-user-id',
+    'proxy-authorization',
+    'te',
+    'upgrade-insecure-requests',
+  ])('%s does not reach a service', async (name) => {
+    const { headers } = await send({
+      ...bearer(),
+      [name]: name === 'authorization' ? (bearer().authorization ?? '') : 'x',
+    });
+    expect(headers[name]).toBeUndefined();
+  });
+
+  test('a header that Connection names cannot take ours away', async () => {
+    const { headers } = await send({ connection: 'close, x-caller-context, x-client-address, traceparent' });
+    expect(headers).toMatchObject({
+      'x-caller-context': expect.any(String),
+      'x-client-address': '127.0.0.1',
+    });
+  });
+
+  test('the client’s address is that of its socket, whatever it claims', async () => {
+    const { headers } = await send({ 'x-client-address': '6.6.6.6', 'x-forwarded-for': '6.6.6.6' });
+    expect(headers['x-client-address']).toBe('127.0.0.1');
+  });
+
+  test('a body that a GET declares is not announced to the service', async () => {
+    const { headers } = await send(
+      { 'content-length': '2', 'content-type': 'text/plain' },
+      'GET',
+      Buffer.from('hi'),
+    );
+    expect([headers['content-length'], headers['content-type']]).toEqual([undefined, undefined]);
+  });
+
+  test('Expect: 100-continue ends at the gateway', async () => {
+    const { headers } = await send(
+      { expect: '100-continue', 'content-type': 'application/json' },
+      'POST',
+      Buffer.from('{}'),
+    );
+    expect(headers.expect).toBeUndefined();
+  });
+});
+
+describe('request ids and traces', () => {
+  test('a well-formed X-Request-Id is kept, all the way and back', async () => {
+    const answer = await fetch(`${harness.url}/api/v1/posts`, {
+      headers: { 'x-request-id': 'order-17:retry.2' },
+    });
+    expect(answer.headers.get('x-request-id')).toBe('order-17:retry.2');
+    expect(harness.upstreams.content.received[0]?.headers['x-request-id']).toBe('order-17:retry.2');
+  });
+
+  test.each(['', 'with space', 'x'.repeat(129), '<script>'])(
+    '%j is replaced by one of ours',
+    async (given) => {
+      const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { 'x-request-id': given } });
+      expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  test('the trace of the client goes on in the service, in a span of the gateway', async () => {
+    const trace = 'a'.repeat(32);
+    const { headers } = await send({ traceparent: `00-${trace}-${'b'.repeat(16)}-01` });
+    expect(headers.traceparent).toMatch(new RegExp(`^00-${trace}-(?!b{16})[0-9a-f]{16}-01$`));
+  });
+
+  test('a malformed traceparent begins a new trace', async () => {
+    const { headers } = await send({ traceparent: '00-zz-1-01' });
+    expect(headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  });
+});
+
+describe('response headers', () => {
+  test('what the service says to the client is kept', async () => {
+    const said = {
+      'content-language': 'fa',
+      'retry-after': '17',
+      'x-ratelimit-limit': '10',
+      'x-ratelimit-remaining': '0',
+      etag: '"abc"',
+      'accept-ranges': 'bytes',
+      'content-range': 'bytes 0-3/10',
+      location: 'https://app.example.com/back?x=1',
+      'content-disposition': 'attachment; filename="a.pdf"',
+      'content-type': 'application/pdf',
+      'cache-control': 'private, max-age=60',
+      'www-authenticate': 'Bearer realm="x"',
+      allow: 'GET, PUT',
+    };
+    harness.upstreams.media.handler = (_request, response) => response.writeHead(401, said).end('1234');
+    const answer = await rawRequest(harness.url, '/api/v1/media/1/a.pdf');
+    expect(answer.headers).toMatchObject(said);
+    expect(answer.text).toBe('1234');
+  });
+
+  test('what is between the gateway and the service stays there', async () => {
+    harness.upstreams.content.handler = (_request, response) =>
+      response
+        .writeHead(200, {
+          'x-powered-by': 'x',
+          server: 'x',
+          'x-caller-context': 'x',
+          'x-client-address': 'x',
+          'x-internal-shard': 'x',
+          'keep-alive': 'timeout=9',
+          connection: 'keep-alive, x-of-this-hop',
+          'x-of-this-hop': 'x',
+          traceparent: 'x',
+        })
+        .end('{}');
+    const { headers } = await rawRequest(harness.url, '/api/v1/posts');
+    for (const name of [
+      'x-powered-by',
+      'server',
+      'x-caller-context',
+      'x-client-address',
+      'x-internal-shard',
+      'x-of-this-hop',
+      'traceparent',
+    ]) {
+      expect([name, headers[name]]).toEqual([name, undefined]);
+    }
+    expect(headers['keep-alive']).not.toBe('timeout=9');
+  });
+
+  test.each([
+    ['/api/v1/posts', 200],
+    ['/api/v1/nothing', 404],
+    ['/api/v1/%zz', 400],
+    ['/nothing', 404],
+    ['/health/live', 200],
+    ['/health/services', 200],
+    ['/docs', 200],
+  ])('%s (%i) carries the security headers and an id', async (path, status) => {
+    const answer = await rawRequest(harness.url, path);
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'x-request-id': expect.stringMatching(/.+/),
+    });
+    expect([answer.headers['x-powered-by'], answer.headers.server]).toEqual([undefined, undefined]);
+  });
+
+  test('a 401 carries them as well', async () => {
+    const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: bearer('unknown') });
+    expect(answer.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+
+  test('a service without these headers cannot take them away, nor change them', async () => {
+    harness.upstreams.content.handler = (_request, response) =>
+      response.writeHead(200, { 'referrer-policy': 'unsafe-url', 'x-request-id': 'other' }).end('{}');
+    const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { 'x-request-id': 'mine' } });
+    expect(answer.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'x-request-id': 'mine' });
+  });
+});

@@ -1,0 +1,235 @@
+/** A gateway before stand-ins of the services: real HTTP, and identity's real gRPC. */
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Caller, UserCaller } from '@fitness/shared/caller.ts';
+import { unauthenticated } from '@fitness/shared/error.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { caller, standIn, standInService, TEST_SECRET, testSigner } from '@fitness/shared/testing/harness.ts';
+import { readConfig } from '../src/config.ts';
+import { SERVICES, type Service } from '../src/routes.ts';
+import { startGateway } from '../src/service.ts';
+
+export interface Received {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** Whom the gateway says that it is; undefined for an unsigned or badly signed request. */
+  caller: Caller | undefined;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface Upstream {
+  url: string;
+  /** What reached its public paths. */
+  received: Received[];
+  /** What reached any other path, besides its health and its document. */
+  strays: string[];
+  /** Answers in place of the usual echo of 200 `{service}`, before the body is read. */
+  handler: Handler | undefined;
+  ready: boolean;
+  document: unknown;
+  /** How many times it was asked for its document. */
+  documentReads: number;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+const json = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+};
+
+const listenOn = (server: Server, port: number): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+
+const startUpstream = async (service: Service): Promise<Upstream> => {
+  const answerPublic: Handler = async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const context = await testSigner.verify(String(headers['x-caller-context']));
+    const received = { method, url, headers, body: Buffer.alloc(0), caller: context?.caller };
+    upstream.received.push(received);
+    if (upstream.handler !== undefined) return upstream.handler(request, response);
+    try {
+      received.body = Buffer.concat(await request.toArray());
+      json(response, 200, { service });
+    } catch {
+      // The client went away.
+    }
+  };
+  const answer: Handler = (request, response) => {
+    const { url = '' } = request;
+    if (url === '/health/ready') {
+      const status = upstream.ready ? 'ready' : 'not_ready';
+      const dependencies = {
+        mongodb: { state: upstream.ready ? 'up' : 'down', latency_ms: 1, required: true },
+      };
+      return json(response, upstream.ready ? 200 : 503, { status, dependencies });
+    }
+    if (url === '/internal/openapi.json') {
+      upstream.documentReads += 1;
+      return json(response, 200, upstream.document);
+    }
+    if (url.startsWith('/api/v1/')) return answerPublic(request, response);
+    upstream.strays.push(url);
+    return json(response, 200, { secret: service });
+  };
+  let server = createServer(answer);
+  const port = await listenOn(server, 0);
+  const upstream: Upstream = {
+    url: `http://127.0.0.1:${port}`,
+    received: [],
+    strays: [],
+    handler: undefined,
+    ready: true,
+    document: { openapi: '3.1.0', info: { title: service, version: '1' }, paths: {} },
+    documentReads: 0,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+    start: async () => {
+      server = createServer(answer);
+      await listenOn(server, port);
+    },
+  };
+  return upstream;
+};
+
+export interface Harness {
+  url: string;
+  grpcAddress: string;
+  upstreams: Record<Service, Upstream>;
+  /** Token → its user; deleting one revokes it. */
+  tokens: Map<string, UserCaller>;
+  /** How many times identity was asked about a token. */
+  introspections(): number;
+  stopIdentityGrpc(): Promise<void>;
+  /** Forgets what was received and how the services were told to answer. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export const MEMBER_TOKEN = 'fps_member';
+
+export const startHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
+  const tokens = new Map<string, UserCaller>();
+  let introspections = 0;
+  const identity: GrpcServer = await standIn(
+    standInService(grpcDefinitions.identity(), {
+      Introspect: async ({ token }) => {
+        introspections += 1;
+        const user = tokens.get(token ?? '');
+        if (user === undefined) throw unauthenticated();
+        return {
+          user_id: user.userId,
+          permissions: [...user.permissions],
+          token_id: user.tokenId,
+          token_kind: user.tokenKind,
+        };
+      },
+    }),
+  );
+  const started = await Promise.all(
+    SERVICES.map(async (service) => [service, await startUpstream(service)] as const),
+  );
+  const upstreams = Object.fromEntries(started) as Record<Service, Upstream>;
+  const urls = started.map(([service, { url }]) => [
+    `${service.toUpperCase().replaceAll('-', '_')}_HTTP_URL`,
+    url,
+  ]);
+  const gateway = await startGateway(
+    readConfig({
+      NODE_ENV: 'test',
+      LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+      HTTP_PORT: '0',
+      GRPC_PORT: '0',
+      INTERNAL_AUTH_SECRET: TEST_SECRET,
+      IDENTITY_GRPC_ADDRESS: identity.address,
+      PUBLIC_BASE_URL: 'https://api.example.com',
+      ...Object.fromEntries(urls),
+      ...env,
+    }),
+  );
+  const harness: Harness = {
+    url: gateway.url,
+    grpcAddress: gateway.grpcAddress,
+    upstreams,
+    tokens,
+    introspections: () => introspections,
+    stopIdentityGrpc: () => identity.close(),
+    reset: () => {
+      introspections = 0;
+      tokens.clear();
+      tokens.set(MEMBER_TOKEN, caller(7));
+      for (const upstream of Object.values(upstreams)) {
+        Object.assign(upstream, {
+          received: [],
+          strays: [],
+          handler: undefined,
+          ready: true,
+          documentReads: 0,
+        });
+      }
+    },
+    close: async () => {
+      await gateway.close();
+      await identity.close();
+      await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
+    },
+  };
+  harness.reset();
+  return harness;
+};
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** A request exactly as it is written: no path is normalised, no header added but Host. */
+export const rawRequest = (
+  url: string,
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: Record<string, string | string[]>; body?: Buffer } = {},
+): Promise<RawAnswer> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const request = httpRequest({ hostname, port, path, method, headers, agent: false }, async (response) => {
+      try {
+        const text = Buffer.concat(await response.toArray()).toString();
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+
+export const bearer = (token = MEMBER_TOKEN): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+});
+
+/** Every upstream's requests together. */
+export const allReceived = ({ upstreams }: Harness): Received[] =>
+  Object.values(upstreams).flatMap(({ received }) => received);
+
+export const allStrays = ({ upstreams }: Harness): string[] =>
+  Object.values(upstreams).flatMap(({ strays }) => strays);

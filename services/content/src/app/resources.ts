@@ -1,0 +1,165 @@
+/** What leaves this service, as the specification (2.6, 2.7) and the contract (5) show it. */
+import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
+import { MODEL } from '@fitness/shared/models.ts';
+import { embeddedUserSchema } from '@fitness/shared/user-resource.ts';
+import { z } from 'zod';
+import type { Decorations } from '../clients/decorations.ts';
+import type { Post } from '../domain/post.ts';
+import { PROFILE_TYPES, typeOf } from '../domain/profile.ts';
+import type { Trainee } from '../domain/trainee.ts';
+import type { TrainingService } from '../domain/training-service.ts';
+
+const mediaSchema = z
+  .object({
+    id: z.int(),
+    attachable_type: z.string(),
+    attachable_id: z.int(),
+    link: z.string(),
+    filename: z.string(),
+    mime_type: z.string(),
+    size: z.int(),
+    purpose: z.string().nullable(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Media' });
+
+const boostSchema = z
+  .object({
+    id: z.int(),
+    boostable_type: z.string(),
+    boostable_id: z.int(),
+    level: z.int(),
+    starts_at: z.string(),
+    ends_at: z.string(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Boost' });
+
+type MediaMap = Awaited<ReturnType<Decorations['media']>>;
+type BoostMap = Awaited<ReturnType<Decorations['boosts']>>;
+
+const mediaOf = (media: MediaMap, id: number): z.output<typeof mediaSchema>[] =>
+  (media.get(id) ?? []).map((row) => ({ ...row, purpose: null }));
+
+export const postSchema = z
+  .object({
+    id: z.int(),
+    profile_type: z.enum(PROFILE_TYPES),
+    profile_id: z.int(),
+    title: z.string(),
+    content: z.string(),
+    is_draft: z.boolean(),
+    in_blog: z.boolean(),
+    media: z.array(mediaSchema),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'Post' });
+
+export type PostResource = z.output<typeof postSchema>;
+
+const toPostResource = (post: Post, media: MediaMap): PostResource => ({
+  id: post.id,
+  profile_type: typeOf(post.profile.kind),
+  profile_id: post.profile.id,
+  title: post.title,
+  content: post.content,
+  is_draft: post.isDraft,
+  in_blog: post.inBlog,
+  media: mediaOf(media, post.id),
+  created_at: formatTimestamp(post.createdAt),
+  updated_at: formatTimestamp(post.updatedAt),
+});
+
+/** Posts with their media, which are fetched in one call. */
+export const showPosts = async (
+  decorations: Decorations,
+  posts: readonly Post[],
+): Promise<PostResource[]> => {
+  const ids = posts.map(({ id }) => id);
+  const media = await decorations.media(MODEL.post, ids);
+  return posts.map((post) => toPostResource(post, media));
+};
+
+/** A post that was made just now: nothing can be attached to it yet. */
+export const showNewPost = (post: Post): PostResource => toPostResource(post, new Map());
+
+export const trainingServiceSchema = z
+  .object({
+    id: z.int(),
+    user_id: z.int(),
+    user: embeddedUserSchema,
+    title: z.string(),
+    description: z.string(),
+    price: z.int(),
+    duration_days: z.int(),
+    is_active: z.boolean(),
+    boost: boostSchema.nullable(),
+    media: z.array(mediaSchema),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'TrainingService' });
+
+export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
+export type ServiceUser = TrainingServiceResource['user'];
+
+export interface ServiceDecorations {
+  media: MediaMap;
+  boosts: BoostMap;
+}
+
+export const decorateServices = async (
+  decorations: Decorations,
+  ids: readonly number[],
+): Promise<ServiceDecorations> => {
+  const [media, boosts] = await Promise.all([
+    decorations.media(MODEL.trainingService, ids),
+    decorations.boosts(ids),
+  ]);
+  return { media, boosts };
+};
+
+export const showService = (
+  service: TrainingService,
+  user: ServiceUser,
+  { media, boosts }: ServiceDecorations = { media: new Map(), boosts: new Map() },
+): TrainingServiceResource => ({
+  id: service.id,
+  user_id: service.userId,
+  user,
+  title: service.title,
+  description: service.description,
+  price: service.price,
+  duration_days: service.durationDays,
+  is_active: service.isActive,
+  boost: boosts.get(service.id) ?? null,
+  media: mediaOf(media, service.id),
+  created_at: formatTimestamp(service.createdAt),
+  updated_at: formatTimestamp(service.updatedAt),
+});
+
+export const traineeSchema = z
+  .object({
+    id: z.int(),
+    training_service_id: z.int(),
+    user_id: z.int().meta({ description: 'The buyer' }),
+    seller_user_id: z.int(),
+    price: z.int(),
+    status: z.enum(['active', 'delivered']),
+    delivered_at: z.string().nullable(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Trainee' });
+
+/** A paid trainee. */
+export const showTrainee = (trainee: Trainee): z.output<typeof traineeSchema> => ({
+  id: trainee.traineeId,
+  training_service_id: trainee.trainingServiceId,
+  user_id: trainee.buyerUserId,
+  seller_user_id: trainee.sellerUserId,
+  price: trainee.price,
+  status: trainee.status === 'delivered' ? 'delivered' : 'active',
+  delivered_at: formatTimestampOrNull(trainee.deliveredAt),
+  created_at: formatTimestamp(trainee.createdAt),
+});

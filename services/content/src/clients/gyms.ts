@@ -1,0 +1,23 @@
+/** What content asks of gyms. */
+import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { ProfileState } from '../domain/profile.ts';
+
+export interface Gyms {
+  /** The gyms as they are now, at most 200, by id; one that does not exist is missing. Throws `unavailable`. */
+  find(ids: readonly number[]): Promise<Map<number, ProfileState>>;
+}
+
+export const createGyms = (gyms: GrpcClient<GymsDefinition>): Gyms => ({
+  find: async (ids) => {
+    const unique = [...new Set(ids)];
+    if (unique.length === 0) return new Map();
+    const answer = await gyms.call('GetGyms', { ids: unique }, { retry: true });
+    return new Map(
+      answer.gyms.map(({ id, user_id, is_active }) => [
+        id,
+        { ownerUserId: user_id ?? null, isActive: is_active, gone: false },
+      ]),
+    );
+  },
+});

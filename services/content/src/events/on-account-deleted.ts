@@ -1,0 +1,8 @@
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
+import type { UseCases } from '../app/use-cases.ts';
+
+export const onAccountDeleted = ({ eraseAccount }: UseCases): EventConsumer =>
+  onEvent(accountDeleted, ({ data, aggregateVersion }, { session }) =>
+    eraseAccount(session, data.user_id, aggregateVersion),
+  );

@@ -1,0 +1,42 @@
+/** The fields of posts and training services as a client sends them. */
+import { says } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { kindOf, PROFILE_TYPES, type ProfileKind, type ProfileType } from '../domain/profile.ts';
+
+export const titleField = z.string().trim().min(1).max(255);
+/** Of a post. */
+export const contentField = z.string().min(1).max(20_000);
+/** Of a training service. */
+export const descriptionField = z.string().max(5_000);
+/** Whole Tooman. */
+export const priceField = z.int().min(1).max(1_000_000_000);
+export const durationDaysField = z.int().min(1).max(3_650);
+
+export const searchQuery = z.string().max(200);
+export const priceQuery = z
+  .string()
+  .refine((value) => /^\d{1,15}$/.test(value), says('validation.type.integer'))
+  .transform(Number);
+
+const IDS_MAX = 100;
+const ID = /^\d{1,15}$/;
+const split = (value: string): string[] => value.split(',').map((part) => part.trim());
+
+/** One or more ids, comma-separated. */
+export const idsQuery = z
+  .string()
+  .refine((value) => split(value).every((part) => ID.test(part)), says('validation.type.integer'))
+  .refine((value) => split(value).length <= IDS_MAX, says('validation.max_items', { max: IDS_MAX }))
+  .transform((value) => [...new Set(split(value).map(Number))]);
+
+const isProfileType = (value: string): value is ProfileType =>
+  (PROFILE_TYPES as readonly string[]).includes(value);
+
+/** One or more profile types, comma-separated. */
+export const profileTypesQuery = z
+  .string()
+  .refine(
+    (value) => split(value).every(isProfileType),
+    says('validation.one_of', { values: PROFILE_TYPES.join(', ') }),
+  )
+  .transform((value): ProfileKind[] => [...new Set(split(value).filter(isProfileType).map(kindOf))]);

@@ -1,0 +1,18 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { postSchema } from '../app/resources.ts';
+import type { UseCases } from '../app/use-cases.ts';
+
+export const getPost = ({ getPost: get }: UseCases): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/posts/:id',
+    summary: 'A post',
+    tag: 'posts',
+    access: 'guest',
+    permissions: ['posts.view', 'posts.view_all'],
+    params: idParams,
+    responses: { 200: z.object({ data: postSchema }) },
+    handle: async ({ caller, params }) => ok({ data: await get(caller, params.id) }),
+  });

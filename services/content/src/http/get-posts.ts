@@ -1,0 +1,39 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryBoolean } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { postSchema } from '../app/resources.ts';
+import type { UseCases } from '../app/use-cases.ts';
+import { idsQuery, profileTypesQuery, searchQuery } from './fields.ts';
+
+export const getPosts = ({ listPosts }: UseCases, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/posts',
+    summary: 'Posts, newest first',
+    description:
+      'Published posts of public profiles; with `posts.view` also the own ones, drafts included; with `posts.view_all` ' +
+      'all. `total` and `last_page` are null for a search that finds too many posts to count.',
+    tag: 'posts',
+    access: 'guest',
+    permissions: ['posts.view', 'posts.view_all'],
+    query: z.object({
+      type: profileTypesQuery.optional(),
+      item_id: idsQuery.optional(),
+      in_blog: queryBoolean.optional(),
+      search: searchQuery.optional(),
+      order: z.enum(['ASC', 'DESC']).default('DESC'),
+      ...pageQuery,
+    }),
+    responses: { 200: listOf(postSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const { type, item_id, in_blog, search, order } = query;
+      const { page, data } = await listPosts(
+        caller,
+        { kinds: type, itemIds: item_id, inBlog: in_blog, search, order },
+        request,
+      );
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

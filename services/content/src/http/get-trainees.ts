@@ -1,0 +1,31 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryBoolean, queryId } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { traineeSchema } from '../app/resources.ts';
+import type { UseCases } from '../app/use-cases.ts';
+
+export const getTrainees = ({ listTrainees }: UseCases, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/trainees',
+    summary: 'The own trainees, as buyer and as seller, newest first',
+    tag: 'training services',
+    access: 'user',
+    query: z.object({
+      role: z.enum(['buyer', 'seller']).optional(),
+      training_service_id: queryId.optional(),
+      is_delivered: queryBoolean.optional(),
+      ...pageQuery,
+    }),
+    responses: { 200: listOf(traineeSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const { role, training_service_id, is_delivered } = query;
+      const { page, data } = await listTrainees(
+        { userId: caller.userId, role, trainingServiceId: training_service_id, isDelivered: is_delivered },
+        request,
+      );
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

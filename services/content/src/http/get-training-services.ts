@@ -1,0 +1,35 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { CURSOR_LENGTH } from '../app/list-training-services.ts';
+import { trainingServiceSchema } from '../app/resources.ts';
+import type { UseCases } from '../app/use-cases.ts';
+import { priceQuery, searchQuery } from './fields.ts';
+
+export const getTrainingServices = ({ listTrainingServices }: UseCases, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/training-services',
+    summary: 'Training services, boosted ones first, then the newest',
+    description:
+      'Inactive ones are shown to their owner and to holders of `posts.view_all`. Those of an account with a pending ' +
+      'deletion are left out for viewers without `users.view_all`, so a page may hold fewer rows than `per_page`.',
+    tag: 'training services',
+    access: 'guest',
+    query: z.object({
+      search: searchQuery.optional(),
+      user_id: queryId.optional(),
+      min_price: priceQuery.optional(),
+      max_price: priceQuery.optional(),
+      ...pageQuery,
+    }),
+    responses: { 200: listOf(trainingServiceSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query, CURSOR_LENGTH);
+      const { search, user_id, min_price, max_price } = query;
+      const asked = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
+      const { page, data } = await listTrainingServices(caller, asked, request);
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

@@ -1,0 +1,17 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { traineeSchema } from '../app/resources.ts';
+import type { UseCases } from '../app/use-cases.ts';
+
+export const postDeliver = ({ deliverTrainee }: UseCases): Route =>
+  defineRoute({
+    method: 'POST',
+    path: '/trainees/:id/deliver',
+    summary: 'Mark a trainee as delivered; by the seller, once',
+    tag: 'training services',
+    access: 'user',
+    params: idParams,
+    responses: { 200: z.object({ data: traineeSchema }) },
+    handle: async ({ caller, params }) => ok({ data: await deliverTrainee(caller, params.id) }),
+  });

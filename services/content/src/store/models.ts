@@ -1,0 +1,223 @@
+/** The collections of content's database. */
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { ProfileCounts } from '../domain/post.ts';
+import type { ProfileKind } from '../domain/profile.ts';
+import { TRAINEE_STATUSES, type TraineeStatus } from '../domain/trainee.ts';
+
+export interface PostDocument {
+  _id: number;
+  profile_key: string;
+  profile_kind: ProfileKind;
+  profile_id: number;
+  owner_user_id: number | null;
+  is_public: boolean;
+  gone: boolean;
+  title: string;
+  content: string;
+  is_draft: boolean;
+  in_blog: boolean;
+  /** The lists that it belongs to. */
+  facets: string[];
+  /** Runs of one to three characters of its folded texts. */
+  grams: string[];
+  created_at: Date;
+  updated_at: Date;
+  version: number;
+}
+
+/** What is kept of gyms and accounts, and how many posts each has. */
+export interface ProfileDocument {
+  /** `gym:12`, `user:7` */
+  _id: string;
+  kind: ProfileKind;
+  profile_id: number;
+  owner_user_id: number | null;
+  is_active: boolean;
+  gone: boolean;
+  /** Of the last event heard; 0 for what was asked for. */
+  version: number;
+  counts: ProfileCounts;
+  /** The largest id of a post of it, ever. */
+  newest: number;
+}
+
+/** Counters over a whole collection, spread over several documents so that concurrent writers seldom meet. */
+export interface CounterDocument {
+  _id: string;
+  counts: Record<string, number>;
+  /** The largest id counted in this document. */
+  newest: number;
+}
+
+export interface TrainingServiceDocument {
+  _id: number;
+  user_id: number;
+  title: string;
+  description: string;
+  price: number;
+  duration_days: number;
+  is_active: boolean;
+  facets: string[];
+  grams: string[];
+  /** The epoch for one that was never boosted. */
+  boosted_until: Date;
+  created_at: Date;
+  updated_at: Date;
+  version: number;
+}
+
+/** Boosts of training services, as told by their owner. */
+export interface BoostDocument {
+  _id: number;
+  training_service_id: number;
+  ends_at: Date;
+  version: number;
+}
+
+export interface TraineeDocument {
+  _id: number;
+  training_service_id: number;
+  title: string;
+  seller_user_id: number;
+  user_id: number;
+  price: number;
+  commission: number;
+  status: TraineeStatus;
+  /** The buyer's `Idempotency-Key`: a repeated request goes on with the purchase it began. */
+  purchase_key: string | null;
+  /** Until then whoever began or took the purchase is busy with it; null once it is over. */
+  lease_until: Date | null;
+  created_at: Date;
+  delivered_at: Date | null;
+  version: number;
+}
+
+const text = { type: String, required: true };
+const number = { type: Number, required: true };
+const flag = { type: Boolean, required: true };
+const date = { type: Date, required: true };
+const settings = (collection: string) => ({ collection, versionKey: false as const, minimize: false });
+
+const postSchema = new Schema<PostDocument>(
+  {
+    _id: number,
+    profile_key: text,
+    profile_kind: text,
+    profile_id: number,
+    owner_user_id: { type: Number, default: null },
+    is_public: flag,
+    gone: flag,
+    title: text,
+    content: text,
+    is_draft: flag,
+    in_blog: flag,
+    facets: { type: [String], required: true },
+    grams: { type: [String], required: true },
+    created_at: date,
+    updated_at: date,
+    version: number,
+  },
+  settings('posts'),
+)
+  .index({ facets: 1, _id: -1 })
+  .index({ grams: 1, _id: -1 })
+  .index({ profile_key: 1, is_draft: 1, in_blog: 1 });
+
+const countsSchema = new Schema<ProfileCounts>(
+  { published_blog: number, published_regular: number, draft_blog: number, draft_regular: number },
+  { _id: false },
+);
+
+const profileSchema = new Schema<ProfileDocument>(
+  {
+    _id: text,
+    kind: text,
+    profile_id: number,
+    owner_user_id: { type: Number, default: null },
+    is_active: flag,
+    gone: flag,
+    version: number,
+    counts: { type: countsSchema, required: true },
+    newest: number,
+  },
+  settings('profiles'),
+).index({ owner_user_id: 1 });
+
+const counterSchema = new Schema<CounterDocument>(
+  { _id: text, counts: { type: Schema.Types.Mixed, required: true }, newest: number },
+  settings('counters'),
+);
+
+const trainingServiceSchema = new Schema<TrainingServiceDocument>(
+  {
+    _id: number,
+    user_id: number,
+    title: text,
+    description: { type: String, default: '' },
+    price: number,
+    duration_days: number,
+    is_active: flag,
+    facets: { type: [String], required: true },
+    grams: { type: [String], required: true },
+    boosted_until: date,
+    created_at: date,
+    updated_at: date,
+    version: number,
+  },
+  settings('training_services'),
+)
+  .index({ facets: 1, _id: -1 })
+  .index({ grams: 1, _id: -1 })
+  .index({ boosted_until: 1 })
+  .index({ user_id: 1 });
+
+const boostSchema = new Schema<BoostDocument>(
+  { _id: number, training_service_id: number, ends_at: date, version: number },
+  settings('boosts'),
+).index({ training_service_id: 1 });
+
+const traineeSchema = new Schema<TraineeDocument>(
+  {
+    _id: number,
+    training_service_id: number,
+    title: text,
+    seller_user_id: number,
+    user_id: number,
+    price: number,
+    commission: number,
+    status: { type: String, enum: TRAINEE_STATUSES, required: true },
+    purchase_key: { type: String, default: null },
+    lease_until: { type: Date, default: null },
+    created_at: date,
+    delivered_at: { type: Date, default: null },
+    version: number,
+  },
+  settings('trainees'),
+)
+  .index({ seller_user_id: 1, status: 1, _id: -1 })
+  .index({ user_id: 1, status: 1, _id: -1 })
+  .index({ status: 1, lease_until: 1 })
+  // One purchase under one key, whoever else is busy with it.
+  .index(
+    { purchase_key: 1 },
+    { unique: true, partialFilterExpression: { purchase_key: { $type: 'string' } } },
+  );
+
+export interface Models {
+  posts: Model<PostDocument>;
+  profiles: Model<ProfileDocument>;
+  counters: Model<CounterDocument>;
+  trainingServices: Model<TrainingServiceDocument>;
+  boosts: Model<BoostDocument>;
+  trainees: Model<TraineeDocument>;
+}
+
+/** The models on this connection; call it once. */
+export const registerModels = (connection: Connection): Models => ({
+  posts: connection.model<PostDocument>('Post', postSchema),
+  profiles: connection.model<ProfileDocument>('Profile', profileSchema),
+  counters: connection.model<CounterDocument>('Counter', counterSchema),
+  trainingServices: connection.model<TrainingServiceDocument>('TrainingService', trainingServiceSchema),
+  boosts: connection.model<BoostDocument>('Boost', boostSchema),
+  trainees: connection.model<TraineeDocument>('Trainee', traineeSchema),
+});

@@ -1,0 +1,167 @@
+/** The posts. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { indexGrams } from '@fitness/shared/text-search.ts';
+import {
+  COUNT_KEYS,
+  facetsOf,
+  flagsOf,
+  GONE_FACET,
+  isPublicPost,
+  type Post,
+  type ProfileCounts,
+} from '../domain/post.ts';
+import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
+import { type IdStream, mergeIds, type Slice } from './id-stream.ts';
+import type { Models, PostDocument } from './models.ts';
+import { type FoundIds, findText, type TextStream } from './text-stream.ts';
+
+/** What a writer decides; the rest follows from it and from the profile. */
+export type PostContent = Pick<Post, 'title' | 'content' | 'isDraft' | 'inBlog'>;
+
+export interface Posts {
+  find(id: number, session?: ClientSession): Promise<Post | undefined>;
+  /** In the order of `ids`; those that are not there, or gone, are missing. */
+  findMany(ids: readonly number[]): Promise<Post[]>;
+  insert(session: ClientSession, post: Post, profile: ProfileState): Promise<void>;
+  /** The post with this content, as its profile shows it. */
+  write(
+    session: ClientSession,
+    post: Post,
+    content: PostContent,
+    profile: ProfileState,
+    now: Date,
+  ): Promise<Post>;
+  /** The post that was there; undefined when there was none. */
+  remove(session: ClientSession, id: number): Promise<Post | undefined>;
+  /** Shows or hides every post of a profile, as its state now says. */
+  reclassify(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
+  ids(streams: readonly IdStream[], slice: Slice): Promise<number[]>;
+  search(stream: Omit<TextStream, 'fields'>, slice: Slice): Promise<FoundIds>;
+  /** Posts whose profile is gone, to be deleted. */
+  goneIds(limit: number): Promise<number[]>;
+  /** Counted one by one, to put a counter right. */
+  countOf(session: ClientSession, ref: ProfileRef): Promise<ProfileCounts>;
+}
+
+const TEXT_FIELDS = ['title', 'content'] as const;
+
+const toPost = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
+  id: found._id,
+  profile: { kind: found.profile_kind, id: found.profile_id },
+  title: found.title,
+  content: found.content,
+  isDraft: found.is_draft,
+  inBlog: found.in_blog,
+  ownerUserId: found.owner_user_id,
+  isPublic: found.is_public,
+  gone: found.gone,
+  createdAt: found.created_at,
+  updatedAt: found.updated_at,
+  version: found.version,
+});
+
+/** The grams of each field alone, so that no match spans two fields. */
+const gramsOf = (...texts: string[]): string[] => [...new Set(texts.flatMap(indexGrams))];
+
+/** What follows from the state of the profile. */
+const standing = (
+  flags: Pick<Post, 'isDraft' | 'inBlog'>,
+  ref: ProfileRef,
+  profile: ProfileState,
+): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone' | 'facets'> => ({
+  owner_user_id: profile.ownerUserId,
+  is_public: isPublicPost(flags, profile),
+  gone: profile.gone,
+  facets: facetsOf(flags, ref, profile),
+});
+
+const writable = ({ title, content, isDraft, inBlog }: PostContent) => ({
+  title,
+  content,
+  is_draft: isDraft,
+  in_blog: inBlog,
+});
+
+export const createPosts = ({ posts }: Models): Posts => ({
+  find: async (id, session) => {
+    const found = await posts
+      .findById(id, { facets: 0, grams: 0 })
+      .session(session ?? null)
+      .lean();
+    return found === null ? undefined : toPost(found);
+  },
+  findMany: async (ids) => {
+    if (ids.length === 0) return [];
+    const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 }).lean();
+    const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, toPost(row)]));
+    return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
+  },
+  insert: async (session, post, profile) => {
+    const document = {
+      _id: post.id,
+      profile_key: profileKey(post.profile),
+      profile_kind: post.profile.kind,
+      profile_id: post.profile.id,
+      ...writable(post),
+      ...standing(post, post.profile, profile),
+      grams: gramsOf(post.title, post.content),
+      created_at: post.createdAt,
+      updated_at: post.updatedAt,
+      version: post.version,
+    };
+    await posts.create([document], { session });
+  },
+  write: async (session, post, content, profile, now) => {
+    const sameText = content.title === post.title && content.content === post.content;
+    const change = {
+      ...writable(content),
+      ...standing(content, post.profile, profile),
+      ...(sameText ? {} : { grams: gramsOf(content.title, content.content) }),
+      updated_at: now,
+    };
+    const written = await posts
+      .findOneAndUpdate(
+        { _id: post.id },
+        { $set: change, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .select({ facets: 0, grams: 0 })
+      .lean();
+    if (written === null) throw new Error(`Post ${post.id} vanished inside a transaction`);
+    return toPost(written);
+  },
+  remove: async (session, id) => {
+    const removed = await posts
+      .findOneAndDelete({ _id: id }, { session })
+      .select({ facets: 0, grams: 0 })
+      .lean();
+    return removed === null ? undefined : toPost(removed);
+  },
+  reclassify: async (session, ref, profile) => {
+    for (const key of COUNT_KEYS) {
+      const flags = flagsOf(key);
+      await posts.updateMany(
+        { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
+        { $set: standing(flags, ref, profile) },
+        { session },
+      );
+    }
+  },
+  ids: (streams, slice) => mergeIds(posts.collection, streams, slice),
+  search: (stream, slice) => findText(posts.collection, { ...stream, fields: TEXT_FIELDS }, slice),
+  goneIds: async (limit) => {
+    const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
+    return found.map(({ _id }) => _id);
+  },
+  countOf: async (session, ref) => {
+    const counts: Partial<ProfileCounts> = {};
+    for (const key of COUNT_KEYS) {
+      const flags = flagsOf(key);
+      counts[key] = await posts.countDocuments(
+        { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
+        { session },
+      );
+    }
+    return counts as ProfileCounts;
+  },
+});

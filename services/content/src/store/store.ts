@@ -1,0 +1,33 @@
+/** Everything that this service keeps. */
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { type Boosts, createBoosts } from './boosts.ts';
+import { type Counters, createCounters } from './counters.ts';
+import { registerModels } from './models.ts';
+import { createPosts, type Posts } from './posts.ts';
+import { createProfiles, type Profiles } from './profiles.ts';
+import { createTrainees, type Trainees } from './trainees.ts';
+import { createTrainingServices, type TrainingServices } from './training-services.ts';
+
+export interface ContentStore {
+  posts: Posts;
+  profiles: Profiles;
+  counters: Counters;
+  trainingServices: TrainingServices;
+  boosts: Boosts;
+  trainees: Trainees;
+  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+}
+
+export const createStore = (connection: Connection): ContentStore => {
+  const models = registerModels(connection);
+  return {
+    posts: createPosts(models),
+    profiles: createProfiles(models),
+    counters: createCounters(models),
+    trainingServices: createTrainingServices(models),
+    boosts: createBoosts(models),
+    trainees: createTrainees(models),
+    transaction: (work) => inTransaction(connection, work),
+  };
+};

@@ -1,0 +1,214 @@
+/** Trainees, and the conditional updates that let each be paid, delivered or cancelled once. */
+import { DAY_MS } from '@fitness/shared/clock.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
+import type { Models, TraineeDocument } from './models.ts';
+
+export interface TraineeFilter {
+  userId: number;
+  /** Both without it. */
+  role?: 'buyer' | 'seller' | undefined;
+  trainingServiceId?: number | undefined;
+  isDelivered?: boolean | undefined;
+}
+
+/** An `Idempotency-Key` counts this long (contract 1). */
+const KEY_MS = DAY_MS;
+
+export interface Trainees {
+  find(id: number, session?: ClientSession): Promise<Trainee | undefined>;
+  insert(
+    session: ClientSession,
+    trainee: Trainee,
+    purchase: { key: string | null; leaseUntil: Date },
+  ): Promise<void>;
+  /** The purchase that was begun under this key in the last 24 hours. */
+  findByKey(key: string, now: Date): Promise<Trainee | undefined>;
+  /** Lets a key that is older than 24 hours be used again. */
+  forgetOldKey(session: ClientSession, key: string, now: Date): Promise<void>;
+  /** Takes an interrupted purchase that was begun without a key and that nobody is busy with. */
+  takeInterrupted(
+    buyerUserId: number,
+    trainingServiceId: number,
+    now: Date,
+    leaseUntil: Date,
+  ): Promise<Trainee | undefined>;
+  /** Purchases that nobody is busy with any more. */
+  interrupted(now: Date, limit: number): Promise<number[]>;
+  /** Takes one of them; undefined when somebody else did. */
+  take(id: number, now: Date, leaseUntil: Date): Promise<Trainee | undefined>;
+  /**
+   * Paid → active; undefined when it was active before. A cancelled one too: of two attempts that asked the wallet, the
+   * one that was refused may have come first.
+   */
+  activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
+  /** Pending → cancelled; its key is free again. */
+  cancel(id: number): Promise<void>;
+  /** Active → delivered; undefined when it is not active. */
+  deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
+  /** Paid ones, newest first. */
+  page(filter: TraineeFilter, request: PageRequest): Promise<PageOf<Trainee>>;
+  countUndelivered(sellerUserId: number): Promise<number>;
+}
+
+const toTrainee = (found: TraineeDocument): Trainee => ({
+  traineeId: found._id,
+  trainingServiceId: found.training_service_id,
+  title: found.title,
+  sellerUserId: found.seller_user_id,
+  buyerUserId: found.user_id,
+  price: found.price,
+  commission: found.commission,
+  status: found.status,
+  createdAt: found.created_at,
+  deliveredAt: found.delivered_at,
+  version: found.version,
+});
+
+const maybe = (found: TraineeDocument | null): Trainee | undefined =>
+  found === null ? undefined : toTrainee(found);
+
+const statusOf = ({ isDelivered }: TraineeFilter) => {
+  if (isDelivered === undefined) return trusted({ $in: ['active', 'delivered'] as TraineeStatus[] });
+  return isDelivered ? ('delivered' as const) : ('active' as const);
+};
+
+const filtersOf = (filter: TraineeFilter) => {
+  const status = statusOf(filter);
+  const service =
+    filter.trainingServiceId === undefined ? {} : { training_service_id: filter.trainingServiceId };
+  const roles = filter.role === undefined ? (['buyer', 'seller'] as const) : [filter.role];
+  return roles.map((role) => ({
+    ...(role === 'buyer' ? { user_id: filter.userId } : { seller_user_id: filter.userId }),
+    status,
+    ...service,
+  }));
+};
+
+const pageOf = async (
+  trainees: Models['trainees'],
+  filter: TraineeFilter,
+  request: PageRequest,
+): Promise<PageOf<Trainee>> => {
+  // Nobody buys his own service, so the two lists of a user have nothing in common.
+  const filters = filtersOf(filter);
+  let total: number | undefined;
+  if (request.mode === 'page') {
+    total = 0;
+    for (const one of filters) total += await trainees.countDocuments(one);
+    if (request.skip >= total) return { rows: [], total, next: undefined };
+  }
+  const skip = request.mode === 'page' ? request.skip : 0;
+  const beforeId = request.mode === 'cursor' ? (request.after[0] ?? 0) : Number.MAX_SAFE_INTEGER;
+  const lists: TraineeDocument[][] = [];
+  for (const one of filters) {
+    const query = trainees.find({ ...one, _id: trusted({ $lt: beforeId }) }).sort({ _id: -1 });
+    lists.push(await query.limit(skip + request.perPage + 1).lean<TraineeDocument[]>());
+  }
+  const found = lists.flat().toSorted((a, b) => b._id - a._id);
+  const rows = found.slice(skip, skip + request.perPage).map(toTrainee);
+  const last = rows.at(-1);
+  const more = found.length > skip + request.perPage;
+  return { rows, total, next: more && last !== undefined ? [last.traineeId] : undefined };
+};
+
+export const createTrainees = ({ trainees }: Models): Trainees => ({
+  find: async (id, session) =>
+    maybe(
+      await trainees
+        .findById(id)
+        .session(session ?? null)
+        .lean(),
+    ),
+  insert: async (session, trainee, { key, leaseUntil }) => {
+    const document = {
+      _id: trainee.traineeId,
+      training_service_id: trainee.trainingServiceId,
+      title: trainee.title,
+      seller_user_id: trainee.sellerUserId,
+      user_id: trainee.buyerUserId,
+      price: trainee.price,
+      commission: trainee.commission,
+      status: trainee.status,
+      purchase_key: key,
+      lease_until: leaseUntil,
+      created_at: trainee.createdAt,
+      delivered_at: trainee.deliveredAt,
+      version: trainee.version,
+    };
+    await trainees.create([document], { session });
+  },
+  findByKey: async (key, now) => {
+    const since = new Date(now.getTime() - KEY_MS);
+    return maybe(await trainees.findOne({ purchase_key: key, created_at: trusted({ $gt: since }) }).lean());
+  },
+  forgetOldKey: async (session, key, now) => {
+    const since = new Date(now.getTime() - KEY_MS);
+    await trainees.updateOne(
+      { purchase_key: key, created_at: trusted({ $lte: since }) },
+      { $set: { purchase_key: null } },
+      { session },
+    );
+  },
+  takeInterrupted: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
+    maybe(
+      await trainees
+        .findOneAndUpdate(
+          {
+            user_id: buyerUserId,
+            status: 'pending',
+            training_service_id: trainingServiceId,
+            purchase_key: null,
+            lease_until: trusted({ $lte: now }),
+          },
+          { $set: { lease_until: leaseUntil } },
+          { returnDocument: 'after' },
+        )
+        .lean(),
+    ),
+  interrupted: async (now, limit) => {
+    const due = { status: 'pending' as const, lease_until: trusted({ $lte: now }) };
+    const found = await trainees.find(due, { _id: 1 }).limit(limit).lean();
+    return found.map(({ _id }) => _id);
+  },
+  take: async (id, now, leaseUntil) =>
+    maybe(
+      await trainees
+        .findOneAndUpdate(
+          { _id: id, status: 'pending', lease_until: trusted({ $lte: now }) },
+          { $set: { lease_until: leaseUntil } },
+          { returnDocument: 'after' },
+        )
+        .lean(),
+    ),
+  activate: async (session, id) =>
+    maybe(
+      await trainees
+        .findOneAndUpdate(
+          { _id: id, status: trusted({ $in: ['pending', 'cancelled'] as TraineeStatus[] }) },
+          { $set: { status: 'active', lease_until: null }, $inc: { version: 1 } },
+          { session, returnDocument: 'after' },
+        )
+        .lean(),
+    ),
+  cancel: async (id) => {
+    await trainees.updateOne(
+      { _id: id, status: 'pending' },
+      { $set: { status: 'cancelled', lease_until: null, purchase_key: null }, $inc: { version: 1 } },
+    );
+  },
+  deliver: async (session, id, now) =>
+    maybe(
+      await trainees
+        .findOneAndUpdate(
+          { _id: id, status: 'active' },
+          { $set: { status: 'delivered', delivered_at: now }, $inc: { version: 1 } },
+          { session, returnDocument: 'after' },
+        )
+        .lean(),
+    ),
+  page: (filter, request) => pageOf(trainees, filter, request),
+  countUndelivered: (sellerUserId) =>
+    trainees.countDocuments({ seller_user_id: sellerUserId, status: 'active' }),
+});

@@ -1,0 +1,278 @@
+/** A running content service with stand-ins of the services that it asks, over real gRPC. */
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { badRequest, message, unavailable } from '@fitness/shared/error.ts';
+import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
+import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import {
+  apiClient,
+  dropDatabase,
+  type Send,
+  standIn,
+  standInService,
+  testConfig,
+  testSigner,
+} from '@fitness/shared/testing/harness.ts';
+import { type Connection, createConnection } from 'mongoose';
+import type { ContentConfig } from '../src/config.ts';
+import { type RunningContent, startContent } from '../src/service.ts';
+
+export interface Booking {
+  user_id: number;
+  type: string;
+  amount: number;
+  payable_type: string | undefined;
+  payable_id: number | undefined;
+  description: string | undefined;
+}
+
+/** What the stand-ins say, and what they were asked. */
+export class World {
+  readonly pending = new Set<number>();
+  readonly gone = new Set<number>();
+  readonly gyms = new Map<number, { user_id?: number; is_active: boolean }>();
+  readonly boosts = new Map<number, { level: number; ends_at: string }>();
+  readonly media = new Map<string, string[]>();
+  readonly booked = new Map<string, Booking[]>();
+  /** Method names, as often as they were called. */
+  readonly calls: string[] = [];
+  down: string[] = [];
+  commissionPercent = 10;
+  balance = 1_000_000_000;
+  /** Runs before the wallet answers `Book`; `booked` tells whether it was done already. */
+  beforeBookAnswer: () => Promise<void> = async () => undefined;
+
+  called(method: string): void {
+    this.calls.push(method);
+    if (this.down.includes(method)) throw unavailable(`${method} is down`);
+  }
+
+  /** The payments of one kind, over all sales. */
+  payments(type: string): Booking[] {
+    return [...this.booked.values()].flat().filter((booking) => booking.type === type);
+  }
+}
+
+const userOf = (id: number) => ({
+  id,
+  email: `user${id}@example.com`,
+  phone: `+98912000${String(id).padStart(4, '0')}`,
+  username: `user${id}`,
+  first_name: 'First',
+  last_name: 'Last',
+  created_at: '2026-01-01 00:00:00',
+  referral_code: `R${id}`,
+  is_trainer: true,
+  is_gym_owner: false,
+});
+
+/** Ids from here on are nobody's. */
+export const NOBODY = 900_000;
+
+const identityOf = (world: World) =>
+  standInService(grpcDefinitions.identity(), {
+    GetUsers: async ({ ids }) => {
+      world.called('GetUsers');
+      return { users: ids.filter((id) => id < NOBODY && !world.gone.has(id)).map(userOf) };
+    },
+    GetHiddenUsers: async ({ ids }) => {
+      world.called('GetHiddenUsers');
+      return {
+        pending_ids: ids.filter((id) => world.pending.has(id)),
+        gone_ids: ids.filter((id) => id >= NOBODY || world.gone.has(id)),
+      };
+    },
+  });
+
+const gymsOf = (world: World) =>
+  standInService(grpcDefinitions.gyms(), {
+    GetGyms: async ({ ids }) => {
+      world.called('GetGyms');
+      const found = ids.flatMap((id) => {
+        const gym = world.gyms.get(id);
+        return gym === undefined ? [] : [{ id, name: `Gym ${id}`, ...gym }];
+      });
+      return { gyms: found };
+    },
+  });
+
+const walletOf = (world: World) =>
+  standInService(grpcDefinitions.wallet(), {
+    GetRates: async () => {
+      world.called('GetRates');
+      return { gateway_fee_percent: 1, commission_percent: world.commissionPercent, vat_percent: 0 };
+    },
+    Book: async ({ idempotency_key, bookings }) => {
+      world.called('Book');
+      const replayed = world.booked.has(idempotency_key);
+      const price = bookings.find(({ type }) => type === 'purchase')?.amount ?? 0;
+      if (!replayed) {
+        if (price > world.balance)
+          throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
+        world.balance -= price;
+        world.booked.set(
+          idempotency_key,
+          bookings.map(({ user_id, type, amount, payable_type, payable_id, description }) => ({
+            user_id,
+            type,
+            amount,
+            payable_type,
+            payable_id,
+            description,
+          })),
+        );
+      }
+      await world.beforeBookAnswer();
+      return { payment_ids: bookings.map((_, index) => index + 1), replayed };
+    },
+  });
+
+const mediaOf = (world: World) =>
+  standInService(grpcDefinitions.media(), {
+    GetMedia: async ({ targets }) => {
+      world.called('GetMedia');
+      const media = targets.flatMap(({ attachable_type, attachable_id }) =>
+        (world.media.get(`${attachable_type}:${attachable_id}`) ?? []).map((filename, index) => ({
+          id: attachable_id * 100 + index,
+          attachable_type,
+          attachable_id,
+          link: `http://api.test/api/v1/media/${attachable_id * 100 + index}/${filename}`,
+          filename,
+          mime_type: 'image/png',
+          size: 12,
+          created_at: '2026-01-01 00:00:00',
+        })),
+      );
+      return { media };
+    },
+  });
+
+const storeBillingOf = (world: World) =>
+  standInService(grpcDefinitions.storeBilling(), {
+    GetBoosts: async ({ targets }) => {
+      world.called('GetBoosts');
+      const boosts = targets.flatMap(({ id }) => {
+        const boost = world.boosts.get(id);
+        const boostable_type = 'App\\Models\\TrainingServices\\TrainingService';
+        const starts_at = '2026-01-01 00:00:00';
+        return boost === undefined
+          ? []
+          : [{ id: id + 1_000, boostable_type, boostable_id: id, starts_at, created_at: starts_at, ...boost }];
+      });
+      return { boosts };
+    },
+  });
+
+/** Events as their producers would publish them. */
+export type Tell = <Definition extends EventDefinition>(
+  definition: Definition,
+  event: { subject: number; version: number; data: EventInput<Definition> },
+) => Promise<void>;
+
+const teller =
+  (broker: Broker): Tell =>
+  async (definition, { subject, version, data }) => {
+    const event = {
+      specversion: '1.0',
+      id: systemRandom.uuid(),
+      source: `/services/${definition.type.split('.')[0]?.replace('_', '-')}`,
+      type: definition.type,
+      subject: String(subject),
+      time: '2026-01-15T10:00:00.000Z',
+      datacontenttype: 'application/json',
+      aggregateversion: version,
+      data,
+    };
+    await broker.publish(broker.eventsExchange, definition.type, Buffer.from(JSON.stringify(event)));
+  };
+
+export interface Stage {
+  config: ContentConfig;
+  world: World;
+  clock: ManualClock;
+  content: RunningContent;
+  send: Send;
+  tell: Tell;
+  /** Events that content told. */
+  tap: EventTap;
+  connection: Connection;
+  /** Stops the service and starts it again over the same data. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const client = <Definition>(definition: Definition, address: string): GrpcClient<Definition> =>
+  createGrpcClient({ definition, address, target: 'content', from: 'test', signer: testSigner });
+
+/** The stand-ins alone, for a service in a process of its own. */
+export const openWorld = async (): Promise<{ world: World; server: GrpcServer; addresses: GrpcAddresses }> => {
+  const world = new World();
+  const server = await standIn(
+    identityOf(world),
+    gymsOf(world),
+    walletOf(world),
+    mediaOf(world),
+    storeBillingOf(world),
+  );
+  const addresses = {
+    IDENTITY_GRPC_ADDRESS: server.address,
+    GYMS_GRPC_ADDRESS: server.address,
+    WALLET_GRPC_ADDRESS: server.address,
+    MEDIA_GRPC_ADDRESS: server.address,
+    STORE_BILLING_GRPC_ADDRESS: server.address,
+  };
+  return { world, server, addresses };
+};
+
+type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}_GRPC_ADDRESS`>>;
+
+const settings = { LOG_LEVEL: 'silent', CONTENT_SWEEP_SECONDS: 3_600 } as const;
+
+export const openStage = async (): Promise<Stage> => {
+  const { world, server, addresses } = await openWorld();
+  const config: ContentConfig = { ...testConfig('content'), ...addresses, ...settings };
+  const clock = new ManualClock(systemClock.now());
+  const log = createLog({ service: 'test', level: 'silent' });
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    log,
+    name: 'test',
+  });
+  const tap = await tapEvents(broker, 'content.#');
+  const connection = await createConnection(config.MONGODB_URI, {
+    dbName: config.MONGODB_DATABASE,
+  }).asPromise();
+  const stage: Stage = {
+    config,
+    world,
+    clock,
+    content: await startContent(config, { clock }),
+    send: (...request) => apiClient(stage.content.url)(...request),
+    tell: teller(broker),
+    tap,
+    connection,
+    restart: async () => {
+      await stage.content.close();
+      stage.content = await startContent(config, { clock });
+    },
+    close: async () => {
+      await stage.content.close();
+      await tap.close();
+      await deleteTopology(broker, { services: ['content'] });
+      await broker.close();
+      await server.close();
+      await connection.close();
+      await dropDatabase(config);
+    },
+  };
+  return stage;
+};
+
+/** Twenty at once. */
+export const together = <T>(work: (index: number) => Promise<T>, times = 20): Promise<T[]> =>
+  Promise.all(Array.from({ length: times }, (_, index) => work(index)));

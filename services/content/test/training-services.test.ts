@@ -1,0 +1,333 @@
+import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
+import { GUEST } from '@fitness/shared/caller.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/clock.ts';
+import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openStage, type Stage, together } from './support.ts';
+
+let stage: Stage;
+let nextUser = 1;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+beforeEach(() => {
+  stage.world.down = [];
+  stage.world.pending.clear();
+  stage.world.gone.clear();
+});
+
+const someone = (): number => {
+  nextUser += 1;
+  return nextUser;
+};
+const operator = caller(1, ['posts.view_all', 'users.view_all', 'training_services.create']);
+const draft = { title: 'Cutting', description: 'Eight weeks', price: 500_000, duration_days: 56 };
+
+const offer = async (userId: number, fields: Record<string, unknown> = {}): Promise<number> => {
+  const answer = await stage.send('POST', '/training-services', {
+    as: caller(userId),
+    body: { ...draft, ...fields },
+  });
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+};
+
+const idsOf = (answer: Answer): number[] => {
+  expect(answer.status).toBe(200);
+  return answer.body.data.map(({ id }: { id: number }) => id);
+};
+
+describe('201: a training service is offered', () => {
+  test('answers the whole resource, with the owner himself unlimited, and is told to the others', async () => {
+    const userId = someone();
+    const answer = await stage.send('POST', '/training-services', { as: caller(userId), body: draft });
+    expect(answer.status).toBe(201);
+    const { id, user, ...rest } = answer.body.data;
+    const now = formatTimestamp(stage.clock.now());
+    expect(rest).toEqual({
+      ...draft,
+      user_id: userId,
+      is_active: true,
+      boost: null,
+      media: [],
+      created_at: now,
+      updated_at: now,
+    });
+    expect(user).toMatchObject({ id: userId, email: `user${userId}@example.com` });
+    const event = await stage.tap.waitFor('content.training_service.changed', {
+      matches: ({ subject }) => subject === String(id),
+    });
+    expect(event.data).toEqual({ training_service_id: id, user_id: userId, is_active: true });
+  });
+
+  test('twenty at once get twenty different ids', async () => {
+    const userId = someone();
+    const ids = await together(() => offer(userId));
+    expect(new Set(ids).size).toBe(20);
+  });
+});
+
+describe('200: one is read', () => {
+  test('a guest sees it with the user limited, its media and its live boost', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    stage.world.boosts.set(id, { level: 2, ends_at: '2027-01-01 00:00:00' });
+    stage.world.media.set(`App\\Models\\TrainingServices\\TrainingService:${id}`, ['a.png']);
+    const { status, body } = await stage.send('GET', `/training-services/${id}`);
+    expect(status).toBe(200);
+    expect(body.data.user.email).toBeUndefined();
+    expect(body.data.user.deletion_requested_at).toBeUndefined();
+    expect(body.data.boost).toMatchObject({ boostable_id: id, level: 2 });
+    expect(body.data.media).toHaveLength(1);
+    expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
+  });
+
+  test('it is shown bare while media and store-billing are down, and not at all while identity is', async () => {
+    const id = await offer(someone());
+    stage.world.down = ['GetMedia', 'GetBoosts'];
+    const bare = await stage.send('GET', `/training-services/${id}`);
+    expect(bare.status).toBe(200);
+    expect(bare.body.data).toMatchObject({ boost: null, media: [] });
+    stage.world.down = ['GetHiddenUsers'];
+    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(503);
+    expect((await stage.send('GET', '/training-services')).status).toBe(503);
+  });
+
+  test('an inactive one is 404 to others, byte for byte as one that does not exist', async () => {
+    const userId = someone();
+    const id = await offer(userId, { is_active: false });
+    const unknown = await stage.send('GET', '/training-services/999999');
+    for (const as of [GUEST, caller(someone())]) {
+      const answer = await stage.send('GET', `/training-services/${id}`, { as });
+      expect(answer.status).toBe(404);
+      expect(answer.text).toBe(unknown.text);
+    }
+    expect((await stage.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
+    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
+  });
+
+  test('one of a pending owner is 404 to others, and stays his', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    stage.world.pending.add(userId);
+    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(404);
+    expect((await stage.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
+    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
+  });
+});
+
+describe('PUT and DELETE', () => {
+  test('only what is given changes, and twenty changes at once do not undo each other', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    const fields = ['title', 'description', 'price', 'duration_days'] as const;
+    const answers = await together((index) => {
+      const field = fields[index % 4] ?? 'title';
+      const value = field === 'price' || field === 'duration_days' ? 77 : 'changed';
+      return stage.send('PUT', `/training-services/${id}`, { as: caller(userId), body: { [field]: value } });
+    });
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    const { body } = await stage.send('GET', `/training-services/${id}`);
+    expect(body.data).toMatchObject({
+      title: 'changed',
+      description: 'changed',
+      price: 77,
+      duration_days: 77,
+      is_active: true,
+    });
+  });
+
+  test('an operator may, another user is 403, a guest 401, an unknown one 404', async () => {
+    const id = await offer(someone());
+    const put = (as: Parameters<typeof caller>[0] | 'guest', path = id) =>
+      stage.send('PUT', `/training-services/${path}`, {
+        as: as === 'guest' ? GUEST : caller(as),
+        body: { title: 'x' },
+      });
+    expect((await put(someone())).status).toBe(403);
+    expect((await put('guest')).status).toBe(401);
+    expect((await put(someone(), 999_999)).status).toBe(404);
+    const changed = await stage.send('PUT', `/training-services/${id}`, {
+      as: operator,
+      body: { title: 'Checked' },
+    });
+    expect(changed.body.data.title).toBe('Checked');
+    expect((await stage.send('DELETE', `/training-services/${id}`, { as: caller(someone()) })).status).toBe(403);
+    expect((await stage.send('DELETE', `/training-services/${id}`, { as: operator })).status).toBe(204);
+    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(404);
+  });
+
+  test('of twenty deletions at once one succeeds, and one event is told', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    const answers = await together(() =>
+      stage.send('DELETE', `/training-services/${id}`, { as: caller(userId) }),
+    );
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(19);
+    const mine = ({ subject }: { subject: string }) => subject === String(id);
+    await stage.tap.waitFor('content.training_service.deleted', { matches: mine });
+    const told = stage.tap.events.filter(
+      (event) => event.type === 'content.training_service.deleted' && mine(event),
+    );
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe('the list', () => {
+  test('inactive ones are listed to their owner and to operators only', async () => {
+    const userId = someone();
+    const active = await offer(userId);
+    const inactive = await offer(userId, { is_active: false });
+    const list = `/training-services?user_id=${userId}`;
+    expect(idsOf(await stage.send('GET', list))).toEqual([active]);
+    expect(idsOf(await stage.send('GET', list, { as: caller(someone()) }))).toEqual([active]);
+    expect(idsOf(await stage.send('GET', list, { as: caller(userId) }))).toEqual([inactive, active]);
+    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([inactive, active]);
+    const mine = await stage.send('GET', '/training-services?per_page=100', { as: caller(userId) });
+    expect(idsOf(mine)).toEqual(expect.arrayContaining([inactive, active]));
+    const others = await stage.send('GET', '/training-services?per_page=100', { as: caller(someone()) });
+    expect(idsOf(others)).not.toContain(inactive);
+  });
+
+  test('an owner with a pending deletion is hidden at reading time, unless the viewer has users.view_all', async () => {
+    const [staying, leaving] = [someone(), someone()];
+    const kept = await offer(staying, { title: 'Pending list' });
+    const hidden = await offer(leaving, { title: 'Pending list' });
+    const list = '/training-services?search=pending%20list';
+    expect(idsOf(await stage.send('GET', list))).toEqual([hidden, kept]);
+    stage.world.pending.add(leaving);
+    expect(idsOf(await stage.send('GET', list))).toEqual([kept]);
+    expect(idsOf(await stage.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);
+    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([hidden, kept]);
+  });
+
+  test('an erased owner is not shown to anybody', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    stage.world.gone.add(userId);
+    const list = `/training-services?user_id=${userId}`;
+    expect(idsOf(await stage.send('GET', list))).toEqual([]);
+    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([]);
+    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(404);
+  });
+
+  test('search folds case, letters and digits; prices bound it; both at once', async () => {
+    const userId = someone();
+    const cheap = await offer(userId, { title: 'برنامه‌ي كاهش وزن ۱۲ هفته', price: 1_000 });
+    const dear = await offer(userId, { title: 'X', description: 'کاهش وزن WITH coach', price: 9_000 });
+    const list = (query: string) => stage.send('GET', `/training-services?user_id=${userId}&${query}`);
+    expect(idsOf(await list(`search=${encodeURIComponent('کاهش وزن')}`))).toEqual([dear, cheap]);
+    expect(idsOf(await list('search=12'))).toEqual([cheap]);
+    expect(idsOf(await list('search=with%20COACH'))).toEqual([dear]);
+    expect(idsOf(await list('search=.*'))).toEqual([]);
+    expect(idsOf(await list('search=%20'))).toEqual([dear, cheap]);
+    expect(idsOf(await list('min_price=1001'))).toEqual([dear]);
+    expect(idsOf(await list('max_price=1000'))).toEqual([cheap]);
+    expect(idsOf(await list('min_price=1000&max_price=9000'))).toEqual([dear, cheap]);
+    const both = await list(`search=${encodeURIComponent('وزن')}&max_price=8999`);
+    expect(idsOf(both)).toEqual([cheap]);
+    expect(both.body.meta.total).toBe(1);
+  });
+
+  test('a page makes four calls, whatever it holds', async () => {
+    const userId = someone();
+    await together(() => offer(userId), 5);
+    for (const query of ['', '&per_page=2', '&search=cut']) {
+      stage.world.calls.length = 0;
+      await stage.send('GET', `/training-services?user_id=${userId}${query}`);
+      expect(stage.world.calls.toSorted()).toEqual(['GetBoosts', 'GetHiddenUsers', 'GetMedia', 'GetUsers']);
+    }
+  });
+});
+
+describe('boosted first', () => {
+  const boost = (id: number, endsInMs: number) => ({
+    boost_id: id,
+    boostable_type: 'training_service' as const,
+    boostable_id: id,
+    level: 1,
+    starts_at: formatTimestamp(stage.clock.now()),
+    ends_at: formatTimestamp(new Date(stage.clock.now().getTime() + endsInMs)),
+  });
+
+  test('until the boost ends or is ended; pages and cursors keep the order and miss nothing', async () => {
+    const userId = someone();
+    const ids = [];
+    for (let index = 0; index < 7; index += 1) ids.push(await offer(userId));
+    const [first = 0, second = 0, third = 0] = ids;
+    const list = (query = '') => stage.send('GET', `/training-services?user_id=${userId}${query}`);
+    for (const id of [first, third])
+      await stage.tell(boostGranted, { subject: id, version: 1, data: boost(id, DAY_MS) });
+    const rest = ids.filter((id) => id !== first && id !== third).toReversed();
+    const ordered = [third, first, ...rest];
+    await eventually(async () => idsOf(await list())[1] === first);
+    expect(idsOf(await list())).toEqual(ordered);
+    expect(idsOf(await list('&search=cutting'))).toEqual(ordered);
+    const pages = [await list('&per_page=3'), await list('&per_page=3&page=2'), await list('&per_page=3&page=3')];
+    expect(pages.flatMap(idsOf)).toEqual(ordered);
+    expect(pages[0]?.body.meta).toMatchObject({ total: 7, last_page: 3, from: 1, to: 3 });
+    for (const perPage of [1, 2, 3]) {
+      const seen: number[] = [];
+      let page = await list(`&per_page=${perPage}`);
+      for (;;) {
+        seen.push(...idsOf(page));
+        if (page.body.meta.next_cursor === null) break;
+        page = await list(`&per_page=${perPage}&cursor=${page.body.meta.next_cursor}`);
+      }
+      expect(seen).toEqual(ordered);
+    }
+    // An end that was told before its beginning arrives stays the end.
+    await stage.tell(boostEnded, { subject: second, version: 2, data: boost(second, -1_000) });
+    await stage.tell(boostEnded, { subject: third, version: 2, data: boost(third, -1_000) });
+    await eventually(async () => idsOf(await list())[0] === first);
+    await stage.tell(boostGranted, { subject: second, version: 1, data: boost(second, DAY_MS) });
+    await stage.tell(boostGranted, { subject: ids[3] ?? 0, version: 1, data: boost(ids[3] ?? 0, 2 * DAY_MS) });
+    await eventually(async () => idsOf(await list())[0] === ids[3]);
+    expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], first]);
+    stage.clock.advance(DAY_MS + 1_000);
+    expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], ids[6]]);
+  });
+});
+
+describe('422', () => {
+  test.each([
+    ['title', { title: '' }],
+    ['title', { title: 'x'.repeat(256) }],
+    ['title', { title: 7 }],
+    ['description', { description: null }],
+    ['description', { description: 'x'.repeat(5_001) }],
+    ['price', { price: 0 }],
+    ['price', { price: 1.5 }],
+    ['price', { price: '100' }],
+    ['price', { price: 2_000_000_000 }],
+    ['duration_days', { duration_days: 0 }],
+    ['is_active', { is_active: 'yes' }],
+  ])('under %s for %j, at creation and at change', async (field, body) => {
+    const userId = someone();
+    const made = await stage.send('POST', '/training-services', {
+      as: caller(userId),
+      body: { ...draft, ...body },
+    });
+    expect(made.status).toBe(422);
+    expect(Object.keys(made.body.errors)).toEqual([field]);
+    const id = await offer(userId);
+    const changed = await stage.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
+    expect(changed.status).toBe(422);
+    expect(Object.keys(changed.body.errors)).toEqual([field]);
+  });
+
+  test.each(['user_id=x', 'min_price=-1', 'max_price=1.5', 'page=0', 'cursor=abc', 'user_id=1&user_id=2'])(
+    'for the query %s',
+    async (query) => {
+      expect((await stage.send('GET', `/training-services?${query}`)).status).toBe(422);
+    },
+  );
+
+  test('403 without the permission, before the body is looked at', async () => {
+    const answer = await stage.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
+    expect(answer.status).toBe(403);
+  });
+});

@@ -1,0 +1,27 @@
+/** What the use cases work with. */
+import type { Clock } from '@fitness/shared/clock.ts';
+import type { Outbox } from '@fitness/shared/events/outbox.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import type { UserDirectory } from '@fitness/shared/user-resource.ts';
+import type { Documents } from '../clients/documents.ts';
+import type { GymExtras } from '../clients/extras.ts';
+import type { GymStore } from '../store/gym-store.ts';
+import type { OwnerStore } from '../store/owner-store.ts';
+import type { RatingStore } from '../store/rating-store.ts';
+import type { ReferenceStore } from '../store/reference-store.ts';
+
+export interface Parts {
+  gyms: GymStore;
+  owners: OwnerStore;
+  ratings: RatingStore;
+  reference: ReferenceStore;
+  users: UserDirectory;
+  extras: GymExtras;
+  documents: Documents;
+  outbox: Outbox;
+  sequences: Sequences;
+  clock: Clock;
+  /** Runs `work` in one transaction, again when the database asks for it. */
+  transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
+}

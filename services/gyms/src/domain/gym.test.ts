@@ -1,0 +1,50 @@
+import { GUEST } from '@fitness/shared/caller.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { describe, expect, test } from '@jest/globals';
+import { crowdLevel, existsForChange, mayUpdate, ratingAverage, sees, seesAllOf } from './gym.ts';
+
+const active = { ownerId: 1, isActive: true };
+const inactive = { ownerId: 1, isActive: false };
+
+describe('who may what', () => {
+  test('an inactive gym is seen by its owner and by gyms.view_all', () => {
+    expect(sees(active, GUEST)).toBe(true);
+    expect([GUEST, caller(2), caller(2, ['gyms.update_any'])].map((one) => sees(inactive, one))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect([caller(1, []), caller(2, ['gyms.view_all'])].map((one) => sees(inactive, one))).toEqual([
+      true,
+      true,
+    ]);
+    expect(seesAllOf({ ownerId: null }, GUEST)).toBe(false);
+  });
+
+  test('gyms.update is for one’s own, gyms.update_any for any', () => {
+    expect(mayUpdate(active, caller(1, ['gyms.update']))).toBe(true);
+    expect(mayUpdate(active, caller(1, []))).toBe(false);
+    expect(mayUpdate(active, caller(2, ['gyms.update']))).toBe(false);
+    expect(mayUpdate(active, caller(2, ['gyms.update_any']))).toBe(true);
+    expect(existsForChange(inactive, caller(2, ['gyms.update']))).toBe(false);
+    expect(existsForChange(inactive, caller(2, ['gyms.update_any']))).toBe(true);
+  });
+});
+
+test.each([
+  [0, 'low'],
+  [49, 'low'],
+  [50, 'medium'],
+  [79, 'medium'],
+  [80, 'high'],
+  [99, 'high'],
+  [100, 'full'],
+  [140, 'full'],
+])('%i of 100 is %s', (current, level) => {
+  expect(crowdLevel({ current, capacity: 100 })).toBe(level);
+});
+
+test('the average is exact, and 0 without a rating', () => {
+  expect(ratingAverage({ ratingSum: 0, ratingCount: 0 })).toBe(0);
+  expect(ratingAverage({ ratingSum: 10, ratingCount: 3 })).toBe(10 / 3);
+});

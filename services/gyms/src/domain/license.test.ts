@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import { type License, NO_LICENSE } from './gym.ts';
+import { attachDocument, forgetDocument, reviewLicense } from './license.ts';
+
+const stored: License = { ...NO_LICENSE, image: 'a.pdf', mediaId: 5, newestMediaId: 5 };
+const rejected: License = { ...stored, approved: false, rejectionReason: 'No', reviewedMediaId: 5 };
+const approved: License = { ...stored, approved: true, reviewedMediaId: 5 };
+const review = (license: License, request: Omit<Parameters<typeof reviewLicense>[1], 'clearDocument'>) =>
+  reviewLicense(license, { clearDocument: false, ...request });
+
+describe('a review (specification 3.2)', () => {
+  test.each<[string, License, boolean | null, boolean | null]>([
+    ['pending', stored, null, null],
+    ['pending', stored, true, true],
+    ['pending', stored, false, false],
+    ['approved', approved, null, null],
+    ['approved', approved, true, null],
+    ['approved', approved, false, false],
+    ['rejected', rejected, null, null],
+    ['rejected', rejected, true, true],
+    ['rejected', rejected, false, null],
+  ])('%s, set to another value: told only when it changed to true or false', (_name, before, value, told) => {
+    const outcome = review(before, { approved: value });
+    expect(outcome.license.approved).toBe(value);
+    expect(outcome.reviewed).toBe(told);
+    expect(outcome.clearedMediaId).toBeNull();
+  });
+
+  test('remembers the document it was given for', () => {
+    expect(review(stored, { approved: true }).license.reviewedMediaId).toBe(5);
+    expect(review(approved, { approved: null }).license.reviewedMediaId).toBeNull();
+    expect(review(NO_LICENSE, { approved: true }).license.reviewedMediaId).toBeNull();
+  });
+
+  test('a rejection keeps its reason until another is sent; approval and reset leave none', () => {
+    expect(review(rejected, { approved: false }).license.rejectionReason).toBe('No');
+    expect(review(rejected, { rejectionReason: 'Blurred' }).license.rejectionReason).toBe('Blurred');
+    expect(review(rejected, { rejectionReason: null }).license.rejectionReason).toBeNull();
+    expect(review(rejected, { approved: true }).license.rejectionReason).toBeNull();
+    expect(review(rejected, { approved: null }).license.rejectionReason).toBeNull();
+    expect(review(stored, { approved: true, rejectionReason: 'x' }).license.rejectionReason).toBeNull();
+  });
+
+  test('clearing wins over what else is sent', () => {
+    const outcome = reviewLicense(rejected, { clearDocument: true, approved: true, rejectionReason: 'x' });
+    expect(outcome).toEqual({
+      license: { ...NO_LICENSE, newestMediaId: 5 },
+      clearedMediaId: 5,
+      reviewed: null,
+    });
+  });
+});
+
+describe('documents, in whatever order they are told of', () => {
+  test('a newer one replaces and resets the review', () => {
+    expect(attachDocument(approved, { mediaId: 6, filename: 'b.pdf' })).toEqual({
+      ...NO_LICENSE,
+      image: 'b.pdf',
+      mediaId: 6,
+      newestMediaId: 6,
+    });
+  });
+
+  test('the same, an older, and a cleared one change nothing', () => {
+    expect(attachDocument(approved, { mediaId: 5, filename: 'a.pdf' })).toBeUndefined();
+    expect(attachDocument(approved, { mediaId: 4, filename: 'z.pdf' })).toBeUndefined();
+    const { license } = reviewLicense(approved, { clearDocument: true });
+    expect(attachDocument(license, { mediaId: 5, filename: 'a.pdf' })).toBeUndefined();
+  });
+
+  test('deleted: the current one is gone with its review; an older one was gone already', () => {
+    expect(forgetDocument(approved, 5)).toEqual({ ...NO_LICENSE, newestMediaId: 5 });
+    expect(forgetDocument(approved, 4)).toBeUndefined();
+  });
+
+  test('deleted before it was told of: it never becomes the licence, and had replaced ours', () => {
+    const license = forgetDocument(stored, 6);
+    expect(license).toEqual({ ...NO_LICENSE, newestMediaId: 6 });
+    expect(attachDocument(license ?? stored, { mediaId: 6, filename: 'b.pdf' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,45 @@
+import { invalid, message, notFound } from '@fitness/shared/error.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import { z } from 'zod';
+import type { FindGyms } from '../app/find-gyms.ts';
+import type { LicenseDocument } from '../app/license-document.ts';
+
+const MAX_IDS = 200;
+
+const document = z.object({
+  gym_id: z.int().positive(),
+  media_id: z.int().positive(),
+  filename: z.string().min(1),
+});
+
+export interface GymsGrpcParts {
+  findGyms: FindGyms;
+  /** Undefined: there is no such gym. Otherwise whether the document is its licence now. */
+  attachLicense: (document: LicenseDocument) => Promise<boolean | undefined>;
+}
+
+export const gymsGrpc = ({ findGyms, attachLicense }: GymsGrpcParts): GrpcService =>
+  grpcService(grpcDefinitions.gyms(), {
+    GetGyms: async ({ ids }) => {
+      const wanted = [...new Set(ids)];
+      if (wanted.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
+      const found = await findGyms(wanted);
+      return {
+        gyms: found.map((gym) => ({
+          id: gym.id,
+          name: gym.name ?? '',
+          is_active: gym.isActive,
+          ...(gym.ownerId === null ? {} : { user_id: gym.ownerId }),
+        })),
+      };
+    },
+    AttachLicense: async (request) => {
+      const parsed = document.safeParse(request);
+      if (!parsed.success) throw invalid({ document: message('validation.invalid') });
+      const { gym_id: gymId, media_id: mediaId, filename } = parsed.data;
+      const current = await attachLicense({ gymId, mediaId, filename });
+      if (current === undefined) throw notFound();
+      return { current };
+    },
+  });

@@ -1,0 +1,24 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { citySchema, toCity } from '../app/gym-resource.ts';
+import { type HttpParts, TAG } from './parts.ts';
+
+export const getCities = ({ listCities, baseUrl }: HttpParts): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/cities',
+    summary: 'Cities with their states',
+    description: 'In the order of their ids, in the reader’s language; `state_id` for those of one state.',
+    tag: TAG,
+    access: 'guest',
+    query: z.object({ ...pageQuery, state_id: queryId.optional() }),
+    responses: { 200: listOf(citySchema) },
+    handle: async ({ query, locale, url }) => {
+      const request = toPageRequest(query);
+      const page = await listCities({ stateId: query.state_id }, request);
+      const data = page.rows.map((city) => toCity(city, locale));
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

@@ -1,0 +1,69 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId, says } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { gymSchema } from '../app/gym-resource.ts';
+import { idList, latitude, longitude } from './fields.ts';
+import { type HttpParts, TAG } from './parts.ts';
+
+const SEARCH_MAX = 255;
+const DECIMAL = /^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/;
+
+const isPoint = (value: string): boolean => {
+  const [lat = '', lng = '', ...rest] = value.split(',');
+  return (
+    rest.length === 0 &&
+    [lat, lng].every((part) => DECIMAL.test(part)) &&
+    latitude.safeParse(Number(lat)).success &&
+    longitude.safeParse(Number(lng)).success
+  );
+};
+
+/** `lat,lng` in degrees. */
+const near = z
+  .string()
+  .refine(isPoint, says('validation.format'))
+  .transform((value) => {
+    const [lat = 0, lng = 0] = value.split(',').map(Number);
+    return { lat, lng };
+  });
+
+const query = z.object({
+  ...pageQuery,
+  search: z.string().max(SEARCH_MAX).optional(),
+  city_id: queryId.optional(),
+  major_ids: idList.optional(),
+  user_id: queryId.optional(),
+  near: near.optional(),
+});
+
+export const getGyms = ({ listGyms, presentGyms, baseUrl }: HttpParts): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/gyms',
+    summary: 'List gyms',
+    description:
+      'Newest first; with `near=lat,lng` nearest first, without those that have no location. `search` matches a ' +
+      'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
+      'are shown to their owner and to holders of `gyms.view_all`.',
+    tag: TAG,
+    access: 'guest',
+    query,
+    responses: { 200: listOf(gymSchema) },
+    handle: async ({ query: asked, caller, locale, url }) => {
+      const request = toPageRequest(asked, asked.near === undefined ? 1 : 2);
+      const page = await listGyms(
+        {
+          search: asked.search,
+          cityId: asked.city_id,
+          majorIds: asked.major_ids,
+          ownerId: asked.user_id,
+          near: asked.near,
+        },
+        request,
+        caller,
+      );
+      const data = await presentGyms(page.rows, { caller, locale });
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

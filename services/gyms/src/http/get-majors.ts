@@ -1,0 +1,23 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { z } from 'zod';
+import { majorSchema, toMajor } from '../app/gym-resource.ts';
+import { type HttpParts, TAG } from './parts.ts';
+
+export const getMajors = ({ listMajors, baseUrl }: HttpParts): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/majors',
+    summary: 'What a gym may offer',
+    description: 'In the order of their ids, in the reader’s language.',
+    tag: TAG,
+    access: 'guest',
+    query: z.object(pageQuery),
+    responses: { 200: listOf(majorSchema) },
+    handle: async ({ query, locale, url }) => {
+      const request = toPageRequest(query);
+      const page = await listMajors(request);
+      const data = page.rows.map((major) => toMajor(major, locale));
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

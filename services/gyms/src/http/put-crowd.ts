@@ -1,0 +1,30 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { gymBody, toGymBody } from './answer.ts';
+import { type HttpParts, TAG } from './parts.ts';
+
+const PEOPLE_MAX = 100_000;
+
+export const putCrowd = ({ setCrowd, presentGyms }: HttpParts): Route =>
+  defineRoute({
+    method: 'PUT',
+    path: '/gyms/:id/crowd',
+    summary: 'Say how many people are in a gym',
+    description:
+      '`capacity` is kept when it is left out. `crowd` is shown, with a `level` of low (below half), medium, high ' +
+      '(four fifths and more) or full, while `show_crowd` is true.',
+    tag: TAG,
+    access: 'user',
+    permissions: ['gyms.update', 'gyms.update_any'],
+    params: idParams,
+    body: z.object({
+      current: z.int().min(0).max(PEOPLE_MAX),
+      capacity: z.int().min(1).max(PEOPLE_MAX).optional(),
+    }),
+    responses: { 200: gymBody },
+    handle: async ({ params, body, caller, locale }) => {
+      const gym = await setCrowd(params.id, body, caller);
+      return ok(await toGymBody(presentGyms, gym, { caller, locale }));
+    },
+  });

@@ -1,0 +1,22 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { z } from 'zod';
+import { gymBody, toGymBody } from './answer.ts';
+import { type HttpParts, TAG } from './parts.ts';
+
+export const putRating = ({ rateGym, presentGyms }: HttpParts): Route =>
+  defineRoute({
+    method: 'PUT',
+    path: '/gyms/:id/rating',
+    summary: 'Rate a gym',
+    description: 'One score from 1 to 5 for each user; rating again replaces it.',
+    tag: TAG,
+    access: 'user',
+    params: idParams,
+    body: z.object({ score: z.int().min(1).max(5) }),
+    responses: { 200: gymBody },
+    handle: async ({ params, body, caller, locale }) => {
+      const gym = await rateGym(params.id, body.score, caller);
+      return ok(await toGymBody(presentGyms, gym, { caller, locale }));
+    },
+  });

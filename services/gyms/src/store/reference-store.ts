@@ -1,0 +1,153 @@
+/** Cities with their states, and majors: seeded at start, read by everyone, changed by nobody. */
+
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { type Connection, type Model, Schema, trusted } from 'mongoose';
+import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/reference-data.ts';
+
+type Stored<Row extends { id: number }> = Omit<Row, 'id'> & { _id: number };
+
+const localized = new Schema<LocalizedName>(
+  { en: { type: String, required: true }, fa: { type: String, required: true } },
+  { _id: false },
+);
+
+const stateSchema = new Schema<Stored<StateRow>>(
+  { _id: { type: Number, required: true }, name: { type: localized, required: true } },
+  { collection: 'states', versionKey: false },
+);
+
+const citySchema = new Schema<Stored<CityRow>>(
+  {
+    _id: { type: Number, required: true },
+    stateId: { type: Number, required: true },
+    name: { type: localized, required: true },
+  },
+  { collection: 'cities', versionKey: false },
+).index({ stateId: 1, _id: 1 });
+
+const majorSchema = new Schema<Stored<MajorRow>>(
+  { _id: { type: Number, required: true }, title: { type: localized, required: true } },
+  { collection: 'majors', versionKey: false },
+);
+
+export interface City extends CityRow {
+  state: StateRow;
+}
+
+export interface ReferenceStore {
+  /** Brings the stored rows to what is given; rows that are not in it stay, as gyms may name them. */
+  seed(rows: {
+    states: readonly StateRow[];
+    cities: readonly CityRow[];
+    majors: readonly MajorRow[];
+  }): Promise<void>;
+  /** By id; unknown ones are missing. */
+  cities(ids: readonly number[]): Promise<Map<number, City>>;
+  /** By id; unknown ones are missing. */
+  majors(ids: readonly number[]): Promise<Map<number, MajorRow>>;
+  /** In the order of their ids. */
+  listCities(filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>>;
+  /** In the order of their ids. */
+  listMajors(page: PageRequest): Promise<PageOf<MajorRow>>;
+}
+
+const ALL_IDS = { $gte: 0 };
+
+const modelOf = <Row>(connection: Connection, name: string, schema: Schema<Row>): Model<Row> =>
+  (connection.models[name] as Model<Row> | undefined) ?? connection.model<Row>(name, schema);
+
+const toRow = <Row extends { id: number }>({ _id, ...rest }: Stored<Row>): Row =>
+  ({ ...rest, id: _id }) as unknown as Row;
+
+/** Writes the rows that are not stored as given. Replicas that start together may write the same ones. */
+const bring = async <Row extends { id: number }>(
+  model: Model<Stored<Row>>,
+  rows: readonly Row[],
+): Promise<void> => {
+  const stored = await model
+    .find({ _id: trusted(ALL_IDS) }, null, { hint: { _id: 1 } })
+    .lean<Stored<Row>[]>();
+  const known = new Map(stored.map((row) => [row._id, JSON.stringify(sorted(toRow<Row>(row)))]));
+  const missing = rows.filter((row) => known.get(row.id) !== JSON.stringify(sorted(row)));
+  if (missing.length === 0) return;
+  const operations = missing.map(({ id, ...set }) => ({
+    updateOne: { filter: { _id: id }, update: { $set: set }, upsert: true },
+  }));
+  try {
+    await model.collection.bulkWrite(operations as never, { ordered: false });
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+  }
+};
+
+const sorted = (row: object): unknown =>
+  Object.entries(row)
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([key, value]) => [key, typeof value === 'object' && value !== null ? sorted(value) : value]);
+
+export const createReferenceStore = (connection: Connection): ReferenceStore => {
+  const states = modelOf(connection, 'State', stateSchema);
+  const cities = modelOf(connection, 'City', citySchema);
+  const majors = modelOf(connection, 'Major', majorSchema);
+
+  const byIds = async <Row extends { id: number }>(
+    model: Model<Stored<Row>>,
+    ids: readonly number[],
+  ): Promise<Map<number, Row>> => {
+    const wanted = [...new Set(ids)];
+    if (wanted.length === 0) return new Map();
+    const found = await model.find({ _id: trusted({ $in: wanted }) }).lean<Stored<Row>[]>();
+    return new Map(found.map((row) => [row._id, toRow<Row>(row)]));
+  };
+
+  const list = async <Row extends { id: number }>(
+    model: Model<Stored<Row>>,
+    filter: { stateId?: number },
+    hint: Record<string, 1>,
+    page: PageRequest,
+  ): Promise<PageOf<Row>> => {
+    const [after = 0] = page.mode === 'cursor' ? page.after : [];
+    const above = { ...filter, _id: trusted({ $gt: after }) };
+    const skip = page.mode === 'page' ? page.skip : 0;
+    const found = await model
+      .find(above, null, { hint, sort: { _id: 1 }, skip, limit: page.perPage + 1 })
+      .lean<Stored<Row>[]>();
+    const rows = found.slice(0, page.perPage).map((row) => toRow<Row>(row));
+    const last = rows.at(-1);
+    const total = page.mode === 'page' ? await model.countDocuments(above, { hint }) : undefined;
+    return { rows, total, next: last && found.length > rows.length ? [last.id] : undefined };
+  };
+
+  const withStates = async (rows: readonly CityRow[]): Promise<City[]> => {
+    const known = await byIds<StateRow>(
+      states,
+      rows.map((city) => city.stateId),
+    );
+    return rows.flatMap((city) => {
+      const state = known.get(city.stateId);
+      return state === undefined ? [] : [{ ...city, state }];
+    });
+  };
+
+  return {
+    seed: async (rows) => {
+      await bring<StateRow>(states, rows.states);
+      await bring<CityRow>(cities, rows.cities);
+      await bring<MajorRow>(majors, rows.majors);
+    },
+    cities: async (ids) => {
+      const found = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);
+      return new Map(found.map((city) => [city.id, city]));
+    },
+    majors: (ids) => byIds<MajorRow>(majors, ids),
+    listCities: async ({ stateId }, page) => {
+      const found =
+        stateId === undefined
+          ? await list<CityRow>(cities, {}, { _id: 1 }, page)
+          : await list<CityRow>(cities, { stateId }, { stateId: 1, _id: 1 }, page);
+      return { ...found, rows: await withStates(found.rows) };
+    },
+    listMajors: (page) => list<MajorRow>(majors, {}, { _id: 1 }, page),
+  };
+};

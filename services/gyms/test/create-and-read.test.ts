@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { holder, member, openWorld, operator, type World } from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  world.neighbours.boosts = [];
+  world.neighbours.media = [];
+  world.neighbours.calls.length = 0;
+  Object.assign(world.neighbours.up, { identity: true, media: true, storeBilling: true });
+});
+
+const BODY = { name: 'Iron', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
+
+describe('POST /gyms', () => {
+  test('201: the caller owns the gym, and the defaults are those of the contract', async () => {
+    const answer = await world.send('POST', '/gyms', {
+      as: member(10),
+      body: { ...BODY, description: 'D', city_id: 1, major_ids: '2,1,2' },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({
+      gym: {
+        id: expect.any(Number),
+        name: 'Iron',
+        address: 'Street 1',
+        location_lat: 35.7,
+        location_lng: 51.4,
+        is_active: true,
+        description: 'D',
+        created_at: '2026-01-15 10:00:00',
+        updated_at: '2026-01-15 10:00:00',
+        show_crowd: false,
+        crowd: null,
+        city: { id: 1, name: 'Tehran', state: { id: 1, name: 'Tehran' } },
+        majors: [
+          { id: 2, title: 'Fitness' },
+          { id: 1, title: 'Bodybuilding' },
+        ],
+        working_periods: [],
+        working_status: null,
+        boost: null,
+        media: [],
+        rating_count: 0,
+        rating_average: 0,
+        user_id: 10,
+        gym_license_image: null,
+        gym_license_link: null,
+        gym_license_approved: null,
+        gym_license_rejection_reason: null,
+      },
+    });
+    const changed = await world.tap.waitFor('gyms.gym.changed', {
+      matches: (event) => event.subject === String(answer.body.gym.id),
+    });
+    expect(changed.data).toEqual({ gym_id: answer.body.gym.id, name: 'Iron', user_id: 10, is_active: true });
+    expect(changed.aggregateversion).toBe(1);
+  });
+
+  test('401 for a guest, 403 without gyms.create, before the body is read', async () => {
+    expect((await world.send('POST', '/gyms', { body: 'no' })).status).toBe(401);
+    const refused = await world.send('POST', '/gyms', { as: holder(1, 'gyms.update'), body: {} });
+    expect(refused.status).toBe(403);
+  });
+
+  test('422 names every wrong field', async () => {
+    const answer = await world.send('POST', '/gyms', {
+      as: member(1),
+      body: {
+        name: 'x'.repeat(256),
+        location_lat: 91,
+        location_lng: '51',
+        description: 'x'.repeat(2_001),
+        is_active: 'yes',
+        show_crowd: 1,
+        city_id: 1.5,
+        major_ids: '1,x',
+      },
+    });
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors).toSorted()).toEqual([
+      'address',
+      'city_id',
+      'description',
+      'is_active',
+      'location_lat',
+      'location_lng',
+      'major_ids',
+      'name',
+      'show_crowd',
+    ]);
+  });
+
+  test('422 under each unknown reference, and nothing is stored', async () => {
+    const before = await world.connection.collection('gyms').countDocuments({});
+    const answer = await world.send('POST', '/gyms', {
+      as: member(1),
+      body: { ...BODY, city_id: 99_999, major_ids: '1,99999' },
+      headers: { 'accept-language': 'fa' },
+    });
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors).toSorted()).toEqual(['city_id', 'major_ids']);
+    expect(answer.body.errors.city_id[0]).not.toMatch(/[a-z]/i);
+    expect(await world.connection.collection('gyms').countDocuments({})).toBe(before);
+  });
+
+  test('255 characters are counted as characters, whatever they take in memory', async () => {
+    const name = '💪'.repeat(255);
+    const answer = await world.send('POST', '/gyms', { as: member(1), body: { ...BODY, name } });
+    expect(answer.body.gym.name).toBe(name);
+    const longer = await world.send('POST', '/gyms', { as: member(1), body: { ...BODY, name: `${name}💪` } });
+    expect(longer.status).toBe(422);
+  });
+});
+
+describe('GET /gyms/{id}', () => {
+  test('the owner and holders of gyms.view_all see the owner fields, everyone else does not', async () => {
+    const id = await world.createGym(member(20));
+    const fields = ['user_id', 'gym_license_image', 'gym_license_link', 'gym_license_approved'];
+    for (const as of [member(20), operator()]) {
+      const { body } = await world.send('GET', `/gyms/${id}`, { as });
+      expect(Object.keys(body.gym)).toEqual(expect.arrayContaining(fields));
+    }
+    for (const as of [member(21), undefined]) {
+      const { status, body } = await world.send('GET', `/gyms/${id}`, as === undefined ? {} : { as });
+      expect(status).toBe(200);
+      for (const field of [...fields, 'gym_license_rejection_reason'])
+        expect(body.gym).not.toHaveProperty(field);
+    }
+  });
+
+  test('an inactive gym is the same 404 as none at all, but for its owner and gyms.view_all', async () => {
+    const id = await world.createGym(member(22), { is_active: false });
+    const hidden = await world.send('GET', `/gyms/${id}`, { as: member(23) });
+    const missing = await world.send('GET', '/gyms/987654321', { as: member(23) });
+    expect([hidden.status, hidden.text]).toEqual([404, missing.text]);
+    expect((await world.send('GET', `/gyms/${id}`)).status).toBe(404);
+    expect((await world.send('GET', `/gyms/${id}`, { as: member(22) })).status).toBe(200);
+    expect((await world.send('GET', `/gyms/${id}`, { as: operator() })).status).toBe(200);
+  });
+
+  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('an id of %s is 404', async (id) => {
+    expect((await world.send('GET', `/gyms/${id}`)).status).toBe(404);
+  });
+
+  test('city and majors are in the reader’s language', async () => {
+    const id = await world.createGym(member(24), { city_id: 1, major_ids: '1' });
+    const { body, headers } = await world.send('GET', `/gyms/${id}`, {
+      headers: { 'accept-language': 'fa-IR' },
+    });
+    expect(headers.get('content-language')).toBe('fa');
+    expect(body.gym.city).toEqual({ id: 1, name: 'تهران', state: { id: 1, name: 'تهران' } });
+    expect(body.gym.majors).toEqual([{ id: 1, title: 'بدن‌سازی' }]);
+  });
+
+  test('the boost and the media of a gym are embedded', async () => {
+    const id = await world.createGym(member(25));
+    const boost = {
+      id: 5,
+      boostable_type: 'App\\Models\\Gyms\\Gym',
+      boostable_id: id,
+      level: 2,
+      starts_at: '2026-01-01 00:00:00',
+      ends_at: '2026-02-01 00:00:00',
+      created_at: '2026-01-01 00:00:00',
+    };
+    const row = {
+      id: 7,
+      attachable_type: 'App\\Models\\Gyms\\Gym',
+      attachable_id: id,
+      link: 'http://api.test/api/v1/media/7/a.jpg',
+      filename: 'a.jpg',
+      mime_type: 'image/jpeg',
+      size: 12,
+      created_at: '2026-01-01 00:00:00',
+    };
+    world.neighbours.boosts = [boost];
+    world.neighbours.media = [row];
+    const { body } = await world.send('GET', `/gyms/${id}`);
+    expect(body.gym.boost).toEqual(boost);
+    expect(body.gym.media).toEqual([{ ...row, purpose: null }]);
+  });
+
+  test('without media and store-billing the gym is answered without what they know', async () => {
+    const id = await world.createGym(member(26));
+    Object.assign(world.neighbours.up, { media: false, storeBilling: false });
+    const { status, body } = await world.send('GET', `/gyms/${id}`);
+    expect(status).toBe(200);
+    expect([body.gym.boost, body.gym.media]).toEqual([null, []]);
+  });
+});
+
+describe('GET /cities and GET /majors', () => {
+  test('every province of Iran has a city, named in both languages', async () => {
+    const read = async (language: string) => {
+      const cities = [];
+      for (let path = '/cities?per_page=100'; path !== ''; ) {
+        const { body } = await world.send('GET', path, { headers: { 'accept-language': language } });
+        cities.push(...body.data);
+        path = body.links.next === null ? '' : body.links.next.replace('http://api.test/api/v1', '');
+      }
+      return cities;
+    };
+    const [english, persian] = [await read('en'), await read('fa')];
+    expect(new Set(english.map((city) => city.state.id)).size).toBe(31);
+    expect(new Set(english.map((city) => city.id)).size).toBe(english.length);
+    expect(persian.map((city) => city.id)).toEqual(english.map((city) => city.id));
+    for (const city of english) expect(city.name + city.state.name).toMatch(/^[A-Za-z '()-]+$/);
+    for (const city of persian) expect(city.name + city.state.name).toMatch(/^[\u0600-\u06ff\u200c ]+$/);
+  });
+
+  test('cities of one state, and by cursor', async () => {
+    const { body } = await world.send('GET', '/cities?state_id=2&per_page=4');
+    expect(body.data.map((city: { state: { id: number } }) => city.state.id)).toEqual([2, 2, 2, 2]);
+    const next = await world.send('GET', `/cities?state_id=2&per_page=4&cursor=${body.meta.next_cursor}`);
+    expect(next.body.data[0].id).toBeGreaterThan(body.data[3].id);
+  });
+
+  test('majors are named in the reader’s language', async () => {
+    const { body } = await world.send('GET', '/majors?per_page=100');
+    expect(body.data[0]).toEqual({ id: 1, title: 'Bodybuilding' });
+    expect(body.meta.total).toBe(body.data.length);
+    const persian = await world.send('GET', '/majors?per_page=1', { headers: { 'accept-language': 'fa' } });
+    expect(persian.body.data).toEqual([{ id: 1, title: 'بدن‌سازی' }]);
+  });
+});

@@ -1,0 +1,210 @@
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { member, openWorld, operator, type World } from './support.ts';
+
+let world: World;
+const ids: Record<string, number> = {};
+
+/** A line of gyms to the north of a place, one every 11 km and a bit. */
+const PLACE = { lat: 30, lng: 50 };
+const STEPS = 12;
+
+beforeAll(async () => {
+  world = await openWorld();
+  const create = async (name: string, owner: number, body: Record<string, unknown> = {}) => {
+    ids[name] = await world.createGym(member(owner), { name, location_lat: 60, location_lng: 100, ...body });
+  };
+  await create('باشگاه علی', 10, { city_id: 1, major_ids: '1,2', address: 'خیابان كارگر پلاک ۱۲' });
+  await create('Iron Paradise', 10, { city_id: 1, major_ids: '2', description: '100% (raw) .* power' });
+  await create('Café Fit', 11, { city_id: 2, major_ids: '3', is_active: false });
+  await create('می\u200cخواهم', 11, { city_id: 2 });
+  await create('No place', 12);
+  await world.send('PUT', `/gyms/${ids['No place']}`, { as: member(12), body: { location_lat: null } });
+  for (let step = 0; step < STEPS; step += 1) {
+    // Created out of order, so that neither the ids nor the order of insertion say what is near.
+    const north = (step * 5) % STEPS;
+    await create(`step ${north}`, 13, {
+      location_lat: PLACE.lat + north * 0.1,
+      location_lng: PLACE.lng,
+      is_active: north !== 3,
+    });
+  }
+});
+afterAll(() => world.close());
+
+const list = async (query: string, as?: UserCaller) => {
+  const answer = await world.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
+  expect(answer.status).toBe(200);
+  return answer.body;
+};
+const names = async (query: string, as?: UserCaller): Promise<string[]> =>
+  (await list(query, as)).data.map((gym: { name: string }) => gym.name);
+
+describe('who sees what', () => {
+  test('newest first, without inactive gyms of others', async () => {
+    const { data, meta } = await list('per_page=100');
+    const seen: number[] = data.map((gym: { id: number }) => gym.id);
+    expect(seen).toEqual(seen.toSorted((a, b) => b - a));
+    expect(seen).toHaveLength(Object.keys(ids).length - 2);
+    expect(meta.total).toBe(seen.length);
+    expect(seen).not.toContain(ids['Café Fit']);
+    for (const gym of data) expect(gym).not.toHaveProperty('user_id');
+  });
+
+  test('an owner also sees his own inactive ones, and gyms.view_all sees all', async () => {
+    expect(await names('per_page=100', member(11))).toContain('Café Fit');
+    expect(await names('per_page=100', member(10))).not.toContain('Café Fit');
+    expect((await list('per_page=100', operator())).meta.total).toBe(Object.keys(ids).length);
+    expect(await names('user_id=11')).toEqual(['می\u200cخواهم']);
+    expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
+  });
+});
+
+describe('filters', () => {
+  test('city_id, major_ids and user_id, alone and together', async () => {
+    expect(await names('city_id=1')).toEqual(['Iron Paradise', 'باشگاه علی']);
+    expect(await names('major_ids=1,3', operator())).toEqual(['Café Fit', 'باشگاه علی']);
+    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron')).toEqual(['Iron Paradise']);
+    expect(await names('city_id=99999')).toEqual([]);
+  });
+
+  test.each([
+    ['city_id', 'city_id=x'],
+    ['user_id', 'user_id=-1'],
+    ['major_ids', 'major_ids=1,,2'],
+    ['near', 'near=91,0'],
+    ['near', 'near=1'],
+    ['near', 'near=1,2,3'],
+    ['near', 'near=a,b'],
+    ['page', 'page=0'],
+    ['cursor', 'cursor=nonsense'],
+    ['search', `search=${'x'.repeat(256)}`],
+  ])('422 under %s for %s', async (field, query) => {
+    const answer = await world.send('GET', `/gyms?${query}`);
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors)).toEqual([field]);
+  });
+});
+
+describe('search', () => {
+  test.each([
+    ['case', 'IRON', 'Iron Paradise'],
+    ['a part of a word', 'radis', 'Iron Paradise'],
+    ['across words', 'on par', 'Iron Paradise'],
+    ['one character', '%25', 'Iron Paradise'],
+    ['two characters', '.*', 'Iron Paradise'],
+    ['signs of a regular expression', '(raw)', 'Iron Paradise'],
+    ['an Arabic ye for a Persian one', 'علي', 'باشگاه علی'],
+    ['a Persian kaf for an Arabic one', 'کارگر', 'باشگاه علی'],
+    ['Latin digits for Persian ones', 'پلاک 12', 'باشگاه علی'],
+    ['Arabic digits for Persian ones', '١٢', 'باشگاه علی'],
+    ['nothing for a half-space', 'میخواهم', 'می\u200cخواهم'],
+    ['a space for a half-space', 'می خواهم', 'می\u200cخواهم'],
+    ['a half-space', 'می\u200cخواهم', 'می\u200cخواهم'],
+  ])('%s', async (_name, search, expected) => {
+    const query = `search=${search === '%25' ? search : encodeURIComponent(search)}`;
+    expect(await names(query)).toEqual([expected]);
+    expect((await list(query)).meta.total).toBe(1);
+  });
+
+  test('an accent, in an inactive gym, for its owner alone', async () => {
+    expect(await names('search=cafe', member(11))).toEqual(['Café Fit']);
+    expect(await names('search=cafe')).toEqual([]);
+  });
+
+  test('all grams but not the text: no match, and not in the total', async () => {
+    const id = await world.createGym(member(14), { name: 'wxyw ywxy', location_lat: 60 });
+    const { data, meta } = await list('search=ywxyw');
+    expect([data, meta.total]).toEqual([[], 0]);
+    expect(await names('search=wxyw%20y')).toEqual(['wxyw ywxy']);
+    await world.send('DELETE', `/gyms/${id}`, { as: member(14) });
+  });
+
+  test('no match spans two fields', async () => {
+    expect(await names('search=paradise%20street')).toEqual([]);
+  });
+
+  test('a field path of the database is a text like any other', async () => {
+    expect(await names(`search=${encodeURIComponent('$searchText')}`)).toEqual([]);
+    expect(await names(`search=${encodeURIComponent('$$ROOT')}`)).toEqual([]);
+  });
+
+  test('white space alone asks for nothing', async () => {
+    expect((await list('search=%20&per_page=100')).meta.total).toBe((await list('per_page=100')).meta.total);
+  });
+});
+
+describe('near', () => {
+  const near = `near=${PLACE.lat},${PLACE.lng}`;
+  const expected = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((north) => `step ${north}`);
+
+  test('nearest first, however far; gyms without a location are left out', async () => {
+    const found = await names(`${near}&per_page=100`);
+    expect(found.slice(0, expected.length)).toEqual(expected);
+    expect(found.slice(expected.length).toSorted()).toEqual(
+      ['Iron Paradise', 'باشگاه علی', 'می\u200cخواهم'].toSorted(),
+    );
+    expect((await list(near)).meta.total).toBe(found.length);
+  });
+
+  test('an owner finds his inactive gym in its place', async () => {
+    expect(await names(`${near}&per_page=4`, member(13))).toEqual(['step 0', 'step 1', 'step 2', 'step 3']);
+  });
+
+  test('together with a filter', async () => {
+    expect(await names(`${near}&search=step%201`)).toEqual(['step 1', 'step 10', 'step 11']);
+    expect(await names(`${near}&user_id=13&per_page=2`)).toEqual(['step 0', 'step 1']);
+  });
+
+  test.each(['page', 'cursor'])('by %s: every gym once, in order', async (mode) => {
+    const seen: string[] = [];
+    for (let query: string | null = `${near}&per_page=2`, page = 1; query !== null; page += 1) {
+      const { data, meta } = await list(query);
+      seen.push(...data.map((gym: { name: string }) => gym.name));
+      const next = mode === 'page' ? `page=${page + 1}` : `cursor=${meta.next_cursor}`;
+      query = meta.next_cursor === null ? null : `${near}&per_page=2&${next}`;
+    }
+    expect(seen).toEqual(await names(`${near}&per_page=100`));
+  });
+
+  test('places on either side of the date line, and around a pole, are near each other', async () => {
+    const made = [
+      await world.createGym(member(15), { name: 'east', location_lat: 0, location_lng: 179.99 }),
+      await world.createGym(member(15), { name: 'west', location_lat: 0, location_lng: -179.98 }),
+      await world.createGym(member(15), { name: 'pole', location_lat: 89.9, location_lng: -90 }),
+    ];
+    expect(await names('near=0,-179.999&per_page=2')).toEqual(['east', 'west']);
+    expect(await names('near=89.95,90&per_page=1')).toEqual(['pole']);
+    for (const id of made) await world.send('DELETE', `/gyms/${id}`, { as: member(15) });
+  });
+});
+
+describe('pages', () => {
+  test('by page and by cursor: every gym once; past the end: an empty page', async () => {
+    const all = (await list('per_page=100')).data.map((gym: { id: number }) => gym.id);
+    const byCursor: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const body: Awaited<ReturnType<typeof list>> = await list(
+        `per_page=4${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      );
+      byCursor.push(...body.data.map((gym: { id: number }) => gym.id));
+      cursor = body.meta.next_cursor;
+    }
+    expect(byCursor).toEqual(all);
+    const last = await list(`per_page=4&page=${Math.ceil(all.length / 4)}`);
+    expect(last.data.at(-1).id).toBe(all.at(-1));
+    expect([last.meta.next_cursor, last.links.next]).toEqual([null, null]);
+    expect((await list('page=9999')).data).toEqual([]);
+  });
+
+  test('a page makes one call each to media and store-billing, whatever it holds', async () => {
+    for (const query of ['per_page=1', 'per_page=100', 'near=30,50']) {
+      world.neighbours.calls.length = 0;
+      await list(query);
+      expect(world.neighbours.calls.map((call) => call.method).toSorted()).toEqual(['GetBoosts', 'GetMedia']);
+    }
+    world.neighbours.calls.length = 0;
+    await list('city_id=99999');
+    expect(world.neighbours.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,67 @@
+import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { distanceM, type Point } from '../src/domain/geohash.ts';
+import { newGym } from '../src/domain/gym.ts';
+import { gymModel, toDocument } from '../src/store/gym-document.ts';
+import { createGymStore } from '../src/store/gym-store.ts';
+
+const config = testConfig('gyms');
+let connection: Connection;
+const places = new Map<number, Point>();
+
+/** The same numbers in every run, so that a failure can be looked at again. */
+const createNumbers = (seed: number): (() => number) => {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+};
+const random = createNumbers(20_260_115);
+const around = (centre: Point, spread: number): Point => ({
+  lat: Math.max(-90, Math.min(90, centre.lat + (random() - 0.5) * spread)),
+  lng: Math.max(-180, Math.min(180, centre.lng + (random() - 0.5) * spread)),
+});
+const TEHRAN = { lat: 35.7, lng: 51.4 };
+
+beforeAll(async () => {
+  connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  const model = gymModel(connection);
+  await syncIndexes(connection);
+  const details = { name: null, address: null, description: null, isActive: true, showCrowd: false };
+  const documents = Array.from({ length: 600 }, (_, index) => {
+    const id = index + 1;
+    // Some in one quarter, some over the city, the country and the world.
+    const place = around(TEHRAN, [0.01, 0.3, 12, 360][index % 4] ?? 1);
+    places.set(id, place);
+    return toDocument(
+      newGym(id, { ...details, ...place, cityId: null, majorIds: [], ownerId: null }, new Date(0)),
+    );
+  });
+  await model.insertMany(documents);
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+test('the nearest are the nearest, wherever one stands and however many are asked for', async () => {
+  const store = createGymStore(connection);
+  for (let round = 0; round < 32; round += 1) {
+    const from = around(TEHRAN, [0.02, 0.5, 15, 360][round % 4] ?? 1);
+    const perPage = 1 + (round % 7) * 3;
+    const skip = perPage * (round % 3);
+    const { rows } = await store.listNearest({ viewer: { kind: 'guest' } }, from, {
+      mode: 'page',
+      page: 1 + (round % 3),
+      perPage,
+      skip,
+    });
+    const expected = [...places]
+      .toSorted(([a, one], [b, other]) => distanceM(from, one) - distanceM(from, other) || b - a)
+      .slice(skip, skip + perPage)
+      .map(([id]) => id);
+    expect(rows.map((gym) => gym.id)).toEqual(expected);
+  }
+});

@@ -1,0 +1,193 @@
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { member, openWorld, operator, type World } from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const gymOf = async (id: number) => (await world.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
+const row = (gymId: number, mediaId: number, change: Record<string, unknown> = {}) => ({
+  media_id: mediaId,
+  attachable_type: 'App\\Models\\Gyms\\Gym',
+  attachable_id: gymId,
+  purpose: 'gym_license',
+  filename: `licence ${mediaId}.pdf`,
+  ...change,
+});
+const attach = (gymId: number, mediaId: number) =>
+  world.gyms.call('AttachLicense', { gym_id: gymId, media_id: mediaId, filename: `licence ${mediaId}.pdf` });
+
+describe('gRPC Gyms.GetGyms', () => {
+  test('answers gyms by id, inactive and ownerless ones too; unknown ids are missing', async () => {
+    const active = await world.createGym(member(10), { name: 'A' });
+    const orphan = await world.createGym(member(10), { name: 'B', is_active: false });
+    await world.send('PUT', `/gyms/${orphan}`, { as: operator(), body: { user_id: null, name: null } });
+    const { gyms } = await world.gyms.call('GetGyms', { ids: [orphan, active, active, 987_654_321] });
+    expect(gyms.toSorted((a, b) => a.id - b.id)).toEqual([
+      expect.objectContaining({ id: active, name: 'A', user_id: 10, is_active: true }),
+      expect.objectContaining({ id: orphan, name: '', is_active: false }),
+    ]);
+    expect(gyms.find((gym) => gym.id === orphan)?.user_id).toBeUndefined();
+    expect((await world.gyms.call('GetGyms', { ids: [] })).gyms).toEqual([]);
+  });
+
+  test('refuses more than 200 ids', async () => {
+    const ids = Array.from({ length: 201 }, (_, index) => index + 1);
+    await expect(world.gyms.call('GetGyms', { ids })).rejects.toMatchObject({ kind: 'validation' });
+  });
+});
+
+describe('gRPC Blockers.Evaluate', () => {
+  test('gym_ownership applies with the number of gyms, inactive ones included, and follows a transfer', async () => {
+    const evaluate = (userId: number) =>
+      world.blockers.call('Evaluate', { user_id: userId, code: 'gym_ownership' });
+    expect(await evaluate(20)).toEqual({ applies: false, extras_json: '{}' });
+    const id = await world.createGym(member(20));
+    await world.createGym(member(20), { is_active: false });
+    expect(await evaluate(20)).toEqual({ applies: true, extras_json: '{"count":2}' });
+    await world.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: 21 } });
+    expect(await evaluate(20)).toEqual({ applies: true, extras_json: '{"count":1}' });
+    expect(await evaluate(21)).toEqual({ applies: true, extras_json: '{"count":1}' });
+  });
+
+  test.each(['unsettled_balance', 'constructor', ''])('code %j is not ours: not found', async (code) => {
+    await expect(world.blockers.call('Evaluate', { user_id: 1, code })).rejects.toMatchObject({
+      kind: 'not_found',
+    });
+  });
+
+  test('an id that is none is refused', async () => {
+    await expect(
+      world.blockers.call('Evaluate', { user_id: 0, code: 'gym_ownership' }),
+    ).rejects.toMatchObject({
+      kind: 'validation',
+    });
+  });
+});
+
+describe('the licence document', () => {
+  test('is the gym’s at once when media tells, and resets the review', async () => {
+    const id = await world.createGym(member(30));
+    const body = { gym_license_approved: false, gym_license_rejection_reason: 'Old' };
+    await world.send('PUT', `/gyms/${id}`, { as: operator(), body });
+    expect(await attach(id, 100)).toEqual({ current: true });
+    expect(await gymOf(id)).toMatchObject({
+      gym_license_image: 'licence 100.pdf',
+      gym_license_link: '/api/v1/media/100/licence%20100.pdf',
+      gym_license_approved: null,
+      gym_license_rejection_reason: null,
+    });
+  });
+
+  test('no such gym: not found; a broken request is refused', async () => {
+    await expect(attach(987_654_321, 1)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(attach(1, 0)).rejects.toMatchObject({ kind: 'validation' });
+  });
+
+  test('arrives by its event when the call was lost', async () => {
+    const id = await world.createGym(member(30));
+    await world.tell('media', mediaAttached, { subject: 110, data: row(id, 110) });
+    await eventually(async () => (await gymOf(id)).gym_license_image === 'licence 110.pdf');
+  });
+
+  test('told again after its review, it stays reviewed', async () => {
+    const id = await world.createGym(member(30));
+    await attach(id, 120);
+    await world.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
+    expect(await attach(id, 120)).toEqual({ current: true });
+    await world.tell('media', mediaAttached, { subject: 120, data: row(id, 120) });
+    await world.tell('media', mediaAttached, {
+      subject: 121,
+      data: row(await world.createGym(member(30)), 121),
+    });
+    await eventually(async () => (await world.connection.collection('inbox').countDocuments({})) >= 3);
+    expect((await gymOf(id)).gym_license_approved).toBe(true);
+  });
+
+  test('an older one that is told of late changes nothing, nor does its deletion', async () => {
+    const id = await world.createGym(member(30));
+    await attach(id, 131);
+    expect(await attach(id, 130)).toEqual({ current: false });
+    await world.tell('media', mediaDeleted, { subject: 130, data: row(id, 130), version: 2 });
+    const other = await world.createGym(member(30));
+    await world.tell('media', mediaAttached, { subject: 130, data: row(other, 132) });
+    await eventually(async () => (await gymOf(other)).gym_license_image !== null);
+    expect((await gymOf(id)).gym_license_image).toBe('licence 131.pdf');
+  });
+
+  test('cleared or deleted, it does not come back by a late event', async () => {
+    const id = await world.createGym(member(30));
+    await attach(id, 140);
+    await world.send('PUT', `/gyms/${id}`, { as: member(30), body: { gym_license_image: null } });
+    expect(await attach(id, 140)).toEqual({ current: false });
+    expect((await gymOf(id)).gym_license_image).toBeNull();
+    expect(await attach(id, 141)).toEqual({ current: true });
+  });
+
+  test('deleted at media, it is gone with its review', async () => {
+    const id = await world.createGym(member(30));
+    await attach(id, 150);
+    await world.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
+    await world.tell('media', mediaDeleted, { subject: 150, data: row(id, 150) });
+    await eventually(async () => (await gymOf(id)).gym_license_image === null);
+    expect((await gymOf(id)).gym_license_approved).toBeNull();
+  });
+
+  test('other media of a gym, and licences of others, change nothing', async () => {
+    const id = await world.createGym(member(30));
+    const other = await world.createGym(member(30));
+    const subject = 160;
+    await world.tell('media', mediaAttached, { subject, data: row(id, 160, { purpose: null }) });
+    await world.tell('media', mediaAttached, {
+      subject,
+      data: row(id, 161, { attachable_type: 'App\\Models\\User', purpose: 'gym_license' }),
+    });
+    await world.tell('media', mediaAttached, { subject, data: row(987_654_321, 162) });
+    await world.tell('media', mediaAttached, { subject, data: row(other, 163) });
+    await eventually(async () => (await gymOf(other)).gym_license_image !== null);
+    expect((await gymOf(id)).gym_license_image).toBeNull();
+  });
+});
+
+describe('identity.account.deleted', () => {
+  test('ratings stay in the average and forget who gave them; gyms lose their owner and document', async () => {
+    const rated = await world.createGym(member(40));
+    const owned = await world.createGym(member(41), { name: 'Left behind' });
+    await attach(owned, 170);
+    for (const [user, score] of [
+      [41, 5],
+      [42, 2],
+    ] as const) {
+      await world.send('PUT', `/gyms/${rated}/rating`, { as: member(user), body: { score } });
+    }
+    await world.tell('identity', accountDeleted, {
+      subject: 41,
+      data: { user_id: 41, deleted_at: '2026-01-15 10:00:00' },
+    });
+    await eventually(async () => (await gymOf(owned)).user_id === null);
+    expect(await gymOf(rated)).toMatchObject({ rating_count: 2, rating_average: 3.5 });
+    const ratings = await world.connection.collection('gym_ratings').find({ gymId: rated }).toArray();
+    expect(new Map(ratings.map(({ userId, score }) => [score, userId]))).toEqual(
+      new Map([
+        [5, null],
+        [2, 42],
+      ]),
+    );
+    expect((await gymOf(owned)).gym_license_image).toBeNull();
+    const cleared = await world.tap.waitFor('gyms.gym.license_cleared', {
+      matches: (event) => event.subject === String(owned),
+    });
+    expect(cleared.data).toEqual({ gym_id: owned, media_id: 170 });
+    const told = await world.tap.waitFor('gyms.gym.changed', {
+      matches: (event) => event.subject === String(owned) && event.aggregateversion === 2,
+    });
+    expect(told.data).toEqual({ gym_id: owned, name: 'Left behind', user_id: null, is_active: true });
+    const refused = await world.send('PUT', `/gyms/${owned}`, { as: operator(), body: { user_id: 41 } });
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['user_id']]);
+  });
+});

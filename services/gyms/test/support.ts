@@ -1,0 +1,217 @@
+/** A running gyms service with stand-ins of the services that it asks. */
+
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
+import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { unavailable } from '@fitness/shared/error.ts';
+import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
+import { createOutbox } from '@fitness/shared/events/outbox.ts';
+import { startRelay } from '@fitness/shared/events/relay.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createCleanup } from '@fitness/shared/lifecycle.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { Permission } from '@fitness/shared/permissions.ts';
+import {
+  apiClient,
+  caller,
+  dropDatabase,
+  MEMBER_PERMISSIONS,
+  type Send,
+  standIn,
+  standInService,
+  testConfig,
+  testSigner,
+} from '@fitness/shared/testing/harness.ts';
+import type { GymsConfig } from '../src/config.ts';
+import { startGyms } from '../src/service.ts';
+
+export const OPERATOR_PERMISSIONS: readonly Permission[] = [
+  ...MEMBER_PERMISSIONS,
+  'users.view_all',
+  'gyms.update_any',
+  'gyms.transfer_ownership',
+  'gyms.approve_license',
+  'gyms.view_all',
+];
+
+/** Users that the stand-in of identity knows: 1 to this. */
+export const KNOWN_USERS = 999;
+export const UNKNOWN_USER = 4_000;
+
+export const member = (id: number): UserCaller => caller(id);
+export const operator = (id = 900): UserCaller => caller(id, OPERATOR_PERMISSIONS);
+export const holder = (id: number, ...permissions: Permission[]): UserCaller => caller(id, permissions);
+
+export interface Neighbours {
+  /** Turned off, a service answers as one that cannot. */
+  up: { identity: boolean; media: boolean; storeBilling: boolean };
+  boosts: Boost[];
+  media: MediaRow__Output[];
+  /** Every call that arrived: method and request. */
+  calls: { method: string; request: unknown }[];
+}
+
+const known = (id: number): User => ({
+  id,
+  email: `u${id}@example.com`,
+  phone: `+98912${id}`,
+  username: `user${id}`,
+  first_name: 'A',
+  last_name: 'B',
+  created_at: '2026-01-01 00:00:00',
+  referral_code: `R${id}`,
+  is_trainer: false,
+  is_gym_owner: false,
+});
+
+const startNeighbours = async () => {
+  const neighbours: Neighbours = {
+    up: { identity: true, media: true, storeBilling: true },
+    boosts: [],
+    media: [],
+    calls: [],
+  };
+  const note = (service: keyof Neighbours['up'], method: string, request: unknown): void => {
+    neighbours.calls.push({ method, request });
+    if (!neighbours.up[service]) throw unavailable(`${service} is off`);
+  };
+  const server = await standIn(
+    standInService(grpcDefinitions.identity(), {
+      GetUsers: async (request) => {
+        note('identity', 'GetUsers', request);
+        return { users: request.ids.filter((id) => id <= KNOWN_USERS).map(known) };
+      },
+    }),
+    standInService(grpcDefinitions.media(), {
+      GetMedia: async (request) => {
+        note('media', 'GetMedia', request);
+        return { media: neighbours.media };
+      },
+      DeleteByPurpose: async (request) => {
+        note('media', 'DeleteByPurpose', request);
+        return { deleted: true };
+      },
+    }),
+    standInService(grpcDefinitions.storeBilling(), {
+      GetBoosts: async (request) => {
+        note('storeBilling', 'GetBoosts', request);
+        return { boosts: neighbours.boosts };
+      },
+    }),
+  );
+  return { neighbours, server };
+};
+
+export interface World {
+  config: GymsConfig;
+  send: Send;
+  clock: ManualClock;
+  neighbours: Neighbours;
+  broker: Broker;
+  tap: EventTap;
+  connection: Connection;
+  gyms: ReturnType<typeof gymsClient>;
+  blockers: ReturnType<typeof blockersClient>;
+  /** Tells an event as the service that owns it would. */
+  tell<Definition extends EventDefinition>(
+    service: string,
+    definition: Definition,
+    event: { subject: number; data: EventInput<Definition>; version?: number },
+  ): Promise<void>;
+  /** Creates a gym of `owner` and answers its id. */
+  createGym(owner: UserCaller, body?: Record<string, unknown>): Promise<number>;
+  close(): Promise<void>;
+}
+
+const clientOf = (address: string) => ({ address, target: 'gyms', from: 'test', signer: testSigner });
+const gymsClient = (address: string) =>
+  createGrpcClient({ definition: grpcDefinitions.gyms(), ...clientOf(address) });
+const blockersClient = (address: string) =>
+  createGrpcClient({ definition: grpcDefinitions.blockers(), ...clientOf(address) });
+
+/** The database of the services that tell the events under test. */
+const openTeller = async (config: GymsConfig, broker: Broker) => {
+  const database = `${config.MONGODB_DATABASE}_teller`;
+  const connection = await connectMongo({ uri: config.MONGODB_URI, database });
+  await syncIndexes(connection);
+  const log = createLog({ service: 'teller', level: 'silent' });
+  const relay = startRelay({ connection, broker, log, clock: systemClock });
+  const tell: World['tell'] = async (service, definition, { subject, data, version = 1 }) => {
+    const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
+    await inTransaction(connection, (session) =>
+      outbox.emit(session, definition, { subject, data, aggregateVersion: version }),
+    );
+  };
+  const close = async (): Promise<void> => {
+    await relay.close();
+    await connection.close();
+    await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
+  };
+  return { tell, close };
+};
+
+export const openWorld = async (): Promise<World> => {
+  const cleanup = createCleanup();
+  const { neighbours, server } = await startNeighbours();
+  cleanup.defer('neighbours', () => server.close());
+  const config: GymsConfig = {
+    ...testConfig('gyms'),
+    LOG_LEVEL: 'silent',
+    IDENTITY_GRPC_ADDRESS: server.address,
+    MEDIA_GRPC_ADDRESS: server.address,
+    STORE_BILLING_GRPC_ADDRESS: server.address,
+  };
+  const log = createLog({ service: 'test', level: 'silent' });
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    log,
+    name: 'test',
+  });
+  cleanup.defer('broker', () => broker.close());
+  cleanup.defer('database', () => dropDatabase(config));
+  cleanup.defer('queues', () => deleteTopology(broker, { services: ['gyms'] }));
+  const tap = await tapEvents(broker);
+  cleanup.defer('tap', () => tap.close());
+  const clock = new ManualClock();
+  const service = await startGyms(config, { clock });
+  cleanup.defer('service', () => service.close());
+  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  cleanup.defer('connection', () => connection.close());
+  const teller = await openTeller(config, broker);
+  cleanup.defer('teller', () => teller.close());
+  const gyms = gymsClient(service.grpcAddress);
+  const blockers = blockersClient(service.grpcAddress);
+  cleanup.defer('client of gyms', () => gyms.close());
+  cleanup.defer('client of blockers', () => blockers.close());
+  const send = apiClient(service.url);
+  const createGym: World['createGym'] = async (owner, body = {}) => {
+    const answer = await send('POST', '/gyms', {
+      as: owner,
+      body: { name: 'Gym', address: 'Street 1', location_lat: 35.7, location_lng: 51.4, ...body },
+    });
+    if (answer.status !== 201) throw new Error(`no gym: ${answer.status} ${answer.text}`);
+    return answer.body.gym.id;
+  };
+  return {
+    config,
+    send,
+    clock,
+    neighbours,
+    broker,
+    tap,
+    connection,
+    gyms,
+    blockers,
+    tell: teller.tell,
+    createGym,
+    close: () => cleanup.close(),
+  };
+};

@@ -1,0 +1,468 @@
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { mediaAttached } from '@fitness/proto/events/media.ts';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { holder, member, openWorld, operator, UNKNOWN_USER, type World } from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  world.neighbours.calls.length = 0;
+  Object.assign(world.neighbours.up, { identity: true, media: true, storeBilling: true });
+});
+
+const put = (id: number, as: UserCaller | undefined, body: unknown, headers: Record<string, string> = {}) =>
+  world.send('PUT', `/gyms/${id}`, as === undefined ? { body, headers } : { as, body, headers });
+const stored = (id: number) =>
+  world.connection.collection<{ _id: number; version: number }>('gyms').findOne({ _id: id });
+const read = async (id: number) => (await world.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
+const eventsOf = (id: number, type: string) =>
+  world.tap.events.filter((event) => event.type === type && event.subject === String(id));
+/** Events of a gym leave in order: when this one has arrived, all earlier ones have. */
+const settle = async (id: number): Promise<void> => {
+  const version = (await stored(id))?.version;
+  await eventually(() =>
+    eventsOf(id, 'gyms.gym.changed').some((event) => event.aggregateversion === version),
+  );
+};
+const reviews = async (id: number) => {
+  await put(id, operator(), { description: 'settled' });
+  await settle(id);
+  return eventsOf(id, 'gyms.gym.license_reviewed').map((event) => event.data);
+};
+const attach = (id: number, mediaId: number, filename = 'licence.pdf') =>
+  world.gyms.call('AttachLicense', { gym_id: id, media_id: mediaId, filename });
+
+const FULL = {
+  name: 'Iron',
+  address: 'Street 1',
+  description: 'Heavy',
+  city_id: 1,
+  major_ids: '1,2',
+  show_crowd: true,
+};
+
+describe('a partial update', () => {
+  test.each([
+    ['name', { name: 'New' }, { name: 'New' }],
+    ['address', { address: 'Elsewhere' }, { address: 'Elsewhere' }],
+    ['description', { description: 'x'.repeat(2_000) }, { description: 'x'.repeat(2_000) }],
+    ['location_lat', { location_lat: -1.5 }, { location_lat: -1.5 }],
+    ['location_lng', { location_lng: 180 }, { location_lng: 180 }],
+    ['is_active', { is_active: false }, { is_active: false }],
+    ['show_crowd', { show_crowd: false }, { show_crowd: false }],
+    ['city_id', { city_id: 22 }, { city: { id: 22, name: 'Karaj', state: { id: 2, name: 'Alborz' } } }],
+    ['major_ids', { major_ids: ' 3 , 3' }, { majors: [{ id: 3, title: 'CrossFit' }] }],
+    ['major_ids 0', { major_ids: '0' }, { majors: [] }],
+    ['null name', { name: null }, { name: null }],
+    ['null address', { address: null }, { address: null }],
+    ['null description', { description: null }, { description: null }],
+    ['null location_lat', { location_lat: null }, { location_lat: null }],
+    ['null location_lng', { location_lng: null }, { location_lng: null }],
+    ['null is_active', { is_active: null }, { is_active: false }],
+    ['null show_crowd', { show_crowd: null }, { show_crowd: false }],
+    ['null city_id', { city_id: null }, { city: null }],
+    ['null major_ids', { major_ids: null }, { majors: [] }],
+    ['unknown fields only', { id: 1, rating_count: 9, created_at: 'x', version: 3 }, {}],
+  ])('of %s changes that and nothing else', async (_name, body, changed) => {
+    const id = await world.createGym(member(10), FULL);
+    const before = await read(id);
+    const answer = await put(id, member(10), body);
+    expect(answer.status).toBe(200);
+    expect(answer.body.gym).toEqual({ ...before, ...changed });
+    expect(await read(id)).toEqual({ ...before, ...changed });
+  });
+
+  test('is told with the next version, and moves updated_at', async () => {
+    const id = await world.createGym(member(10), FULL);
+    world.clock.advance(61_000);
+    const { body } = await put(id, member(10), { name: 'Second', is_active: false });
+    expect(body.gym.updated_at > body.gym.created_at).toBe(true);
+    await settle(id);
+    expect(
+      eventsOf(id, 'gyms.gym.changed').map(({ aggregateversion, data }) => [aggregateversion, data]),
+    ).toEqual([
+      [1, { gym_id: id, name: 'Iron', user_id: 10, is_active: true }],
+      [2, { gym_id: id, name: 'Second', user_id: 10, is_active: false }],
+    ]);
+  });
+
+  test('a search follows the change of a text', async () => {
+    const id = await world.createGym(member(10), { name: 'Quetzal Hall' });
+    const found = async (search: string): Promise<number> =>
+      (await world.send('GET', `/gyms?search=${search}`)).body.meta.total;
+    expect(await found('quetzal')).toBe(1);
+    await put(id, member(10), { name: 'Xylophone Hall' });
+    expect([await found('quetzal'), await found('xylo')]).toEqual([0, 1]);
+    await put(id, member(10), { name: null });
+    expect(await found('xylo')).toBe(0);
+  });
+});
+
+describe('422, and nothing has changed', () => {
+  test.each([
+    ['name', { name: 'x'.repeat(256) }],
+    ['name', { name: 5 }],
+    ['address', { address: 'x'.repeat(256) }],
+    ['description', { description: 'x'.repeat(2_001) }],
+    ['location_lat', { location_lat: 90.1 }],
+    ['location_lat', { location_lat: '35.7' }],
+    ['location_lng', { location_lng: -180.1 }],
+    ['is_active', { is_active: 'true' }],
+    ['show_crowd', { show_crowd: 0 }],
+    ['user_id', { user_id: -3 }],
+    ['user_id', { user_id: UNKNOWN_USER }],
+    ['city_id', { city_id: 'one' }],
+    ['city_id', { city_id: 99_999 }],
+    ['major_ids', { major_ids: '1,99999' }],
+    ['major_ids', { major_ids: '0,1' }],
+    ['major_ids', { major_ids: '' }],
+    ['major_ids', { major_ids: [1] }],
+    ['gym_license_image', { gym_license_image: 'licence.pdf' }],
+    ['gym_license_image', { gym_license_image: false }],
+    ['gym_license_image', { gym_license_image: '' }],
+    ['gym_license_approved', { gym_license_approved: 1 }],
+    ['gym_license_rejection_reason', { gym_license_rejection_reason: 'x'.repeat(2_001) }],
+  ])('under %s for %j', async (field, body) => {
+    const id = await world.createGym(member(11), FULL);
+    const before = await stored(id);
+    const answer = await put(id, operator(), { ...body, ...(field === 'name' ? {} : { name: 'Never' }) });
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors)).toEqual([field]);
+    expect(await stored(id)).toEqual(before);
+  });
+
+  test('names every unknown reference at once, in the reader’s language', async () => {
+    const id = await world.createGym(member(11));
+    const body = { user_id: UNKNOWN_USER, city_id: 99_999, major_ids: '99999' };
+    const answer = await put(id, operator(), body, { 'accept-language': 'fa' });
+    expect(Object.keys(answer.body.errors).toSorted()).toEqual(['city_id', 'major_ids', 'user_id']);
+    expect(answer.body.message).toMatch(/[\u0600-\u06ff]/);
+  });
+
+  test('503 when it cannot be known whether the new owner exists', async () => {
+    const id = await world.createGym(member(11));
+    world.neighbours.up.identity = false;
+    const before = await stored(id);
+    const answer = await put(id, operator(), { user_id: 12, name: 'Never' });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).not.toBeNull();
+    expect(await stored(id)).toEqual(before);
+    // What does not need identity goes on.
+    expect((await put(id, operator(), { name: 'Still' })).status).toBe(200);
+  });
+});
+
+describe('permissions', () => {
+  test('401 for a guest', async () => {
+    const id = await world.createGym(member(13));
+    expect((await put(id, undefined, { name: 'x' })).status).toBe(401);
+  });
+
+  test.each<[string, UserCaller, Record<string, unknown>]>([
+    ['another member', member(14), { name: 'x' }],
+    ['another member who sends nothing', member(14), {}],
+    ['the owner without gyms.update', holder(13, 'gyms.view_all'), { name: 'x' }],
+    [
+      'a reviewer who changes more than the review',
+      holder(15, 'gyms.approve_license'),
+      { gym_license_approved: true, name: 'x' },
+    ],
+    ['a reviewer who clears the document', holder(15, 'gyms.approve_license'), { gym_license_image: null }],
+    ['the owner who reviews', member(13), { gym_license_approved: true, name: 'x' }],
+    ['the owner who resets the review', member(13), { gym_license_approved: null }],
+    ['the owner who gives a reason', member(13), { gym_license_rejection_reason: 'x' }],
+    ['the owner who gives a null reason', member(13), { gym_license_rejection_reason: null }],
+    ['the owner who clears and reviews', member(13), { gym_license_image: null, gym_license_approved: true }],
+    ['the owner who gives the gym away', member(13), { user_id: 14 }],
+    ['the owner who keeps it by sending himself', member(13), { user_id: 13 }],
+    ['the owner who leaves it without an owner', member(13), { user_id: null }],
+    [
+      'gyms.transfer_ownership on another’s gym',
+      holder(14, 'gyms.update', 'gyms.transfer_ownership'),
+      { user_id: 14 },
+    ],
+    [
+      'gyms.update_any without gyms.approve_license',
+      holder(14, 'gyms.update_any'),
+      { gym_license_approved: false },
+    ],
+    [
+      'gyms.update_any without gyms.transfer_ownership',
+      holder(14, 'gyms.update_any'),
+      { user_id: UNKNOWN_USER },
+    ],
+  ])('403 for %s, and nothing has changed', async (_name, as, body) => {
+    const id = await world.createGym(member(13), FULL);
+    const before = await stored(id);
+    expect((await put(id, as, body)).status).toBe(403);
+    expect(await stored(id)).toEqual(before);
+  });
+
+  test('gyms.update_any changes any gym, an inactive one included', async () => {
+    const id = await world.createGym(member(13), { is_active: false });
+    expect((await put(id, holder(14, 'gyms.update_any'), { name: 'x' })).status).toBe(200);
+  });
+
+  test('gyms.approve_license alone reviews any gym', async () => {
+    const id = await world.createGym(member(13));
+    const answer = await put(id, holder(15, 'gyms.approve_license'), { gym_license_approved: true });
+    expect(answer.status).toBe(200);
+    expect((await read(id)).gym_license_approved).toBe(true);
+  });
+
+  test('another’s inactive gym is the same 404 as none at all', async () => {
+    const id = await world.createGym(member(13), { is_active: false });
+    const hidden = await put(id, member(14), { name: 'x', gym_license_approved: true });
+    const missing = await put(987_654_321, member(14), { name: 'x' });
+    expect([hidden.status, hidden.text]).toEqual([404, missing.text]);
+  });
+
+  test('a transfer makes the new owner the owner: he sees and updates, the old one does neither', async () => {
+    const id = await world.createGym(member(13), { is_active: false });
+    const answer = await put(id, operator(), { user_id: 16 });
+    expect(answer.body.gym.user_id).toBe(16);
+    expect((await put(id, member(13), { name: 'x' })).status).toBe(404);
+    expect((await put(id, member(16), { name: 'y' })).status).toBe(200);
+    await put(id, operator(), { user_id: null });
+    expect((await read(id)).user_id).toBeNull();
+    expect((await put(id, member(16), { name: 'z' })).status).toBe(404);
+  });
+});
+
+describe('licence review (specification 3.2)', () => {
+  test('approving, rejecting and approving again notify the owner each time, once', async () => {
+    const id = await world.createGym(member(30), { name: 'Reviewed' });
+    await put(id, operator(), { gym_license_approved: true });
+    await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'Unreadable' });
+    expect(await read(id)).toMatchObject({
+      gym_license_approved: false,
+      gym_license_rejection_reason: 'Unreadable',
+    });
+    await put(id, operator(), { gym_license_approved: true });
+    expect(await read(id)).toMatchObject({ gym_license_approved: true, gym_license_rejection_reason: null });
+    const common = { gym_id: id, gym_name: 'Reviewed', owner_user_id: 30 };
+    expect(await reviews(id)).toEqual([
+      { ...common, approved: true, rejection_reason: null },
+      { ...common, approved: false, rejection_reason: 'Unreadable' },
+      { ...common, approved: true, rejection_reason: null },
+    ]);
+  });
+
+  test('the value that is already there notifies nobody', async () => {
+    const id = await world.createGym(member(30));
+    for (const approved of [null, false, false, null, true, true]) {
+      expect((await put(id, operator(), { gym_license_approved: approved })).status).toBe(200);
+    }
+    expect((await reviews(id)).map((data) => (data as { approved: boolean }).approved)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test('a reset to pending clears the reason and notifies nobody', async () => {
+    const id = await world.createGym(member(30));
+    await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
+    await put(id, operator(), { gym_license_approved: null });
+    expect(await read(id)).toMatchObject({ gym_license_approved: null, gym_license_rejection_reason: null });
+    expect(await reviews(id)).toHaveLength(1);
+  });
+
+  test('a reason changes alone, and null clears it', async () => {
+    const id = await world.createGym(member(30));
+    await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
+    await put(id, operator(), { gym_license_rejection_reason: 'Really no' });
+    expect(await read(id)).toMatchObject({
+      gym_license_approved: false,
+      gym_license_rejection_reason: 'Really no',
+    });
+    await put(id, operator(), { gym_license_rejection_reason: null });
+    expect((await read(id)).gym_license_rejection_reason).toBeNull();
+    expect(await reviews(id)).toHaveLength(1);
+  });
+
+  test('transferred and approved at once, the new owner is told', async () => {
+    const id = await world.createGym(member(30));
+    await put(id, operator(), { user_id: 31, gym_license_approved: true });
+    expect(await reviews(id)).toMatchObject([{ owner_user_id: 31, approved: true }]);
+  });
+
+  test('a gym without an owner is reviewed, and nobody is told', async () => {
+    const id = await world.createGym(member(30));
+    await put(id, operator(), { user_id: null, gym_license_approved: true });
+    expect((await read(id)).gym_license_approved).toBe(true);
+    expect(await reviews(id)).toEqual([]);
+  });
+});
+
+describe('clearing the licence document', () => {
+  test('clears both review fields, and media is told which document to delete', async () => {
+    const id = await world.createGym(member(32));
+    await attach(id, 500);
+    await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
+    const answer = await put(id, member(32), { gym_license_image: null });
+    expect(answer.body.gym).toMatchObject({
+      gym_license_image: null,
+      gym_license_link: null,
+      gym_license_approved: null,
+      gym_license_rejection_reason: null,
+    });
+    const target = { attachable_type: 'App\\Models\\Gyms\\Gym', attachable_id: id };
+    expect(world.neighbours.calls).toContainEqual({
+      method: 'DeleteByPurpose',
+      request: expect.objectContaining({ target, purpose: 'gym_license', up_to_media_id: 500 }),
+    });
+    await settle(id);
+    expect(eventsOf(id, 'gyms.gym.license_cleared').map((event) => event.data)).toEqual([
+      { gym_id: id, media_id: 500 },
+    ]);
+  });
+
+  test('is answered while media is down, and the event still tells of it', async () => {
+    const id = await world.createGym(member(32));
+    await attach(id, 501);
+    world.neighbours.up.media = false;
+    expect((await put(id, member(32), { gym_license_image: null })).status).toBe(200);
+    await world.tap.waitFor('gyms.gym.license_cleared', { matches: (event) => event.subject === String(id) });
+  });
+
+  test('wins over review fields of the same request, and nobody is notified', async () => {
+    const id = await world.createGym(member(32));
+    await attach(id, 502);
+    const body = { gym_license_image: null, gym_license_approved: false, gym_license_rejection_reason: 'No' };
+    expect((await put(id, operator(), body)).status).toBe(200);
+    expect(await read(id)).toMatchObject({
+      gym_license_image: null,
+      gym_license_approved: null,
+      gym_license_rejection_reason: null,
+    });
+    expect(await reviews(id)).toEqual([]);
+  });
+
+  test('where there is none: nothing is deleted, the review is reset', async () => {
+    const id = await world.createGym(member(32));
+    await put(id, operator(), { gym_license_approved: true });
+    expect((await put(id, member(32), { gym_license_image: null })).status).toBe(200);
+    expect((await read(id)).gym_license_approved).toBeNull();
+    await settle(id);
+    expect(eventsOf(id, 'gyms.gym.license_cleared')).toEqual([]);
+    expect(world.neighbours.calls.map((call) => call.method)).not.toContain('DeleteByPurpose');
+  });
+});
+
+describe('races', () => {
+  test('twenty updates of different fields all survive, and each has its version', async () => {
+    const id = await world.createGym(member(40));
+    const bodies = [
+      { name: 'N' },
+      { address: 'A' },
+      { description: 'D' },
+      { location_lat: 1 },
+      { location_lng: 2 },
+      { is_active: false },
+      { show_crowd: true },
+      { city_id: 3 },
+      { major_ids: '4' },
+      { gym_license_approved: false, gym_license_rejection_reason: 'R' },
+    ];
+    const answers = await Promise.all([...bodies, ...bodies].map((body) => put(id, operator(), body)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200));
+    expect(await read(id)).toMatchObject({
+      name: 'N',
+      address: 'A',
+      description: 'D',
+      location_lat: 1,
+      location_lng: 2,
+      is_active: false,
+      show_crowd: true,
+      city: { id: 3 },
+      majors: [{ id: 4 }],
+      gym_license_approved: false,
+      gym_license_rejection_reason: 'R',
+    });
+    expect((await stored(id))?.version).toBe(21);
+    await settle(id);
+    expect(eventsOf(id, 'gyms.gym.changed').map((event) => event.aggregateversion)).toEqual(
+      Array.from({ length: 21 }, (_, index) => index + 1),
+    );
+    expect(eventsOf(id, 'gyms.gym.license_reviewed')).toHaveLength(1);
+  });
+
+  test('twenty approvals at once notify the owner once', async () => {
+    const id = await world.createGym(member(41));
+    await Promise.all(Array.from({ length: 20 }, () => put(id, operator(), { gym_license_approved: true })));
+    expect(await reviews(id)).toHaveLength(1);
+  });
+
+  test('two transfers at once: one after the other, the last one told is the owner', async () => {
+    const id = await world.createGym(member(42));
+    const answers = await Promise.all([43, 44].map((owner) => put(id, operator(), { user_id: owner })));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+    await settle(id);
+    const told = eventsOf(id, 'gyms.gym.changed').map((event) => (event.data as { user_id: number }).user_id);
+    expect(new Set(told.slice(1))).toEqual(new Set([43, 44]));
+    expect((await read(id)).user_id).toBe(told[2]);
+  });
+
+  test('an owner with the right to give away gives his gym to one of twenty, not to two', async () => {
+    const owner = holder(45, 'gyms.create', 'gyms.update', 'gyms.transfer_ownership');
+    const id = await world.createGym(owner);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => put(id, owner, { user_id: 100 + index })),
+    );
+    const statuses = answers.map((answer) => answer.status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(new Set(statuses)).toEqual(new Set([200, 403]));
+  });
+
+  test('a gym given to an account while it is erased has no owner in the end', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => world.createGym(member(46))));
+    const subject = 199;
+    await Promise.all([
+      world.tell('identity', accountDeleted, {
+        subject,
+        data: { user_id: subject, deleted_at: '2026-01-15 10:00:00' },
+      }),
+      ...ids.map((id, index) =>
+        new Promise((resolve) => setTimeout(resolve, index * 15)).then(() =>
+          put(id, operator(), { user_id: subject }),
+        ),
+      ),
+    ]);
+    await eventually(async () => (await put(ids[0] ?? 0, operator(), { user_id: subject })).status === 422);
+    await eventually(async () => {
+      const { applies } = await world.blockers.call('Evaluate', { user_id: subject, code: 'gym_ownership' });
+      return !applies;
+    });
+  });
+
+  test('an upload during a review leaves the new document pending, or reviewed as the new one', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const id = await world.createGym(member(47));
+      await attach(id, 600 + round * 2);
+      await Promise.all([
+        put(id, operator(), { gym_license_approved: true }),
+        attach(id, 601 + round * 2, 'new.pdf'),
+        world.tell('media', mediaAttached, {
+          subject: 600 + round * 2,
+          data: {
+            media_id: 600 + round * 2,
+            attachable_type: 'App\\Models\\Gyms\\Gym',
+            attachable_id: id,
+            purpose: 'gym_license',
+            filename: 'licence.pdf',
+          },
+        }),
+      ]);
+      const { license } = (await stored(id)) as unknown as {
+        license: { mediaId: number; approved: boolean | null; reviewedMediaId: number | null };
+      };
+      expect(license.mediaId).toBe(601 + round * 2);
+      expect(license.reviewedMediaId).toBe(license.approved === null ? null : license.mediaId);
+    }
+  });
+});

@@ -1,0 +1,31 @@
+/** Tells the store that a purchase is used, after the grant is committed, until it knows. */
+import { acknowledgeWaitMs, type StorePurchase } from '../domain/purchase.ts';
+import type { BillingDeps } from './deps.ts';
+
+type Parts = Pick<BillingDeps, 'store' | 'channel' | 'clock' | 'log'>;
+
+const AT_ONCE = 50;
+
+/** One try, unless somebody else is at it; the next one is due after a growing wait. */
+export const acknowledge = async (deps: Parts, purchase: StorePurchase): Promise<void> => {
+  const { store, channel, clock, log } = deps;
+  const now = clock.now();
+  const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
+  if (!(await store.purchases.claimAcknowledgement(purchase.id, now, until))) return;
+  const settled = await channel.settle(purchase);
+  if (settled.outcome === 'done') {
+    await store.purchases.acknowledged(purchase.id, clock.now());
+    return;
+  }
+  log.warn(
+    { store_purchase_id: purchase.id, detail: settled.detail },
+    'the store could not be told of a redeemed purchase; it will be told again',
+  );
+};
+
+export const createAcknowledgeAll =
+  (deps: Parts): (() => Promise<void>) =>
+  async () => {
+    const due = await deps.store.purchases.toAcknowledge(deps.channel.name, deps.clock.now(), AT_ONCE);
+    for (const purchase of due) await acknowledge(deps, purchase);
+  };

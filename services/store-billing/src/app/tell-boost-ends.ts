@@ -1,0 +1,16 @@
+/** Tells that a boost has run out, once. */
+import { announceBoostEnded } from './announce.ts';
+import type { BillingDeps } from './deps.ts';
+
+const AT_ONCE = 100;
+
+export const createTellBoostEnds =
+  (deps: Pick<BillingDeps, 'store' | 'clock' | 'outbox'>): (() => Promise<void>) =>
+  async () => {
+    const { store, clock } = deps;
+    for (const id of await store.grants.boostsToTell(clock.now(), AT_ONCE))
+      await store.transaction(async (session) => {
+        const taken = await store.grants.takeEnd(session, id);
+        if (taken !== undefined) await announceBoostEnded(deps, session, taken.boost, taken.version);
+      });
+  };

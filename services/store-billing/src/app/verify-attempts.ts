@@ -1,0 +1,77 @@
+/**
+ * Follows redemptions that ended without a verdict: the store is asked again for 72 hours, and what it confirms is
+ * granted when nothing stands against it, else owed back.
+ */
+import type { Attempt } from '../domain/attempt.ts';
+import { slotOf } from '../domain/grant.ts';
+import type { BillingDeps } from './deps.ts';
+import { grantStorePurchase } from './grant-store-purchase.ts';
+import { alertCredentials, owe } from './redeem-store-purchase.ts';
+
+const AT_ONCE = 50;
+
+export const createVerifyAttempts =
+  (deps: BillingDeps): (() => Promise<void>) =>
+  async () => {
+    const { store, channel, clock, log } = deps;
+    for (const attempt of await store.attempts.due(channel.name, clock.now(), AT_ONCE)) {
+      if (!(await store.attempts.claim(attempt, clock.now()))) continue;
+      try {
+        await verifyAgain(deps, attempt);
+      } catch (error) {
+        // Its turn comes again; the others are not held up.
+        log.warn({ err: error, attempt: attempt.id }, 'an attempt could not be verified again');
+        await store.attempts.postpone(attempt, 'failed', clock.now());
+      }
+    }
+  };
+
+const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
+  const { store, channel, clock, log } = deps;
+  if (await isRedeemed(deps, attempt)) return;
+  if (attempt.giveUpAt <= clock.now()) {
+    log.error({ attempt: attempt.id, user_id: attempt.userId }, 'no verdict on a purchase in time');
+    await store.attempts.settle(attempt, 'given_up', 'no_verdict', clock.now());
+    return;
+  }
+  const verdict = await channel.verify(attempt);
+  switch (verdict.kind) {
+    case 'purchased':
+      return grantLate(deps, attempt);
+    case 'not_purchased':
+      return store.attempts.close(attempt, verdict.reason, clock.now());
+    case 'credentials_refused':
+      alertCredentials(deps, verdict.detail);
+      return store.attempts.postpone(attempt, verdict.kind, clock.now());
+    default:
+      return store.attempts.postpone(attempt, verdict.kind, clock.now());
+  }
+};
+
+/** Whether the ledger has decided about the token meanwhile, for him or for another. */
+const isRedeemed = async ({ store, clock }: BillingDeps, attempt: Attempt): Promise<boolean> => {
+  const known = await store.purchases.find(attempt.channel, attempt.purchaseToken);
+  if (known === undefined) return false;
+  const his = known.userId === attempt.userId && known.productId === attempt.productId;
+  await store.attempts.settle(attempt, his ? 'granted' : 'closed', his ? null : 'redeemed', clock.now());
+  return true;
+};
+
+const grantLate = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
+  const { store, catalogue, targets, clock } = deps;
+  const offer = catalogue.bySku(attempt.productId);
+  if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
+  const { userId, target } = attempt;
+  if (target !== null && (await targets.find(target)) === undefined)
+    return owe(deps, attempt, { by: 'closed' });
+  const order = { userId, offer, target };
+  await store.slots.look(slotOf(order), clock.now());
+  const granted = await grantStorePurchase(deps, attempt, order);
+  if (granted.outcome === 'granted') return;
+  if (granted.outcome === 'already_redeemed') {
+    await isRedeemed(deps, attempt);
+    return;
+  }
+  if (granted.refusal.by === 'reserved') return store.attempts.postpone(attempt, 'reserved', clock.now());
+  return owe(deps, attempt, granted.refusal);
+};

@@ -1,0 +1,28 @@
+/** What a boost stands on, and the place that a grant takes: at most one runs in it at a time. */
+import { MODEL } from '@fitness/shared/models.ts';
+
+export const TARGET_TYPES = ['gym', 'training_service'] as const;
+
+export type TargetType = (typeof TARGET_TYPES)[number];
+
+export interface Target {
+  type: TargetType;
+  id: number;
+}
+
+export const isTargetType = (value: unknown): value is TargetType =>
+  (TARGET_TYPES as readonly unknown[]).includes(value);
+
+const MODEL_NAMES: Readonly<Record<TargetType, string>> = {
+  gym: MODEL.gym,
+  training_service: MODEL.trainingService,
+};
+
+/** The model name of the public resource, e.g. `App\Models\Gyms\Gym`. */
+export const modelNameOf = (type: TargetType): string => MODEL_NAMES[type];
+
+/** Where a user's subscription runs. */
+export const premiumSlot = (userId: number): string => `premium:${userId}`;
+
+/** Where a target's boost runs. */
+export const boostSlot = ({ type, id }: Target): string => `boost:${type}:${id}`;

@@ -1,0 +1,136 @@
+/** The journal of redemptions: written before the store is asked. */
+import { createHash } from 'node:crypto';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import {
+  ATTEMPT_LEASE_MS,
+  type Attempt,
+  type AttemptState,
+  nextWaitMs,
+  type Presentation,
+  VERIFICATION_WINDOW_MS,
+} from '../domain/attempt.ts';
+import type { AttemptDocument, Models } from './models.ts';
+
+export interface Attempts {
+  /** Journals a presentation as open and keeps the background away from it while the request lasts. */
+  open(presentation: Presentation, now: Date): Promise<Attempt>;
+  /** Ends it, in the transaction of what it led to or alone. */
+  settle(
+    attempt: Attempt,
+    state: Exclude<AttemptState, 'open'>,
+    reason: string | null,
+    now: Date,
+    session?: ClientSession,
+  ): Promise<void>;
+  /** Ends it for want of a purchase; not when the client has presented it again meanwhile. */
+  close(attempt: Attempt, reason: string, now: Date): Promise<void>;
+  /** Leaves it open, to be asked about again. */
+  postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
+  due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
+  /** Takes a due one for the background; false when somebody else has it. */
+  claim(attempt: Attempt, now: Date): Promise<boolean>;
+}
+
+const attemptId = ({ channel, purchaseToken, productId, userId, target }: Presentation): string =>
+  createHash('sha256')
+    .update(JSON.stringify([channel, purchaseToken, productId, userId, target?.type, target?.id]))
+    .digest('hex');
+
+const toAttempt = (found: AttemptDocument): Attempt => ({
+  id: found._id,
+  channel: found.channel,
+  purchaseToken: found.purchase_token,
+  productId: found.product_id,
+  userId: found.user_id,
+  target:
+    found.boostable_type === null || found.boostable_id === null
+      ? null
+      : { type: found.boostable_type, id: found.boostable_id },
+  state: found.state,
+  revision: found.revision,
+  owed: found.owed,
+  tries: found.tries,
+  nextCheckAt: found.next_check_at,
+  giveUpAt: found.give_up_at,
+});
+
+const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
+
+export const createAttempts = ({ attempts }: Models): Attempts => {
+  const upsert = async (presentation: Presentation, now: Date): Promise<AttemptDocument | null> => {
+    const { channel, purchaseToken, productId, userId, target } = presentation;
+    return attempts
+      .findOneAndUpdate(
+        { _id: attemptId(presentation) },
+        {
+          $set: {
+            state: 'open',
+            reason: null,
+            tries: 0,
+            next_check_at: later(now, ATTEMPT_LEASE_MS),
+            give_up_at: later(now, VERIFICATION_WINDOW_MS),
+            updated_at: now,
+          },
+          $inc: { revision: 1 },
+          $setOnInsert: {
+            channel,
+            purchase_token: purchaseToken,
+            product_id: productId,
+            user_id: userId,
+            boostable_type: target?.type ?? null,
+            boostable_id: target?.id ?? null,
+            created_at: now,
+          },
+        },
+        { upsert: true, returnDocument: 'after' },
+      )
+      .lean<AttemptDocument>();
+  };
+
+  return {
+    open: async (presentation, now) => {
+      for (;;) {
+        try {
+          const opened = await upsert(presentation, now);
+          if (opened !== null) return toAttempt(opened);
+        } catch (error) {
+          // Another request has journalled it at the same moment; now it is there to be updated.
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+    },
+    settle: async ({ id }, state, reason, now, session) => {
+      const owed = state === 'refund_due' ? { owed: true } : {};
+      const set = { state, reason, next_check_at: null, updated_at: now, ...owed };
+      await attempts.updateOne({ _id: id }, { $set: set }, session === undefined ? {} : { session });
+    },
+    close: async ({ id, revision }, reason, now) => {
+      await attempts.updateOne(
+        { _id: id, state: 'open', revision },
+        { $set: { state: 'closed', reason, next_check_at: null, updated_at: now } },
+      );
+    },
+    postpone: async ({ id, revision, tries }, reason, now) => {
+      const next = later(now, nextWaitMs(tries));
+      await attempts.updateOne(
+        { _id: id, state: 'open', revision },
+        { $set: { reason, tries: tries + 1, next_check_at: next, updated_at: now } },
+      );
+    },
+    due: async (channel, now, limit) => {
+      const found = await attempts
+        .find({ next_check_at: trusted({ $lte: now }), channel })
+        .limit(limit)
+        .lean<AttemptDocument[]>();
+      return found.map(toAttempt);
+    },
+    claim: async ({ id, revision, nextCheckAt }, now) => {
+      const claimed = await attempts.updateOne(
+        { _id: id, state: 'open', revision, next_check_at: nextCheckAt },
+        { $set: { next_check_at: later(now, ATTEMPT_LEASE_MS) } },
+      );
+      return claimed.modifiedCount === 1;
+    },
+  };
+};

@@ -1,0 +1,146 @@
+/** Subscriptions and boosts. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import type { Boost, Grant, Subscription } from '../domain/grant.ts';
+import type { Target } from '../domain/target.ts';
+import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
+
+export interface Grants {
+  /** Taken before the transaction starts, so that concurrent grants do not conflict on the counter. */
+  nextId(kind: Grant['kind']): Promise<number>;
+  insert(session: ClientSession, grant: Grant): Promise<void>;
+  find(kind: Grant['kind'], id: number, session?: ClientSession): Promise<Grant | undefined>;
+  /** The running subscriptions of these users. */
+  runningSubscriptions(userIds: readonly number[], now: Date): Promise<Subscription[]>;
+  /** The live boosts of these targets. */
+  liveBoosts(targets: readonly Target[], now: Date): Promise<Boost[]>;
+  /**
+   * Ends a grant now; undefined when it had ended already. The end of a boost is told by whoever ends it, so it is not
+   * due any more.
+   */
+  end(
+    session: ClientSession,
+    kind: Grant['kind'],
+    id: number,
+    now: Date,
+  ): Promise<{ grant: Grant; version: number } | undefined>;
+  /** Boosts whose end has come and was not told. */
+  boostsToTell(now: Date, limit: number): Promise<number[]>;
+  /** Takes a boost's end to tell it; undefined when somebody else did. */
+  takeEnd(session: ClientSession, id: number): Promise<{ boost: Boost; version: number } | undefined>;
+}
+
+const toSubscription = (found: SubscriptionDocument): Subscription => ({
+  kind: 'premium',
+  id: found._id,
+  userId: found.user_id,
+  type: found.type,
+  startsAt: found.starts_at,
+  expiresAt: found.expires_at,
+  source: found.source,
+  createdAt: found.created_at,
+});
+
+const toBoost = (found: BoostDocument): Boost => ({
+  kind: 'boost',
+  id: found._id,
+  userId: found.user_id,
+  target: { type: found.boostable_type, id: found.boostable_id },
+  level: found.level,
+  startsAt: found.starts_at,
+  endsAt: found.ends_at,
+  source: found.source,
+  createdAt: found.created_at,
+});
+
+export const createGrants = ({ subscriptions, boosts }: Models, sequences: Sequences): Grants => ({
+  nextId: (kind) => sequences.next(kind === 'premium' ? 'subscription' : 'boost'),
+  insert: async (session, grant) => {
+    const common = {
+      _id: grant.id,
+      user_id: grant.userId,
+      starts_at: grant.startsAt,
+      source: grant.source,
+      created_at: grant.createdAt,
+      version: 1,
+    };
+    if (grant.kind === 'premium') {
+      const document = { ...common, type: grant.type, expires_at: grant.expiresAt };
+      await subscriptions.create([document], { session });
+      return;
+    }
+    const { target, level, endsAt } = grant;
+    const boostable = { boostable_type: target.type, boostable_id: target.id };
+    await boosts.create([{ ...common, ...boostable, level, ends_at: endsAt, end_due_at: endsAt }], {
+      session,
+    });
+  },
+  find: async (kind, id, session) => {
+    if (kind === 'premium') {
+      const found = await subscriptions
+        .findById(id, null, session === undefined ? {} : { session })
+        .lean<SubscriptionDocument>();
+      return found === null ? undefined : toSubscription(found);
+    }
+    const found = await boosts
+      .findById(id, null, session === undefined ? {} : { session })
+      .lean<BoostDocument>();
+    return found === null ? undefined : toBoost(found);
+  },
+  runningSubscriptions: async (userIds, now) => {
+    if (userIds.length === 0) return [];
+    const found = await subscriptions
+      .find({ user_id: trusted({ $in: [...userIds] }), expires_at: trusted({ $gt: now }) })
+      .lean<SubscriptionDocument[]>();
+    return found.map(toSubscription);
+  },
+  liveBoosts: async (targets, now) => {
+    if (targets.length === 0) return [];
+    const clauses = [...Map.groupBy(targets, ({ type }) => type)].map(([type, same]) => ({
+      boostable_type: type,
+      boostable_id: trusted({ $in: same.map(({ id }) => id) }),
+      ends_at: trusted({ $gt: now }),
+    }));
+    const found = await boosts.find({ $or: clauses }).lean<BoostDocument[]>();
+    return found.map(toBoost);
+  },
+  end: async (session, kind, id, now) => {
+    const running = trusted({ $gt: now });
+    const after = { session, returnDocument: 'after' as const };
+    if (kind === 'premium') {
+      const ended = await subscriptions
+        .findOneAndUpdate(
+          { _id: id, expires_at: running },
+          { $set: { expires_at: now }, $inc: { version: 1 } },
+          after,
+        )
+        .lean<SubscriptionDocument>();
+      return ended === null ? undefined : { grant: toSubscription(ended), version: ended.version };
+    }
+    const ended = await boosts
+      .findOneAndUpdate(
+        { _id: id, ends_at: running },
+        { $set: { ends_at: now, end_due_at: null }, $inc: { version: 1 } },
+        after,
+      )
+      .lean<BoostDocument>();
+    return ended === null ? undefined : { grant: toBoost(ended), version: ended.version };
+  },
+  boostsToTell: async (now, limit) => {
+    const due = await boosts
+      .find({ end_due_at: trusted({ $lte: now }) }, { _id: 1 })
+      .limit(limit)
+      .lean<{ _id: number }[]>();
+    return due.map(({ _id }) => _id);
+  },
+  takeEnd: async (session, id) => {
+    const taken = await boosts
+      .findOneAndUpdate(
+        { _id: id, end_due_at: trusted({ $ne: null }) },
+        { $set: { end_due_at: null }, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean<BoostDocument>();
+    return taken === null ? undefined : { boost: toBoost(taken), version: taken.version };
+  },
+});

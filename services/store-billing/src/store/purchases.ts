@@ -1,0 +1,130 @@
+/** The ledger of redeemed store purchases. A token belongs to whoever first redeemed it. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { nextLookAt, type StorePurchase } from '../domain/purchase.ts';
+import type { Models, StorePurchaseDocument } from './models.ts';
+
+/** The token was redeemed meanwhile; the transaction that hears it is over. */
+export class AlreadyRedeemed extends Error {
+  override name = 'AlreadyRedeemed';
+}
+
+/** By name: in a test run two realms may hold two copies of the class. */
+export const isAlreadyRedeemed = (error: unknown): boolean =>
+  (error as { name?: unknown } | null)?.name === 'AlreadyRedeemed';
+
+export interface Purchases {
+  nextId(): Promise<number>;
+  find(channel: string, purchaseToken: string): Promise<StorePurchase | undefined>;
+  /** Throws {@link AlreadyRedeemed} when the database holds a receipt of this token. */
+  insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
+  /** Receipts of which the store is to be told. */
+  toAcknowledge(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
+  /** Keeps others from doing the same until `until`. False when somebody else has it. */
+  claimAcknowledgement(id: number, now: Date, until: Date): Promise<boolean>;
+  acknowledged(id: number, at: Date): Promise<void>;
+  /** Receipts that are due for their second look. */
+  toLookAt(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
+  /** Takes a due look and sets the next one; false when somebody else has it. */
+  claimLook(purchase: StorePurchase, now: Date): Promise<boolean>;
+  /** Marks that the store took it back; undefined when it was marked before. */
+  markEnded(
+    session: ClientSession,
+    id: number,
+    now: Date,
+  ): Promise<{ purchase: StorePurchase; version: number } | undefined>;
+}
+
+const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
+  id: found._id,
+  channel: found.channel,
+  purchaseToken: found.purchase_token,
+  productId: found.product_id,
+  userId: found.user_id,
+  grant:
+    found.user_premium_subscription_id === null
+      ? { kind: 'boost', id: found.marketing_boost_id as number }
+      : { kind: 'premium', id: found.user_premium_subscription_id },
+  createdAt: found.created_at,
+  acknowledgedAt: found.acknowledged_at,
+  acknowledgeTries: found.acknowledge_tries,
+  grantEndedAt: found.grant_ended_at,
+});
+
+const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
+  _id: purchase.id,
+  channel: purchase.channel,
+  purchase_token: purchase.purchaseToken,
+  product_id: purchase.productId,
+  user_id: purchase.userId,
+  user_premium_subscription_id: purchase.grant.kind === 'premium' ? purchase.grant.id : null,
+  marketing_boost_id: purchase.grant.kind === 'boost' ? purchase.grant.id : null,
+  created_at: purchase.createdAt,
+  acknowledged_at: null,
+  acknowledge_tries: 0,
+  acknowledge_due_at: purchase.createdAt,
+  look_due_at: nextLookAt(purchase.createdAt, purchase.createdAt),
+  grant_ended_at: null,
+  version: 1,
+});
+
+export const createPurchases = ({ storePurchases }: Models, sequences: Sequences): Purchases => {
+  const due = async (query: Record<string, unknown>, limit: number): Promise<StorePurchase[]> => {
+    const found = await storePurchases.find(query).limit(limit).lean<StorePurchaseDocument[]>();
+    return found.map(toPurchase);
+  };
+  return {
+    nextId: () => sequences.next('store_purchase'),
+    find: async (channel, purchaseToken) => {
+      const found = await storePurchases
+        .findOne({ channel, purchase_token: purchaseToken })
+        .lean<StorePurchaseDocument>();
+      return found === null ? undefined : toPurchase(found);
+    },
+    insert: async (session, purchase) => {
+      try {
+        await storePurchases.create([toDocument(purchase)], { session });
+      } catch (error) {
+        if (isDuplicateKey(error, 'purchase_token')) throw new AlreadyRedeemed('', { cause: error });
+        throw error;
+      }
+    },
+    toAcknowledge: (channel, now, limit) =>
+      due({ acknowledge_due_at: trusted({ $lte: now }), channel }, limit),
+    claimAcknowledgement: async (id, now, until) => {
+      const claimed = await storePurchases.updateOne(
+        { _id: id, acknowledge_due_at: trusted({ $lte: now }) },
+        { $set: { acknowledge_due_at: until }, $inc: { acknowledge_tries: 1 } },
+      );
+      return claimed.modifiedCount === 1;
+    },
+    acknowledged: async (id, at) => {
+      await storePurchases.updateOne(
+        { _id: id },
+        { $set: { acknowledged_at: at, acknowledge_due_at: null } },
+      );
+    },
+    toLookAt: (channel, now, limit) => due({ look_due_at: trusted({ $lte: now }), channel }, limit),
+    claimLook: async ({ id, createdAt }, now) => {
+      const claimed = await storePurchases.updateOne(
+        { _id: id, look_due_at: trusted({ $lte: now }) },
+        { $set: { look_due_at: nextLookAt(createdAt, now) } },
+      );
+      return claimed.modifiedCount === 1;
+    },
+    markEnded: async (session, id, now) => {
+      const marked = await storePurchases
+        .findOneAndUpdate(
+          { _id: id, grant_ended_at: null },
+          {
+            $set: { grant_ended_at: now, look_due_at: null, acknowledge_due_at: null },
+            $inc: { version: 1 },
+          },
+          { session, returnDocument: 'after' },
+        )
+        .lean<StorePurchaseDocument>();
+      return marked === null ? undefined : { purchase: toPurchase(marked), version: marked.version };
+    },
+  };
+};

@@ -1,0 +1,134 @@
+/** The sagas of purchases from the wallet. A state changes once, and only by whoever finds it as he left it. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { Offer } from '../domain/offer.ts';
+import {
+  SAGA_LEASE_MS,
+  sagaWaitMs,
+  type WalletPurchase,
+  type WalletPurchaseState,
+} from '../domain/wallet-purchase.ts';
+import type { Models, WalletPurchaseDocument } from './models.ts';
+
+export interface WalletPurchases {
+  insert(session: ClientSession, purchase: WalletPurchase): Promise<void>;
+  find(id: string, session?: ClientSession): Promise<WalletPurchase | undefined>;
+  /** The newest of this user's that came with this `Idempotency-Key` after `since`. */
+  findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
+  /** Takes over one whose lease has run out; undefined when somebody else drives it, or it is over. */
+  takeOver(id: string, owner: string, now: Date): Promise<WalletPurchase | undefined>;
+  /** False when it was not in the state `from` any more. */
+  move(
+    session: ClientSession,
+    id: string,
+    from: WalletPurchaseState,
+    to: 'granted' | 'refunded',
+  ): Promise<boolean>;
+  /** Charged, and it cannot be given: until `leaseUntil` its refund is the caller's business. */
+  startRefund(session: ClientSession, purchase: WalletPurchase, leaseUntil: Date): Promise<boolean>;
+  /** To `undone`, by the holder of the lease alone: another one may have charged meanwhile. */
+  undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
+  due(now: Date, limit: number): Promise<string[]>;
+}
+
+const toPurchase = (found: WalletPurchaseDocument): WalletPurchase => ({
+  id: found._id,
+  order: {
+    userId: found.user_id,
+    offer: found.offer as unknown as Offer,
+    target:
+      found.boostable_type === null || found.boostable_id === null
+        ? null
+        : { type: found.boostable_type, id: found.boostable_id },
+  },
+  amount: found.amount,
+  grantId: found.grant_id,
+  state: found.state,
+  undoneBecause: found.undone_because,
+  clientKey: found.client_key,
+  leaseOwner: found.lease_owner,
+  leaseUntil: found.lease_until,
+  tries: found.tries,
+  createdAt: found.created_at,
+});
+
+const newestFirst = (a: WalletPurchaseDocument, b: WalletPurchaseDocument): number =>
+  b.created_at.getTime() - a.created_at.getTime();
+
+export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurchases => ({
+  insert: async (session, { id, order, ...purchase }) => {
+    const document: WalletPurchaseDocument = {
+      _id: id,
+      user_id: order.userId,
+      offer: { ...order.offer },
+      boostable_type: order.target?.type ?? null,
+      boostable_id: order.target?.id ?? null,
+      amount: purchase.amount,
+      grant_id: purchase.grantId,
+      state: purchase.state,
+      undone_because: null,
+      client_key: purchase.clientKey,
+      lease_owner: purchase.leaseOwner,
+      lease_until: purchase.leaseUntil,
+      tries: 0,
+      created_at: purchase.createdAt,
+    };
+    await walletPurchases.create([document], { session });
+  },
+  find: async (id, session) => {
+    const found = await walletPurchases
+      .findById(id, null, session === undefined ? {} : { session })
+      .lean<WalletPurchaseDocument>();
+    return found === null ? undefined : toPurchase(found);
+  },
+  findByClientKey: async (userId, clientKey, since) => {
+    const found = await walletPurchases
+      .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
+      .lean<WalletPurchaseDocument[]>();
+    const newest = found.sort(newestFirst)[0];
+    return newest === undefined ? undefined : toPurchase(newest);
+  },
+  takeOver: async (id, owner, now) => {
+    const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
+    if (found === null) return undefined;
+    const until = new Date(now.getTime() + Math.max(SAGA_LEASE_MS, sagaWaitMs(found.tries)));
+    const taken = await walletPurchases
+      .findOneAndUpdate(
+        { _id: id, lease_until: trusted({ $lte: now }) },
+        { $set: { lease_owner: owner, lease_until: until }, $inc: { tries: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean<WalletPurchaseDocument>();
+    return taken === null ? undefined : toPurchase(taken);
+  },
+  move: async (session, id, from, to) => {
+    const moved = await walletPurchases.updateOne(
+      { _id: id, state: from },
+      { $set: { state: to, lease_until: null } },
+      { session },
+    );
+    return moved.matchedCount === 1;
+  },
+  startRefund: async (session, { id, state }, leaseUntil) => {
+    const moved = await walletPurchases.updateOne(
+      { _id: id, state },
+      { $set: { state: 'refunding', lease_until: leaseUntil } },
+      { session },
+    );
+    return moved.matchedCount === 1;
+  },
+  undo: async (session, { id, leaseOwner }, because) => {
+    const undone = await walletPurchases.updateOne(
+      { _id: id, state: 'reserved', lease_owner: leaseOwner },
+      { $set: { state: 'undone', undone_because: because, lease_until: null } },
+      { session },
+    );
+    return undone.matchedCount === 1;
+  },
+  due: async (now, limit) => {
+    const found = await walletPurchases
+      .find({ lease_until: trusted({ $lte: now }) }, { _id: 1 })
+      .limit(limit)
+      .lean<{ _id: string }[]>();
+    return found.map(({ _id }) => _id);
+  },
+});

@@ -1,0 +1,501 @@
+/** Specification 4.6, row by row, and the order of contract 7. */
+
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  BASIC,
+  count,
+  isConsumed,
+  newId,
+  newToken,
+  newUser,
+  PREMIUM,
+  putPurchase,
+  redeem,
+  startWorld,
+  storeCalls,
+  type World,
+} from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+const ownGym = (userId: number, is_active = true): number => {
+  const id = newId();
+  world.targets.gyms.set(id, { user_id: userId, is_active });
+  return id;
+};
+
+const boostFields = (gymId: number, product_id = 'boost_basic') => ({
+  product_id,
+  boostable_type: 'gym',
+  boostable_id: gymId,
+});
+
+describe('201', () => {
+  test('premium is a calendar month for the buyer, with receipt, journal and events', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token);
+    const answer = await redeem(world.send, user, token);
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({
+      data: {
+        id: expect.any(Number),
+        user_id: user.userId,
+        type: 'plus',
+        starts_at: '2026-01-15 10:00:00',
+        expires_at: '2026-02-15 10:00:00',
+        created_at: '2026-01-15 10:00:00',
+      },
+    });
+    const receipts = world.database.collection('store_purchases');
+    expect(await receipts.findOne({ purchase_token: token })).toMatchObject({
+      channel: 'cafebazaar',
+      user_id: user.userId,
+      user_premium_subscription_id: answer.body.data.id,
+      marketing_boost_id: null,
+    });
+    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'granted' })).toBe(
+      1,
+    );
+    const mine = {
+      matches: ({ data }: { data: unknown }) => (data as { user_id: number }).user_id === user.userId,
+    };
+    const granted = await world.tap.waitFor('store_billing.store_purchase.granted', mine);
+    expect(granted.data).toEqual({
+      store_purchase_id: expect.any(Number),
+      user_id: user.userId,
+      channel: 'cafebazaar',
+      product_id: 'premium_plus',
+      amount: PREMIUM,
+      payable_type: 'App\\Models\\Payments\\UserPremiumSubscription',
+      payable_id: answer.body.data.id,
+    });
+    const started = await world.tap.waitFor('store_billing.subscription.started', mine);
+    expect(started.data).toMatchObject({ expires_at: '2026-02-15 10:00:00', type: 'plus' });
+  });
+
+  test.each([
+    ['boost_basic', 1, '2026-01-22 10:00:00', BASIC],
+    ['boost_pro', 2, '2026-02-14 10:00:00', 190_000],
+  ])('%s boosts the own gym at level %i until %s', async (sku, level, endsAt, amount) => {
+    const user = newUser();
+    const gymId = ownGym(user.userId);
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', sku);
+    const answer = await redeem(world.send, user, token, boostFields(gymId, sku));
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toEqual({
+      id: expect.any(Number),
+      boostable_type: 'App\\Models\\Gyms\\Gym',
+      boostable_id: gymId,
+      level,
+      starts_at: '2026-01-15 10:00:00',
+      ends_at: endsAt,
+      created_at: '2026-01-15 10:00:00',
+    });
+    const receipt = await world.database.collection('store_purchases').findOne({ purchase_token: token });
+    expect(receipt).toMatchObject({
+      user_premium_subscription_id: null,
+      marketing_boost_id: answer.body.data.id,
+    });
+    const boosted = await world.tap.waitFor('store_billing.boost.granted', {
+      matches: ({ data }) => (data as { boostable_id: number }).boostable_id === gymId,
+    });
+    expect(boosted.data).toMatchObject({ boostable_type: 'gym', level, ends_at: endsAt });
+    const granted = await world.tap.waitFor('store_billing.store_purchase.granted', {
+      matches: ({ data }) => (data as { user_id: number }).user_id === user.userId,
+    });
+    expect(granted.data).toMatchObject({ amount, payable_type: 'App\\Models\\Payments\\MarketingBoost' });
+  });
+
+  test('a training service is boosted as its model', async () => {
+    const user = newUser();
+    const id = newId();
+    world.targets.services.set(id, { user_id: user.userId, is_active: true });
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_basic');
+    const answer = await redeem(world.send, user, token, {
+      product_id: 'boost_basic',
+      boostable_type: 'training_service',
+      boostable_id: id,
+    });
+    expect(answer.body.data).toMatchObject({
+      boostable_type: 'App\\Models\\TrainingServices\\TrainingService',
+      boostable_id: id,
+    });
+  });
+
+  test('payments.boost_all boosts a target of another', async () => {
+    const gymId = ownGym(newId());
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_basic');
+    const operator = newUser(['payments.view_own', 'payments.boost_all']);
+    expect((await redeem(world.send, operator, token, boostFields(gymId))).status).toBe(201);
+  });
+
+  test('target fields are ignored for premium, whatever they hold', async () => {
+    const token = newToken();
+    await putPurchase(world, token);
+    const fields = { boostable_type: 17, boostable_id: 'x' };
+    expect((await redeem(world.send, newUser(), token, fields)).status).toBe(201);
+  });
+
+  test('a purchase that the app has consumed before is granted: our ledger decides about repeats', async () => {
+    const token = newToken();
+    await putPurchase(world, token);
+    await fetch(`${world.sandbox.url}/cafebazaar/devapi/v2/api/consume/com.fitness.app/purchases/`, {
+      method: 'POST',
+      headers: { 'cafebazaar-pishkhan-api-secret': 's', 'content-type': 'application/json' },
+      body: JSON.stringify({ token }),
+    });
+    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
+  });
+
+  test('the purchase is consumed at the store after the commit', async () => {
+    const token = newToken();
+    await putPurchase(world, token);
+    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
+    await eventually(() => isConsumed(world, token, 'premium_plus'));
+    await eventually(
+      async () =>
+        (await count(world, 'store_purchases', { purchase_token: token, acknowledge_due_at: null })) === 1,
+    );
+  });
+
+  test('a token of any characters reaches the store as it is', async () => {
+    const token = `a/../b?c=#%2e ${newToken()} شناسه`;
+    await putPurchase(world, token);
+    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
+    expect(await storeCalls(world, token)).toBe(1);
+  });
+});
+
+describe('200, the replay', () => {
+  test('gives the same grant, creates nothing and asks the store nothing', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token);
+    const first = await redeem(world.send, user, token);
+    await world.service.idle();
+    const calls = await storeCalls(world, token);
+    const again = await redeem(world.send, user, token);
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual(first.body);
+    expect(await storeCalls(world, token)).toBe(calls);
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect(await count(world, 'store_purchases', { user_id: user.userId })).toBe(1);
+  });
+
+  test('of a boost is known by its token, whatever target it now names', async () => {
+    const user = newUser();
+    const [gymId, other] = [ownGym(user.userId), ownGym(user.userId)];
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_basic');
+    const first = await redeem(world.send, user, token, boostFields(gymId));
+    world.targets.gyms.delete(gymId);
+    const again = await redeem(world.send, user, token, boostFields(other));
+    expect([again.status, again.body]).toEqual([200, first.body]);
+  });
+});
+
+describe('400', () => {
+  test('an active subscription refuses another token before the store is asked', async () => {
+    const user = newUser();
+    const [first, second] = [newToken(), newToken()];
+    await Promise.all([putPurchase(world, first), putPurchase(world, second)]);
+    expect((await redeem(world.send, user, first)).status).toBe(201);
+    const refused = await redeem(world.send, user, second);
+    expect(refused.status).toBe(400);
+    expect(refused.body).toEqual({
+      error: 'You already have an active subscription.',
+      code: 'store_purchase.premium_already_active',
+    });
+    expect(await storeCalls(world, second)).toBe(0);
+  });
+
+  test('a live boost refuses another one of whatever level', async () => {
+    const user = newUser();
+    const gymId = ownGym(user.userId);
+    const [first, second] = [newToken(), newToken()];
+    await putPurchase(world, first, 'purchased', 'boost_basic');
+    await putPurchase(world, second, 'purchased', 'boost_pro');
+    expect((await redeem(world.send, user, first, boostFields(gymId))).status).toBe(201);
+    const refused = await redeem(world.send, user, second, boostFields(gymId, 'boost_pro'));
+    expect(refused.status).toBe(400);
+    expect(refused.body).toEqual({ error: expect.any(String), code: 'store_purchase.boost_already_live' });
+  });
+
+  test.each(['canceled', 'refunded', 'pending'] as const)(
+    'a %s purchase is not confirmed, and the journal is closed',
+    async (state) => {
+      const user = newUser();
+      const token = newToken();
+      await putPurchase(world, token, state);
+      const answer = await redeem(world.send, user, token);
+      expect(answer.status).toBe(400);
+      expect(answer.body).toEqual({
+        error: expect.any(String),
+        code: 'store_purchase.verification_failed',
+      });
+      expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'closed' })).toBe(
+        1,
+      );
+      expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
+    },
+  );
+
+  test.each([
+    ['no such purchase', undefined],
+    ['a purchase of another product', 'boost_basic'],
+  ])('%s is not confirmed', async (_name, bought) => {
+    const token = newToken();
+    if (bought !== undefined) await putPurchase(world, token, 'purchased', bought);
+    const answer = await redeem(world.send, newUser(), token);
+    expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
+  });
+
+  test('an unreadable answer is not confirmed, and the journal stays open', async () => {
+    const token = newToken();
+    await putPurchase(world, token, 'garbage');
+    const answer = await redeem(world.send, newUser(), token);
+    expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
+    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+  });
+
+  test('what was pending can be redeemed once it is paid', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token, 'pending');
+    expect((await redeem(world.send, user, token)).status).toBe(400);
+    await putPurchase(world, token, 'purchased');
+    expect((await redeem(world.send, user, token)).status).toBe(201);
+  });
+});
+
+describe('401, 403, 404', () => {
+  test('a guest is unauthenticated', async () => {
+    const answer = await world.send('POST', '/payments/store-purchases', { body: {} });
+    expect(answer.status).toBe(401);
+  });
+
+  test.each([
+    ['none of the three permissions', ['payments.view_own']],
+    ['no payments.view_own', ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
+  ] as const)('%s is refused before the body is read', async (_name, permissions) => {
+    const answer = await world.send('POST', '/payments/store-purchases', {
+      as: caller(newId(), permissions),
+      headers: { 'content-type': 'application/json' },
+      body: undefined,
+    });
+    expect(answer.status).toBe(403);
+    const malformed = await fetch(`${world.service.url}/api/v1/payments/store-purchases`, { method: 'POST' });
+    expect(malformed.status).toBe(401);
+  });
+
+  test.each([
+    ['premium_plus', ['payments.view_own', 'payments.boost_own', 'payments.boost_all']],
+    ['boost_basic', ['payments.view_own', 'payments.buy_premium']],
+  ] as const)(
+    'the permission of %s is checked: holding the other does not grant it',
+    async (sku, permissions) => {
+      const user = caller(newId(), permissions);
+      const token = newToken();
+      await putPurchase(world, token, 'purchased', sku);
+      const answer = await redeem(world.send, user, token, boostFields(ownGym(user.userId), sku));
+      expect(answer.status).toBe(403);
+      expect(await storeCalls(world, token)).toBe(0);
+    },
+  );
+
+  test('a target of another is 403 with payments.boost_own, before the store is asked', async () => {
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_basic');
+    const answer = await redeem(world.send, newUser(), token, boostFields(ownGym(newId())));
+    expect(answer.status).toBe(403);
+    expect(await storeCalls(world, token)).toBe(0);
+  });
+
+  test('a gym without owner is nobody’s own', async () => {
+    const id = newId();
+    world.targets.gyms.set(id, { is_active: true });
+    expect((await redeem(world.send, newUser(), newToken(), boostFields(id))).status).toBe(403);
+  });
+
+  test.each([0, -1, 987_654_321])('the target %i does not exist', async (id) => {
+    const answer = await redeem(world.send, newUser(), newToken(), boostFields(id));
+    expect([answer.status, answer.body]).toEqual([
+      404,
+      { error: 'The gym or training service does not exist.', code: 'store_purchase.target_not_found' },
+    ]);
+  });
+
+  test('an inactive gym of another does not exist for him, his own does', async () => {
+    const user = newUser();
+    const others = await redeem(world.send, user, newToken(), boostFields(ownGym(newId(), false)));
+    expect(others.status).toBe(404);
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_basic');
+    const own = await redeem(world.send, user, token, boostFields(ownGym(user.userId, false)));
+    expect(own.status).toBe(201);
+  });
+
+  test('an unknown product, another’s token and a token of another product answer byte for byte the same', async () => {
+    const owner = newUser();
+    const token = newToken();
+    await putPurchase(world, token);
+    expect((await redeem(world.send, owner, token)).status).toBe(201);
+    const unknown = await redeem(world.send, newUser(), newToken(), { product_id: 'premium_yearly' });
+    const another = await redeem(world.send, newUser(), token);
+    const product = await redeem(world.send, owner, token, boostFields(ownGym(owner.userId)));
+    expect([unknown.status, another.status, product.status]).toEqual([404, 404, 404]);
+    expect(unknown.body).toEqual({ error: 'This purchase was not found.', code: 'store_purchase.not_found' });
+    expect(another.text).toBe(unknown.text);
+    expect(product.text).toBe(unknown.text);
+  });
+
+  test('the answers speak the reader’s language', async () => {
+    const answer = await world.send('POST', '/payments/store-purchases', {
+      as: newUser(),
+      headers: { 'accept-language': 'fa' },
+      body: { channel: 'cafebazaar', product_id: 'nothing', purchase_token: newToken() },
+    });
+    expect(answer.body.error).toBe('این خرید پیدا نشد.');
+  });
+});
+
+describe('422', () => {
+  test.each([
+    ['direct', { channel: 'direct' }, ['channel']],
+    ['another store', { channel: 'myket' }, ['channel']],
+    ['a long product', { product_id: 'x'.repeat(192) }, ['product_id']],
+    ['a long token', { purchase_token: 'x'.repeat(256) }, ['purchase_token']],
+    ['an empty token', { purchase_token: '' }, ['purchase_token']],
+    ['a token that is a path', { purchase_token: '..' }, ['purchase_token']],
+    ['a boost without target', { product_id: 'boost_basic' }, ['boostable_type', 'boostable_id']],
+    [
+      'a boost with nulls',
+      { product_id: 'boost_pro', boostable_type: null, boostable_id: null },
+      ['boostable_type', 'boostable_id'],
+    ],
+    [
+      'a boost of a user',
+      { product_id: 'boost_pro', boostable_type: 'user', boostable_id: 1 },
+      ['boostable_type'],
+    ],
+    [
+      'a boost of a text',
+      { product_id: 'boost_pro', boostable_type: 'gym', boostable_id: '1' },
+      ['boostable_id'],
+    ],
+    [
+      'everything wrong at once',
+      { channel: 'direct', purchase_token: 5, product_id: 'boost_basic' },
+      ['channel', 'purchase_token', 'boostable_type', 'boostable_id'],
+    ],
+    [
+      'nothing',
+      { channel: undefined, product_id: undefined, purchase_token: undefined },
+      ['channel', 'product_id', 'purchase_token'],
+    ],
+  ])('%s names the fields', async (_name, fields, named) => {
+    const answer = await redeem(world.send, newUser(), newToken(), fields);
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors).sort()).toEqual([...named].sort());
+    expect(Object.values(answer.body.errors).every((texts) => (texts as string[]).length === 1)).toBe(true);
+  });
+
+  test.each([
+    ['"text"'],
+    ['[]'],
+    ['5'],
+    ['{"channel":{"$ne":null},"product_id":{"$gt":""},"purchase_token":{"$gt":""}}'],
+  ])('the body %s is no reason for a 500', async (body) => {
+    const answer = await world.send('POST', '/payments/store-purchases', {
+      as: newUser(),
+      body: JSON.parse(body),
+    });
+    expect(answer.status).toBe(422);
+  });
+
+  test('the longest product and token are accepted', async () => {
+    const answer = await redeem(world.send, newUser(), 'x'.repeat(255), { product_id: 'y'.repeat(191) });
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe('429', () => {
+  test('the eleventh request of a user within a minute is refused, over all his tokens, before 403 and 422', async () => {
+    const user = caller(newId(), []);
+    for (let request = 0; request < 10; request += 1)
+      expect((await redeem(world.send, user, newToken())).status).toBe(403);
+    const refused = await redeem(world.send, user, newToken());
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect((await redeem(world.send, newUser(), newToken(), { product_id: 'x' })).status).toBe(404);
+  });
+});
+
+describe('500 and 503', () => {
+  test.each(['unreachable', 'slow'] as const)(
+    'a store that is %s is a provider error, and the journal stays open',
+    async (state) => {
+      const token = newToken();
+      await putPurchase(world, token, state);
+      const answer = await redeem(world.send, newUser(), token);
+      expect(answer.status).toBe(500);
+      expect(answer.body).toEqual({ error: expect.any(String), code: 'payments.provider_error' });
+      expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+    },
+  );
+
+  test('the same token is granted when the store is back', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token, 'unreachable');
+    expect((await redeem(world.send, user, token)).status).toBe(500);
+    await putPurchase(world, token, 'purchased');
+    expect((await redeem(world.send, user, token)).status).toBe(201);
+  });
+
+  test('a target that cannot be asked about is 503, before the store is asked', async () => {
+    const user = newUser();
+    const token = newToken();
+    world.targets.down = true;
+    const answer = await redeem(world.send, user, token, boostFields(ownGym(user.userId))).finally(() => {
+      world.targets.down = false;
+    });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).not.toBeNull();
+    expect(await storeCalls(world, token)).toBe(0);
+  });
+});
+
+describe('the database itself', () => {
+  const receipt = { channel: 'c', product_id: 'p', user_id: 1, purchase_token: 't' };
+
+  test.each([
+    ['both grants', { user_premium_subscription_id: 900_001, marketing_boost_id: 900_001 }],
+    ['no grant', { user_premium_subscription_id: null, marketing_boost_id: null }],
+  ])('refuses a receipt with %s', async (_name, grants) => {
+    const receipts = world.database.collection('store_purchases');
+    await expect(receipts.insertOne({ ...receipt, ...grants })).rejects.toThrow(/validation/);
+  });
+
+  test('refuses a second receipt of one token', async () => {
+    const token = newToken();
+    await putPurchase(world, token);
+    await redeem(world.send, newUser(), token);
+    const second = { ...receipt, channel: 'cafebazaar', purchase_token: token };
+    const receipts = world.database.collection('store_purchases');
+    await expect(
+      receipts.insertOne({ ...second, user_premium_subscription_id: 900_002, marketing_boost_id: null }),
+    ).rejects.toThrow(/E11000/);
+  });
+});
