@@ -10,8 +10,7 @@ export const OPENAPI_PATH = `${API_PREFIX}/openapi.json`;
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI writes style attributes; it loads no style from elsewhere.
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",

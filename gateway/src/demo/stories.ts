@@ -131,7 +131,7 @@ const buyTraining = async (
   athlete: Account | undefined,
   serviceId: number,
 ): Promise<boolean> => {
-  const { data } = await api.read(listOf(withId), 'GET', '/trainees', { token: trainer.token });
+  const { data } = await api.read(listOf(withId), 'GET', '/trainees?role=seller', { token: trainer.token });
   if (data.length > 0) return true;
   if (athlete === undefined) return false;
   await fillUpTo(api, athlete, DEMO_TRAINING.price);

@@ -161,7 +161,16 @@ const storeBillingOf = (world: World) =>
         const starts_at = '2026-01-01 00:00:00';
         return boost === undefined
           ? []
-          : [{ id: id + 1_000, boostable_type, boostable_id: id, starts_at, created_at: starts_at, ...boost }];
+          : [
+              {
+                id: id + 1_000,
+                boostable_type,
+                boostable_id: id,
+                starts_at,
+                created_at: starts_at,
+                ...boost,
+              },
+            ];
       });
       return { boosts };
     },
@@ -209,7 +218,11 @@ export const client = <Definition>(definition: Definition, address: string): Grp
   createGrpcClient({ definition, address, target: 'content', from: 'test', signer: testSigner });
 
 /** The stand-ins alone, for a service in a process of its own. */
-export const openWorld = async (): Promise<{ world: World; server: GrpcServer; addresses: GrpcAddresses }> => {
+export const openWorld = async (): Promise<{
+  world: World;
+  server: GrpcServer;
+  addresses: GrpcAddresses;
+}> => {
   const world = new World();
   const server = await standIn(
     identityOf(world),

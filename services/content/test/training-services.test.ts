@@ -154,7 +154,9 @@ describe('PUT and DELETE', () => {
       body: { title: 'Checked' },
     });
     expect(changed.body.data.title).toBe('Checked');
-    expect((await stage.send('DELETE', `/training-services/${id}`, { as: caller(someone()) })).status).toBe(403);
+    expect((await stage.send('DELETE', `/training-services/${id}`, { as: caller(someone()) })).status).toBe(
+      403,
+    );
     expect((await stage.send('DELETE', `/training-services/${id}`, { as: operator })).status).toBe(204);
     expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(404);
   });
@@ -266,7 +268,11 @@ describe('boosted first', () => {
     await eventually(async () => idsOf(await list())[1] === first);
     expect(idsOf(await list())).toEqual(ordered);
     expect(idsOf(await list('&search=cutting'))).toEqual(ordered);
-    const pages = [await list('&per_page=3'), await list('&per_page=3&page=2'), await list('&per_page=3&page=3')];
+    const pages = [
+      await list('&per_page=3'),
+      await list('&per_page=3&page=2'),
+      await list('&per_page=3&page=3'),
+    ];
     expect(pages.flatMap(idsOf)).toEqual(ordered);
     expect(pages[0]?.body.meta).toMatchObject({ total: 7, last_page: 3, from: 1, to: 3 });
     for (const perPage of [1, 2, 3]) {
@@ -284,7 +290,11 @@ describe('boosted first', () => {
     await stage.tell(boostEnded, { subject: third, version: 2, data: boost(third, -1_000) });
     await eventually(async () => idsOf(await list())[0] === first);
     await stage.tell(boostGranted, { subject: second, version: 1, data: boost(second, DAY_MS) });
-    await stage.tell(boostGranted, { subject: ids[3] ?? 0, version: 1, data: boost(ids[3] ?? 0, 2 * DAY_MS) });
+    await stage.tell(boostGranted, {
+      subject: ids[3] ?? 0,
+      version: 1,
+      data: boost(ids[3] ?? 0, 2 * DAY_MS),
+    });
     await eventually(async () => idsOf(await list())[0] === ids[3]);
     expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], first]);
     stage.clock.advance(DAY_MS + 1_000);
@@ -294,18 +304,18 @@ describe('boosted first', () => {
 
 describe('422', () => {
   test.each([
-    ['title', { title: '' }],
-    ['title', { title: 'x'.repeat(256) }],
-    ['title', { title: 7 }],
-    ['description', { description: null }],
-    ['description', { description: 'x'.repeat(5_001) }],
-    ['price', { price: 0 }],
-    ['price', { price: 1.5 }],
-    ['price', { price: '100' }],
-    ['price', { price: 2_000_000_000 }],
-    ['duration_days', { duration_days: 0 }],
-    ['is_active', { is_active: 'yes' }],
-  ])('under %s for %j, at creation and at change', async (field, body) => {
+    ['title', 'empty', { title: '' }],
+    ['title', 'of 256 characters', { title: 'x'.repeat(256) }],
+    ['title', 'a number', { title: 7 }],
+    ['description', 'null', { description: null }],
+    ['description', 'of 5,001 characters', { description: 'x'.repeat(5_001) }],
+    ['price', 'zero', { price: 0 }],
+    ['price', 'not whole', { price: 1.5 }],
+    ['price', 'a string', { price: '100' }],
+    ['price', 'over a thousand million', { price: 2_000_000_000 }],
+    ['duration_days', 'zero', { duration_days: 0 }],
+    ['is_active', 'a string', { is_active: 'yes' }],
+  ])('under %s when it is %s, at creation and at change', async (field, _why, body) => {
     const userId = someone();
     const made = await stage.send('POST', '/training-services', {
       as: caller(userId),

@@ -20,7 +20,7 @@ type Row = { id: number } & Record<string, unknown>;
 const list = (as: Person, query: Record<string, string | number> = {}) => {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) parameters.set(name, String(value));
-  return world.send('GET', `/users?${parameters}`, { as: as.caller });
+  return world.send('GET', `/users?${parameters.toString()}`, { as: as.caller });
 };
 const idsOf = async (as: Person, query: Record<string, string | number>): Promise<number[]> => {
   const { status, body } = await list(as, query);

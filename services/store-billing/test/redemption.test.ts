@@ -1,6 +1,7 @@
 /** Specification 4.6, row by row, and the order of contract 7. */
 
-import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { CALLER_HEADER, type UserCaller } from '@fitness/shared/caller.ts';
+import { caller, eventually, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   BASIC,
@@ -287,14 +288,17 @@ describe('401, 403, 404', () => {
     ['none of the three permissions', ['payments.view_own']],
     ['no payments.view_own', ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
   ] as const)('%s is refused before the body is read', async (_name, permissions) => {
-    const answer = await world.send('POST', '/payments/store-purchases', {
-      as: caller(newId(), permissions),
-      headers: { 'content-type': 'application/json' },
-      body: undefined,
-    });
-    expect(answer.status).toBe(403);
-    const malformed = await fetch(`${world.service.url}/api/v1/payments/store-purchases`, { method: 'POST' });
-    expect(malformed.status).toBe(401);
+    const malformed = async (as: UserCaller): Promise<number> => {
+      const context = await testSigner.sign({ from: 'gateway', caller: as });
+      const answer = await fetch(`${world.service.url}/api/v1/payments/store-purchases`, {
+        method: 'POST',
+        headers: { [CALLER_HEADER]: context, 'content-type': 'application/json' },
+        body: '{"channel": ',
+      });
+      return answer.status;
+    };
+    expect(await malformed(caller(newId(), permissions))).toBe(403);
+    expect(await malformed(newUser())).toBe(400);
   });
 
   test.each([

@@ -4,13 +4,11 @@
  */
 import type { Redis } from 'ioredis';
 import type { Connection } from 'mongoose';
-import {
-  RateLimiterMemory,
-  RateLimiterMongo,
-  RateLimiterRedis,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible';
-import { AppError, message } from '../error.ts';
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
+import { AppError, message, unavailable } from '../error.ts';
+import { createWindowCounter } from './window-counter.ts';
+
+export { createWindowIndexes as createRateLimitIndexes } from './window-counter.ts';
 
 export interface RateLimit {
   /** Part of the key: two routes with one name share one budget. */
@@ -28,11 +26,9 @@ export interface RateLimitState {
 }
 
 export interface RateLimiter {
-  /** Takes one point of `key`'s budget. */
+  /** Takes one point of `key`'s budget. Throws `unavailable` when neither store can count. */
   consume(limit: RateLimit, key: string): Promise<RateLimitState>;
 }
-
-const COLLECTION = 'rate_limits';
 
 export interface RateLimiterOptions {
   redis: Redis;
@@ -42,53 +38,54 @@ export interface RateLimiterOptions {
   keyPrefix: string;
 }
 
-/** The index that the fallback needs; awaited at start, before the first write. */
-export const createRateLimitIndexes = async (connection: Connection): Promise<void> => {
-  const collection = connection.collection(COLLECTION);
-  await collection.createIndex({ expire: -1 }, { expireAfterSeconds: 0 });
-  await collection.createIndex({ key: 1 }, { unique: true });
-};
+type Count = (key: string) => Promise<RateLimitState>;
 
 export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterOptions): RateLimiter => {
-  const limiters = new Map<string, RateLimiterRedis>();
-  const limiterOf = (limit: RateLimit): RateLimiterRedis => {
-    const known = limiters.get(limit.name);
+  const windows = connection === undefined ? undefined : createWindowCounter(connection);
+  const counters = new Map<string, { count: Count; fallback: Count }>();
+  const countersOf = (limit: RateLimit): { count: Count; fallback: Count } => {
+    const known = counters.get(limit.name);
     if (known !== undefined) return known;
-    const common = {
-      keyPrefix: `${keyPrefix}:limit:${limit.name}`,
-      points: limit.points,
-      duration: limit.windowS,
+    const prefix = `${keyPrefix}:limit:${limit.name}`;
+    const options = { keyPrefix: prefix, points: limit.points, duration: limit.windowS };
+    const made = {
+      count: countWith(
+        limit,
+        new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
+      ),
+      fallback:
+        windows === undefined
+          ? countWith(limit, new RateLimiterMemory(options))
+          : (key: string) => windows.take(limit, `${prefix}:${key}`),
     };
-    const fallback =
-      connection === undefined
-        ? new RateLimiterMemory(common)
-        : new RateLimiterMongo({
-            ...common,
-            storeClient: connection,
-            tableName: COLLECTION,
-            disableIndexesCreation: true,
-          });
-    const limiter = new RateLimiterRedis({
-      ...common,
-      storeClient: redis,
-      rejectIfRedisNotReady: true,
-      insuranceLimiter: fallback,
-    });
-    limiters.set(limit.name, limiter);
-    return limiter;
+    counters.set(limit.name, made);
+    return made;
   };
   return {
     consume: async (limit, key) => {
+      const { count, fallback } = countersOf(limit);
       try {
-        return toState(limit, await limiterOf(limit).consume(key), true);
-      } catch (outcome) {
-        // The library rejects with its result when the budget is spent, and with an error when it could not count.
-        if (typeof (outcome as RateLimiterRes | null)?.msBeforeNext !== 'number') throw outcome;
-        return toState(limit, outcome as RateLimiterRes, false);
+        return await count(key);
+      } catch {
+        return await fallback(key).catch((error: unknown) => {
+          throw unavailable(`the limit ${limit.name} could not be counted`, error);
+        });
       }
     },
   };
 };
+
+/** The library rejects with its result when the budget is spent, and with an error when it could not count. */
+const countWith =
+  (limit: RateLimit, limiter: RateLimiterRedis | RateLimiterMemory): Count =>
+  async (key) => {
+    try {
+      return toState(limit, await limiter.consume(key), true);
+    } catch (outcome) {
+      if (typeof (outcome as RateLimiterRes | null)?.msBeforeNext !== 'number') throw outcome;
+      return toState(limit, outcome as RateLimiterRes, false);
+    }
+  };
 
 const toState = (limit: RateLimit, result: RateLimiterRes, allowed: boolean): RateLimitState => ({
   allowed,

@@ -110,7 +110,6 @@ const begin = async (
         deliveredAt: null,
         version: 1,
       };
-      if (key !== null) await store.trainees.forgetOldKey(session, key, now);
       const leaseUntil = new Date(now.getTime() + LEASE_MS);
       await store.trainees.insert(session, trainee, { key, leaseUntil });
       return trainee;
@@ -126,7 +125,7 @@ const begin = async (
 const settle = async (parts: Parts, trainee: Trainee, run?: IdempotentRun): Promise<RouteReply> => {
   const outcome = await parts.wallet.book(trainee);
   if (outcome === 'refused') {
-    await parts.store.trainees.cancel(trainee.traineeId);
+    await parts.store.transaction((session) => parts.store.trainees.cancel(session, trainee.traineeId));
     throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
   }
   return activate(parts, trainee.traineeId, run);

@@ -83,13 +83,21 @@ export interface TraineeDocument {
   price: number;
   commission: number;
   status: TraineeStatus;
-  /** The buyer's `Idempotency-Key`: a repeated request goes on with the purchase it began. */
+  /** The key under which it was begun, if any. */
   purchase_key: string | null;
   /** Until then whoever began or took the purchase is busy with it; null once it is over. */
   lease_until: Date | null;
   created_at: Date;
   delivered_at: Date | null;
   version: number;
+}
+
+/** A buyer's `Idempotency-Key`: a repeated request goes on with the purchase that it began. */
+export interface PurchaseKeyDocument {
+  /** User and key; one purchase under one key, whoever else is busy with it. */
+  _id: string;
+  trainee_id: number;
+  expires_at: Date;
 }
 
 const text = { type: String, required: true };
@@ -196,12 +204,12 @@ const traineeSchema = new Schema<TraineeDocument>(
 )
   .index({ seller_user_id: 1, status: 1, _id: -1 })
   .index({ user_id: 1, status: 1, _id: -1 })
-  .index({ status: 1, lease_until: 1 })
-  // One purchase under one key, whoever else is busy with it.
-  .index(
-    { purchase_key: 1 },
-    { unique: true, partialFilterExpression: { purchase_key: { $type: 'string' } } },
-  );
+  .index({ status: 1, lease_until: 1 });
+
+const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
+  { _id: text, trainee_id: number, expires_at: date },
+  settings('purchase_keys'),
+).index({ expires_at: 1 }, { expireAfterSeconds: 0 });
 
 export interface Models {
   posts: Model<PostDocument>;
@@ -210,6 +218,7 @@ export interface Models {
   trainingServices: Model<TrainingServiceDocument>;
   boosts: Model<BoostDocument>;
   trainees: Model<TraineeDocument>;
+  purchaseKeys: Model<PurchaseKeyDocument>;
 }
 
 /** The models on this connection; call it once. */
@@ -220,4 +229,5 @@ export const registerModels = (connection: Connection): Models => ({
   trainingServices: connection.model<TrainingServiceDocument>('TrainingService', trainingServiceSchema),
   boosts: connection.model<BoostDocument>('Boost', boostSchema),
   trainees: connection.model<TraineeDocument>('Trainee', traineeSchema),
+  purchaseKeys: connection.model<PurchaseKeyDocument>('PurchaseKey', purchaseKeySchema),
 });

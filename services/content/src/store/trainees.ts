@@ -18,6 +18,7 @@ const KEY_MS = DAY_MS;
 
 export interface Trainees {
   find(id: number, session?: ClientSession): Promise<Trainee | undefined>;
+  /** Fails as a duplicate when the key is taken and younger than 24 hours. */
   insert(
     session: ClientSession,
     trainee: Trainee,
@@ -25,8 +26,6 @@ export interface Trainees {
   ): Promise<void>;
   /** The purchase that was begun under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
-  /** Lets a key that is older than 24 hours be used again. */
-  forgetOldKey(session: ClientSession, key: string, now: Date): Promise<void>;
   /** Takes an interrupted purchase that was begun without a key and that nobody is busy with. */
   takeInterrupted(
     buyerUserId: number,
@@ -44,7 +43,7 @@ export interface Trainees {
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
   /** Pending → cancelled; its key is free again. */
-  cancel(id: number): Promise<void>;
+  cancel(session: ClientSession, id: number): Promise<void>;
   /** Active → delivered; undefined when it is not active. */
   deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
   /** Paid ones, newest first. */
@@ -113,7 +112,7 @@ const pageOf = async (
   return { rows, total, next: more && last !== undefined ? [last.traineeId] : undefined };
 };
 
-export const createTrainees = ({ trainees }: Models): Trainees => ({
+export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
   find: async (id, session) =>
     maybe(
       await trainees
@@ -137,19 +136,19 @@ export const createTrainees = ({ trainees }: Models): Trainees => ({
       delivered_at: trainee.deliveredAt,
       version: trainee.version,
     };
+    if (key !== null) {
+      await purchaseKeys.deleteOne(
+        { _id: key, expires_at: trusted({ $lte: trainee.createdAt }) },
+        { session },
+      );
+      const expires_at = new Date(trainee.createdAt.getTime() + KEY_MS);
+      await purchaseKeys.create([{ _id: key, trainee_id: trainee.traineeId, expires_at }], { session });
+    }
     await trainees.create([document], { session });
   },
   findByKey: async (key, now) => {
-    const since = new Date(now.getTime() - KEY_MS);
-    return maybe(await trainees.findOne({ purchase_key: key, created_at: trusted({ $gt: since }) }).lean());
-  },
-  forgetOldKey: async (session, key, now) => {
-    const since = new Date(now.getTime() - KEY_MS);
-    await trainees.updateOne(
-      { purchase_key: key, created_at: trusted({ $lte: since }) },
-      { $set: { purchase_key: null } },
-      { session },
-    );
+    const found = await purchaseKeys.findOne({ _id: key, expires_at: trusted({ $gt: now }) }).lean();
+    return found === null ? undefined : maybe(await trainees.findById(found.trainee_id).lean());
   },
   takeInterrupted: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
     maybe(
@@ -192,11 +191,16 @@ export const createTrainees = ({ trainees }: Models): Trainees => ({
         )
         .lean(),
     ),
-  cancel: async (id) => {
-    await trainees.updateOne(
-      { _id: id, status: 'pending' },
-      { $set: { status: 'cancelled', lease_until: null, purchase_key: null }, $inc: { version: 1 } },
-    );
+  cancel: async (session, id) => {
+    const cancelled = await trainees
+      .findOneAndUpdate(
+        { _id: id, status: 'pending' },
+        { $set: { status: 'cancelled', lease_until: null }, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean();
+    if (cancelled !== null && cancelled.purchase_key !== null)
+      await purchaseKeys.deleteOne({ _id: cancelled.purchase_key, trainee_id: id }, { session });
   },
   deliver: async (session, id, now) =>
     maybe(

@@ -1,0 +1,92 @@
+/**
+ * Phase 1 of delete-account through the gateway, 20 at once, for accounts that all five blockers stand in the way of,
+ * beside a single blocker call over gRPC at the same load. The password check (argon2id) is part of phase 1 and by far
+ * its largest part, so it is measured alone as well.
+ */
+
+import { BLOCKERS } from '@fitness/shared/blocker-catalogue.ts';
+import { createCallerSigner } from '@fitness/shared/caller.ts';
+import { systemClock } from '@fitness/shared/clock.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { hash, verify } from '@node-rs/argon2';
+import { type Account, api, arm, deposit, expectStatus, register, stack } from '../test/e2e/support.ts';
+import { measure, ms, quantile } from './figures.ts';
+
+const ACCOUNTS = 60;
+const AT_ONCE = 20;
+const BANK_ACCOUNT = 'IR120570028780010957775103';
+
+const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
+
+/** An account with a gym, a balance, an open withdrawal, a subscription and an undelivered trainee. */
+const blockedAccount = async (): Promise<Account> => {
+  const [account, buyer] = [await register(), await register()];
+  const send = async (as: Account, path: string, body: unknown, method = 'POST') =>
+    api(method, path, { token: as.token, body });
+  await send(account, '/auth/me', { bank_account_number: BANK_ACCOUNT }, 'PUT');
+  const gym = { name: 'Bench', address: 'Here', location_lat: 35.7, location_lng: 51.4 };
+  expectStatus(await send(account, '/gyms', gym), 201);
+  const plan = { title: 'Plan', description: 'Plan', price: 1_000, duration_days: 30 };
+  const service = expectStatus(await send(account, '/training-services', plan), 201).body.data;
+  await deposit(buyer.token, 1_000);
+  expectStatus(await send(buyer, `/training-services/${service.id}/purchase`, undefined), 201);
+  await deposit(account.token, prices.premium.plus + 20_000);
+  expectStatus(await send(account, '/payments/buy-premium', { type: 'plus' }), 201);
+  expectStatus(await send(account, '/payments/withdrawals', { amount: 5_000 }), 201);
+  return account;
+};
+
+const accounts: Account[] = [];
+await measure(ACCOUNTS, 4, async () => accounts.push(await blockedAccount()));
+
+const description = stack().describe();
+const secret = description.parts.identity?.environment.INTERNAL_AUTH_SECRET ?? '';
+const signer = createCallerSigner(secret, systemClock);
+
+const report = (name: string, times: number[]): number => {
+  const p50 = quantile(times, 0.5);
+  console.log(`${name.padEnd(44)} p50 ${ms(p50).padStart(9)}   p99 ${ms(quantile(times, 0.99)).padStart(9)}`);
+  return p50;
+};
+
+/** Warm connections and compiled code on both sides, from accounts that the measurement does not use. */
+const warmUp = accounts.splice(0, AT_ONCE);
+await measure(warmUp.length, AT_ONCE, (index) => arm(warmUp[index]!));
+
+const phase1 = await measure(accounts.length, AT_ONCE, async (index) => {
+  const answer = expectStatus(await arm(accounts[index]!), 409);
+  if (answer.body.blockers.length !== BLOCKERS.length) throw new Error(`not all blockers: ${answer.text}`);
+});
+console.log(`${accounts.length} accounts, ${AT_ONCE} at once:`);
+const phase1P50 = report('phase 1, five blockers, through the gateway', phase1);
+
+let slowest = 0;
+for (const { code, owner } of BLOCKERS) {
+  const address = `127.0.0.1:${description.parts[owner]?.grpcPort}`;
+  const definition = grpcDefinitions.blockers();
+  const client = createGrpcClient({ definition, address, target: owner, from: 'bench', signer });
+  const ask = (index: number) => client.call('Evaluate', { user_id: accounts[index]!.id, code });
+  await measure(accounts.length, AT_ONCE, ask);
+  slowest = Math.max(
+    slowest,
+    report(`  one blocker over gRPC: ${code}`, await measure(accounts.length, AT_ONCE, ask)),
+  );
+  client.close();
+}
+
+const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const digest = await hash('correct-horse-battery', OPTIONS);
+const check = () => verify(digest, 'correct-horse-battery');
+await measure(AT_ONCE, AT_ONCE, check);
+const passwordP50 = report(
+  '  one password check, the whole machine to itself',
+  await measure(accounts.length, AT_ONCE, check),
+);
+
+console.log(
+  `p50 of phase 1 to the slowest blocker call:  ${(phase1P50 / slowest).toFixed(2)} (goal: 2 or less)`,
+);
+console.log(
+  `the same without the password check:         ${((phase1P50 - passwordP50) / slowest).toFixed(2)}`,
+);

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { readConfig } from './config.ts';
+
+const needed = { INTERNAL_AUTH_SECRET: 'x'.repeat(32) };
+
+describe('readConfig', () => {
+  test('everything but the secret has a default', () => {
+    expect(readConfig(needed)).toMatchObject({
+      HTTP_PORT: 8080,
+      IDENTITY_GRPC_ADDRESS: '127.0.0.1:9101',
+      STORE_BILLING_HTTP_URL: 'http://127.0.0.1:8106',
+      UPSTREAM_TIMEOUT_MS: 30_000,
+      TRUST_PROXY: 0,
+      SEED_DEMO: false,
+    });
+    expect(() => readConfig({})).toThrow('INTERNAL_AUTH_SECRET');
+  });
+
+  test.each([
+    ['SEED_DEMO', 'maybe'],
+    ['UPSTREAM_TIMEOUT_MS', '0'],
+    ['TRUST_PROXY', 'yes'],
+    ['ADDRESS_LIMIT_PER_MINUTE', '-1'],
+    ['WALLET_HTTP_URL', 'wallet'],
+    ['IDENTITY_GRPC_ADDRESS', 'identity'],
+    ['SANDBOX_URL', 'nowhere'],
+  ])('a wrong %s is named', (name, value) => {
+    expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
+  });
+
+  test('demo accounts with a known password are refused in production', () => {
+    const env = { ...needed, NODE_ENV: 'production' };
+    expect(() => readConfig({ ...env, SEED_DEMO: '1' })).toThrow('SEED_DEMO');
+    expect(readConfig({ ...env, SEED_DEMO: '0' }).SEED_DEMO).toBe(false);
+    expect(readConfig(env).SEED_DEMO).toBe(false);
+  });
+});

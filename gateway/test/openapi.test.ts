@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SERVICES } from '../src/routes.ts';
+import { type Harness, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await startHarness();
+  for (const [service, path] of DESCRIBED) harness.upstreams[service].document = describeRoute(service, path);
+});
+afterEach(() => harness.close());
+
+const DESCRIBED = [
+  ['identity', '/api/v1/auth/me'],
+  ['wallet', '/api/v1/payments/{id}'],
+  ['gyms', '/api/v1/gyms'],
+  ['content', '/api/v1/posts'],
+  ['media', '/api/v1/media/{id}/{filename}'],
+  ['store-billing', '/api/v1/payments/boost'],
+] as const;
+
+const describeRoute = (title: string, path: string): unknown => ({
+  openapi: '3.1.0',
+  info: { title, version: '1' },
+  components: {
+    schemas: {
+      Error: { type: 'object', properties: { message: { type: 'string' } } },
+      Own: { const: title },
+    },
+  },
+  paths: {
+    [path]: {
+      get: {
+        summary: title,
+        tags: [title],
+        parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+          name,
+          in: 'path',
+          required: true,
+          schema: { type: 'string' },
+        })),
+        security: [{ bearer: [] }],
+        responses: {
+          200: {
+            description: 'ok',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Own' } } },
+          },
+          401: {
+            description: 'no',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
+        },
+      },
+    },
+    '/internal/secret': { get: { responses: { 200: { description: 'x' } } } },
+  },
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a document under test has whatever shape it has
+const readDocument = async (): Promise<{ status: number; document: any }> => {
+  const answer = await fetch(`${harness.url}/api/v1/openapi.json`);
+  return { status: answer.status, document: await answer.json() };
+};
+
+const referencesIn = (document: unknown): string[] =>
+  [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
+
+describe('GET /api/v1/openapi.json', () => {
+  test('is one document of all services’ public routes, whose every reference leads somewhere', async () => {
+    const { status, document } = await readDocument();
+    expect(status).toBe(200);
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: expect.any(String), version: expect.any(String) },
+      servers: [{ url: 'https://api.example.com' }],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    });
+    expect(Object.keys(document.paths)).toEqual(DESCRIBED.map(([, path]) => path).sort());
+    const names = Object.keys(document.components.schemas);
+    expect(names).toEqual([
+      'ContentOwn',
+      'Error',
+      'GymsOwn',
+      'IdentityOwn',
+      'MediaOwn',
+      'StoreBillingOwn',
+      'WalletOwn',
+    ]);
+    const references = referencesIn(document);
+    expect(references).toHaveLength(2 * SERVICES.length);
+    for (const reference of references)
+      expect(names).toContain(reference.replace('#/components/schemas/', ''));
+    expect(document.tags).toHaveLength(SERVICES.length);
+  });
+
+  test('the services are asked once, however many readers come at once', async () => {
+    await Promise.all(Array.from({ length: 20 }, readDocument));
+    await readDocument();
+    expect(SERVICES.map((service) => harness.upstreams[service].documentReads)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test('a service that is missing is left out, and asked again next time', async () => {
+    await harness.upstreams.gyms.stop();
+    expect(Object.keys((await readDocument()).document.paths)).not.toContain('/api/v1/gyms');
+    await harness.upstreams.gyms.start();
+    expect(Object.keys((await readDocument()).document.paths)).toContain('/api/v1/gyms');
+  });
+
+  test('a service that answers nonsense does not spoil the document', async () => {
+    harness.upstreams.gyms.document = { paths: 'none' };
+    const { status, document } = await readDocument();
+    expect([status, Object.keys(document.paths).length]).toEqual([200, SERVICES.length - 1]);
+  });
+
+  test('503 while nobody is there', async () => {
+    await Promise.all(Object.values(harness.upstreams).map((upstream) => upstream.stop()));
+    expect((await readDocument()).status).toBe(503);
+  });
+});
+
+describe('GET /docs', () => {
+  const load = async (
+    path: string,
+  ): Promise<{ status: number; type: string; policy: string; text: string }> => {
+    const answer = await fetch(`${harness.url}${path}`);
+    return {
+      status: answer.status,
+      type: answer.headers.get('content-type') ?? '',
+      policy: answer.headers.get('content-security-policy') ?? '',
+      text: await answer.text(),
+    };
+  };
+
+  test.each(['/docs', '/docs/'])('%s is a page whose every part comes from here', async (path) => {
+    const page = await load(path);
+    expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
+    const parts = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part ?? '');
+    expect(parts).toHaveLength(5);
+    for (const part of parts) {
+      expect(part).toMatch(/^\/docs\//);
+      expect([part, (await load(part)).status]).toEqual([part, 200]);
+    }
+    expect(page.text).not.toMatch(/https?:|\/\//);
+  });
+
+  test('its policy lets it load nothing from elsewhere, and run nothing that stands in the page', async () => {
+    const { policy, text } = await load('/docs');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toMatch(/unsafe-(?:eval|inline)|https?:|\*/);
+    expect(text).not.toMatch(/<script>|<style>|\son\w+=/);
+  });
+
+  test('it shows the public document, and asks no validator', async () => {
+    const { text } = await load('/docs/initialise.js');
+    expect(text).toContain('"/api/v1/openapi.json"');
+    expect(text).toContain('validatorUrl: null');
+  });
+});

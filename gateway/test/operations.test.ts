@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createCallerSigner } from '@fitness/shared/caller.ts';
+import { systemClock } from '@fitness/shared/clock.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { TEST_SECRET } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SERVICES } from '../src/routes.ts';
+import { type Harness, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(() => harness.reset());
+afterAll(() => harness.close());
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+const read = async (path: string): Promise<{ status: number; body: any }> => {
+  const answer = await fetch(`${harness.url}${path}`);
+  return { status: answer.status, body: await answer.json() };
+};
+
+describe('health', () => {
+  test('live says only that the process answers', async () => {
+    for (const upstream of Object.values(harness.upstreams)) upstream.ready = false;
+    expect(await read('/health/live')).toEqual({ status: 200, body: { status: 'live' } });
+  });
+
+  test('ready while all six services are, each named with its latency', async () => {
+    const { status, body } = await read('/health/ready');
+    expect([status, body.status]).toEqual([200, 'ready']);
+    expect(Object.keys(body.dependencies).sort()).toEqual([...SERVICES].sort());
+    expect(body.dependencies.wallet).toEqual({ state: 'up', latency_ms: expect.any(Number), required: true });
+  });
+
+  test.each(SERVICES)('not ready without %s', async (service) => {
+    harness.upstreams[service].ready = false;
+    const { status, body } = await read('/health/ready');
+    expect([status, body.status, body.dependencies[service].state]).toEqual([503, 'not_ready', 'down']);
+  });
+
+  test('services shows all at once: what each says of itself, and who does not answer', async () => {
+    harness.upstreams.gyms.ready = false;
+    await harness.upstreams.media.stop();
+    const { status, body } = await read('/health/services');
+    await harness.upstreams.media.start();
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual([...SERVICES].sort());
+    expect(body.wallet).toEqual({
+      state: 'up',
+      status: 'ready',
+      latency_ms: expect.any(Number),
+      dependencies: { mongodb: { state: 'up', latency_ms: 1, required: true } },
+    });
+    expect(body.gyms).toMatchObject({
+      state: 'up',
+      status: 'not_ready',
+      dependencies: { mongodb: { state: 'down' } },
+    });
+    expect(body.media).toEqual({
+      state: 'down',
+      status: 'unknown',
+      latency_ms: expect.any(Number),
+      dependencies: {},
+    });
+  });
+
+  test('the standard gRPC health service answers', async () => {
+    const client = createGrpcClient({
+      definition: grpcDefinitions.identity(),
+      address: harness.grpcAddress,
+      target: 'gateway',
+      from: 'test',
+      signer: createCallerSigner(TEST_SECRET, systemClock),
+    });
+    await expect(client.ping()).resolves.toBeUndefined();
+    client.close();
+  });
+});
+
+describe('metrics', () => {
+  test('requests, and calls of identity, are counted', async () => {
+    await fetch(`${harness.url}/api/v1/posts`, { headers: { authorization: 'Bearer x' } });
+    const series = (await (await fetch(`${harness.url}/metrics`)).text()).split('\n');
+    const find = (...parts: string[]): string[] =>
+      series.filter((line) => parts.every((part) => line.includes(part)));
+    expect(find('http_request_duration_seconds_count', 'route="/api/v1/*"', 'status="401"')).toHaveLength(1);
+    expect(find('grpc_client_duration_seconds_count', 'target="identity"', 'UNAUTHENTICATED')).toHaveLength(1);
+  });
+});
+
+describe('the process', () => {
+  const start = (env: Record<string, string>) =>
+    spawnSync(process.execPath, ['src/main.ts'], {
+      cwd: dirname(dirname(fileURLToPath(import.meta.url))),
+      env: { PATH: process.env.PATH ?? '', HTTP_PORT: '0', GRPC_PORT: '0', ...env },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+
+  test.each([
+    ['SEED_DEMO', { INTERNAL_AUTH_SECRET: TEST_SECRET, NODE_ENV: 'production', SEED_DEMO: '1' }],
+    ['INTERNAL_AUTH_SECRET', {}],
+  ])('a wrong %s: one line that names it, and exit 78', (name, env) => {
+    const { status, stderr } = start(env as Record<string, string>);
+    expect(status).toBe(78);
+    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(name)]);
+  });
+});

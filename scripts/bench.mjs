@@ -1,0 +1,103 @@
+/**
+ * `npm run bench`: starts the product with servers and data of its own, and runs what stands in `bench/`.
+ *
+ *   npm run bench                      every benchmark
+ *   npm run bench -- delete-account    those named
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { ensurePackages } from './lib/packages.mjs';
+import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { freePorts } from './lib/ports.mjs';
+import { startServers } from './lib/servers/index.mjs';
+import { onEndSignal } from './lib/signals.mjs';
+import { startStack } from './lib/stack.mjs';
+import { createSupervisor } from './lib/supervisor.mjs';
+import { stopwatch, within } from './lib/time.mjs';
+
+const logDirectory = join(dataDirectory, 'bench-logs');
+const log = (/** @type {string} */ line) => console.log(line);
+const supervisor = createSupervisor({
+  onUnexpectedExit: (child) =>
+    log(`${child.name} has ended by itself (${child.ended}); see ${child.logFile}`),
+});
+const directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
+/** @type {() => Promise<void>} */
+let removeServers = async () => {};
+/** @type {Promise<never> | undefined} */
+let ending;
+
+/** @param {number} exitCode @returns {Promise<never>} */
+function end(exitCode) {
+  ending ??= (async () => {
+    await supervisor.stopAll();
+    await within(removeServers(), 10_000);
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    process.exit(exitCode);
+  })();
+  return ending;
+}
+
+function chosenBenchmarks() {
+  const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
+  const wanted = process.argv.slice(2);
+  const unknown = wanted.find((name) => !all.includes(`${name}.bench.ts`));
+  if (unknown) {
+    const known = all.map((name) => basename(name, '.bench.ts')).join(', ');
+    throw new Failure(`there is no benchmark "${unknown}"; there are: ${known}`);
+  }
+  return wanted.length > 0 ? wanted.map((name) => `${name}.bench.ts`) : all;
+}
+
+/** @param {string} name @param {NodeJS.ProcessEnv} environment */
+async function run(name, environment) {
+  log(`\n== ${basename(name, '.bench.ts')}`);
+  const child = supervisor.start({
+    name: 'bench',
+    tier: 'tool',
+    command: nodeBinary,
+    args: ['--disable-warning=ExperimentalWarning', join(root, 'bench', name)],
+    cwd: root,
+    env: { ...process.env, ...environment },
+  });
+  child.endExpected = true;
+  await child.exited;
+  return child.ended === 'exit code 0';
+}
+
+async function main() {
+  const names = chosenBenchmarks();
+  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
+  const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
+  const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
+  const servers = await startServers(context, ({ name, took, choice }) => log(`${name}: ${choice}, ${took}`));
+  removeServers = servers.remove;
+  const elapsed = stopwatch();
+  const stack = await startStack({ supervisor, servers, directory, logDirectory });
+  log(`the product is up after ${elapsed()}`);
+  const environment = {
+    ...servers.environment,
+    E2E_BASE_URL: stack.url,
+    E2E_SANDBOX_URL: stack.sandboxUrl,
+    E2E_STACK: stack.file,
+  };
+  let failed = 0;
+  for (const name of names) if (!(await run(name, environment))) failed += 1;
+  return failed;
+}
+
+onEndSignal(() => void end(130));
+process.once('exit', () => supervisor.killAll());
+let exitCode = 0;
+try {
+  exitCode = (await main()) > 0 ? 1 : 0;
+} catch (error) {
+  exitCode = 1;
+  if (!(error instanceof Stopped)) {
+    log(error instanceof Failure ? error.message : `npm run bench failed: ${messageOf(error)}`);
+  }
+}
+await end(exitCode);

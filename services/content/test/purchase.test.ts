@@ -1,0 +1,332 @@
+import { formatTimestamp, MINUTE_MS } from '@fitness/shared/clock.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type Answer, caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { client, openStage, type Stage, together } from './support.ts';
+
+const PRICE = 99_999;
+
+let stage: Stage;
+let nextUser = 1;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+beforeEach(() => {
+  Object.assign(stage.world, { down: [], balance: 1_000_000_000, commissionPercent: 10 });
+  stage.world.beforeBookAnswer = async () => undefined;
+  stage.world.booked.clear();
+  stage.world.pending.clear();
+});
+
+const someone = (): number => {
+  nextUser += 1;
+  return nextUser;
+};
+
+const offer = async (seller: number, fields: Record<string, unknown> = {}): Promise<number> => {
+  const answer = await stage.send('POST', '/training-services', {
+    as: caller(seller),
+    body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30, ...fields },
+  });
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+};
+
+const buy = (buyer: number, id: number, key?: string): Promise<Answer> =>
+  stage.send('POST', `/training-services/${id}/purchase`, {
+    as: caller(buyer),
+    ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+  });
+
+const deliver = (userId: number, id: number): Promise<Answer> =>
+  stage.send('POST', `/trainees/${id}/deliver`, { as: caller(userId) });
+
+const trainees = async (userId: number, query = ''): Promise<{ id: number; status: string }[]> => {
+  const answer = await stage.send('GET', `/trainees${query}`, { as: caller(userId) });
+  expect(answer.status).toBe(200);
+  return answer.body.data;
+};
+
+const evaluate = async (userId: number, code = 'active_trainees') => {
+  const blockers = client(grpcDefinitions.blockers(), stage.content.grpcAddress);
+  try {
+    return await blockers.call('Evaluate', { user_id: userId, code });
+  } finally {
+    blockers.close();
+  }
+};
+
+const statuses = (answers: Answer[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length;
+
+describe('201: bought', () => {
+  test('answers the trainee, and books a purchase, an income and the commission rounded down', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    const answer = await buy(buyer, id);
+    expect(answer.status).toBe(201);
+    const { id: traineeId, ...rest } = answer.body.data;
+    expect(rest).toEqual({
+      training_service_id: id,
+      user_id: buyer,
+      seller_user_id: seller,
+      price: PRICE,
+      status: 'active',
+      delivered_at: null,
+      created_at: formatTimestamp(stage.clock.now()),
+    });
+    const payable = {
+      payable_type: 'App\\Models\\TrainingServices\\TrainingService',
+      payable_id: id,
+      description: 'Coaching',
+    };
+    expect(Object.fromEntries(stage.world.booked)).toEqual({
+      [`training-sale:${traineeId}`]: [
+        { user_id: buyer, type: 'purchase', amount: PRICE, ...payable },
+        { user_id: seller, type: 'income', amount: PRICE, ...payable },
+        { user_id: seller, type: 'commission', amount: 9_999, ...payable },
+      ],
+    });
+    const event = await stage.tap.waitFor('content.trainee.purchased', {
+      matches: ({ subject }) => subject === String(traineeId),
+    });
+    expect(event.data).toMatchObject({ seller_user_id: seller, buyer_user_id: buyer });
+  });
+
+  test('no commission is booked where there is none', async () => {
+    stage.world.commissionPercent = 0;
+    await buy(someone(), await offer(someone()));
+    expect(stage.world.payments('commission')).toEqual([]);
+    expect(stage.world.payments('income')).toHaveLength(1);
+  });
+
+  test('without a key, two purchases are two', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    const answers = [await buy(buyer, id), await buy(buyer, id)];
+    expect(statuses(answers, 201)).toBe(2);
+    expect(stage.world.booked.size).toBe(2);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  test('twenty purchases at once under one key are one booking and one trainee', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    const answers = await together(() => buy(buyer, id, 'twenty'));
+    expect(statuses(answers, 201) + statuses(answers, 409)).toBe(20);
+    expect(statuses(answers, 201)).toBeGreaterThan(0);
+    expect(stage.world.booked.size).toBe(1);
+    expect(await trainees(buyer)).toHaveLength(1);
+    const again = await buy(buyer, id, 'twenty');
+    expect(again.status).toBe(201);
+    expect(again.body.data.id).toBe((await trainees(buyer))[0]?.id);
+    expect(stage.world.booked.size).toBe(1);
+  });
+
+  test('belongs to its user, and to one training service', async () => {
+    const [buyer, other] = [someone(), someone()];
+    const [one, two] = [await offer(someone()), await offer(someone())];
+    expect((await buy(buyer, one, 'mine')).status).toBe(201);
+    expect((await buy(other, one, 'mine')).status).toBe(201);
+    const reused = await buy(buyer, two, 'mine');
+    expect(reused.status).toBe(422);
+    expect(Object.keys(reused.body.errors)).toEqual(['idempotency_key']);
+    expect(stage.world.booked.size).toBe(2);
+  });
+
+  test('can be used again after 24 hours, also by a purchase that a sweep had finished', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    stage.world.down = ['Book'];
+    expect((await buy(buyer, id, 'daily')).status).toBe(503);
+    stage.world.down = [];
+    stage.clock.advance(MINUTE_MS);
+    expect(await stage.content.finishPurchases()).toBe(1);
+    stage.clock.advance(24 * 60 * MINUTE_MS);
+    expect((await buy(buyer, id, 'daily')).status).toBe(201);
+    expect(stage.world.booked.size).toBe(2);
+  });
+});
+
+describe('400 and 404, with {error, code}, and nothing booked', () => {
+  test('payments.insufficient_balance undoes the purchase, and its key is free for the next try', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    stage.world.balance = PRICE - 1;
+    const refused = await buy(buyer, id, 'poor');
+    expect(refused.status).toBe(400);
+    expect(refused.body).toEqual({ error: expect.any(String), code: 'payments.insufficient_balance' });
+    expect(stage.world.booked.size).toBe(0);
+    expect(await trainees(buyer)).toEqual([]);
+    expect(await evaluate(seller)).toMatchObject({ applies: false });
+    stage.clock.advance(MINUTE_MS);
+    stage.world.balance = PRICE;
+    expect(await stage.content.finishPurchases()).toBe(0);
+    expect(stage.world.booked.size).toBe(0);
+    expect((await buy(buyer, id, 'poor')).status).toBe(201);
+    expect(stage.world.balance).toBe(0);
+  });
+
+  test('payments.own_service', async () => {
+    const seller = someone();
+    const answer = await buy(seller, await offer(seller));
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('payments.own_service');
+  });
+
+  test('an inactive one, one of a pending owner and an unknown one are 404, all alike', async () => {
+    const pending = someone();
+    const ids = [await offer(someone(), { is_active: false }), await offer(pending), 999_999];
+    stage.world.pending.add(pending);
+    const answers = [];
+    for (const id of ids) answers.push(await buy(someone(), id));
+    expect(statuses(answers, 404)).toBe(3);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.body).toEqual({ error: expect.any(String), code: 'payments.target_not_found' });
+    expect(stage.world.booked.size).toBe(0);
+  });
+
+  test('401 for a guest, 403 for a token that may not touch payments', async () => {
+    const id = await offer(someone());
+    expect((await stage.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
+    const as = caller(someone(), ['posts.view']);
+    expect((await stage.send('POST', `/training-services/${id}/purchase`, { as })).status).toBe(403);
+  });
+});
+
+describe('503: somebody does not answer', () => {
+  test.each(['GetRates', 'GetHiddenUsers'])('%s: nothing is begun', async (method) => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    stage.world.down = [method];
+    expect((await buy(buyer, id)).status).toBe(503);
+    stage.world.down = [];
+    stage.clock.advance(MINUTE_MS);
+    expect(await stage.content.finishPurchases()).toBe(0);
+    expect(stage.world.booked.size).toBe(0);
+  });
+
+  test('the wallet booked and its answer was lost: the same key goes on with the same purchase', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    expect((await buy(buyer, id, 'lost')).status).toBe(503);
+    expect(await trainees(buyer)).toEqual([]);
+    stage.world.beforeBookAnswer = async () => undefined;
+    expect((await buy(buyer, id, 'lost')).status).toBe(201);
+    expect(stage.world.booked.size).toBe(1);
+    expect(await trainees(buyer)).toHaveLength(1);
+  });
+
+  test('without a key, the next purchase of the same goes on with it once nobody is busy with it', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    expect((await buy(buyer, id)).status).toBe(503);
+    stage.world.beforeBookAnswer = async () => undefined;
+    stage.clock.advance(MINUTE_MS);
+    const answers = [await buy(buyer, id), await buy(buyer, id)];
+    expect(statuses(answers, 201)).toBe(2);
+    expect(stage.world.booked.size).toBe(2);
+  });
+
+  test('the sweep finishes what was booked, undoes what is refused, and leaves what nobody knows', async () => {
+    const [seller, booked, refused] = [someone(), someone(), someone()];
+    const id = await offer(seller);
+    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    expect((await buy(booked, id)).status).toBe(503);
+    stage.world.down = ['Book'];
+    expect((await buy(refused, id)).status).toBe(503);
+    expect(await evaluate(seller)).toMatchObject({ applies: false });
+    expect(await stage.content.finishPurchases()).toBe(0);
+    stage.clock.advance(MINUTE_MS);
+    expect(await stage.content.finishPurchases()).toBe(0);
+    Object.assign(stage.world, { down: [], balance: 0, beforeBookAnswer: async () => undefined });
+    stage.clock.advance(MINUTE_MS);
+    const rounds = await together(() => stage.content.finishPurchases());
+    expect(rounds.reduce((sum, ended) => sum + ended, 0)).toBe(2);
+    expect(await trainees(booked)).toHaveLength(1);
+    expect(await trainees(refused)).toEqual([]);
+    expect(stage.world.booked.size).toBe(1);
+    expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
+  });
+});
+
+describe('delivery', () => {
+  const sold = async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const answer = await buy(buyer, await offer(seller));
+    return { seller, buyer, id: answer.body.data.id as number };
+  };
+
+  test('of twenty at once one is 200 and the others 409; one event is told', async () => {
+    const { seller, buyer, id } = await sold();
+    const answers = await together(() => deliver(seller, id));
+    expect(statuses(answers, 200)).toBe(1);
+    expect(statuses(answers, 409)).toBe(19);
+    const delivered = answers.find(({ status }) => status === 200)?.body.data;
+    expect(delivered).toMatchObject({
+      id,
+      status: 'delivered',
+      delivered_at: formatTimestamp(stage.clock.now()),
+    });
+    const mine = ({ subject }: { subject: string }) => subject === String(id);
+    const event = await stage.tap.waitFor('content.trainee.delivered', { matches: mine });
+    expect(event.data).toMatchObject({ trainee_id: id, seller_user_id: seller, buyer_user_id: buyer });
+    const told = stage.tap.events.filter(({ type, subject }) => type === event.type && mine({ subject }));
+    expect(told).toHaveLength(1);
+  });
+
+  test('is the seller’s: 403 for the buyer, 404 for a stranger and for what is not paid', async () => {
+    const { buyer, id } = await sold();
+    expect((await deliver(buyer, id)).status).toBe(403);
+    expect((await deliver(someone(), id)).status).toBe(404);
+    expect((await deliver(buyer, 999_999)).status).toBe(404);
+    const seller = someone();
+    stage.world.down = ['Book'];
+    expect((await buy(someone(), await offer(seller))).status).toBe(503);
+    const open = await stage.connection.collection('trainees').findOne({ seller_user_id: seller });
+    expect(open).toMatchObject({ status: 'pending' });
+    expect((await deliver(seller, Number(open?._id))).status).toBe(404);
+  });
+
+  test('trainees are listed to buyer and seller, by role, service and delivery, in pages and by cursor', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const [one, two] = [await offer(seller), await offer(seller)];
+    const ids: number[] = [];
+    for (const id of [one, two, one]) ids.push((await buy(buyer, id)).body.data.id);
+    const own = await offer(buyer);
+    ids.push((await buy(seller, own)).body.data.id);
+    await deliver(seller, ids[0] ?? 0);
+    const idsOf = async (query: string) => (await trainees(buyer, query)).map(({ id }) => id);
+    expect(await idsOf('')).toEqual(ids.toReversed());
+    expect(await idsOf('?role=seller')).toEqual([ids[3]]);
+    expect(await idsOf('?role=buyer')).toEqual([ids[2], ids[1], ids[0]]);
+    expect(await idsOf(`?training_service_id=${one}`)).toEqual([ids[2], ids[0]]);
+    expect(await idsOf('?is_delivered=true')).toEqual([ids[0]]);
+    expect(await idsOf('?role=buyer&is_delivered=0')).toEqual([ids[2], ids[1]]);
+    const first = await stage.send('GET', '/trainees?per_page=3', { as: caller(buyer) });
+    expect(first.body.meta).toMatchObject({ total: 4, last_page: 2 });
+    expect(await idsOf(`?per_page=3&cursor=${first.body.meta.next_cursor}`)).toEqual([ids[0]]);
+    expect(await idsOf('?per_page=3&page=2')).toEqual([ids[0]]);
+    expect(await idsOf('?page=999999999')).toEqual([]);
+    expect(await trainees(someone())).toEqual([]);
+  });
+});
+
+describe('the blocker active_trainees', () => {
+  test('counts paid, undelivered trainees of the seller, also of a deleted service', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    const first = (await buy(buyer, id)).body.data.id;
+    await buy(buyer, id);
+    expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":2}' });
+    expect(await evaluate(buyer)).toEqual({ applies: false, extras_json: '{}' });
+    await deliver(seller, first);
+    expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
+    await stage.send('DELETE', `/training-services/${id}`, { as: caller(seller) });
+    expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
+  });
+
+  test.each(['gym_ownership', '', 'constructor'])('%j is not found here', async (code) => {
+    await expect(evaluate(1, code)).rejects.toMatchObject({ kind: 'not_found' });
+  });
+});
