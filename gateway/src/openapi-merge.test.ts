@@ -88,6 +88,55 @@ describe('mergeDocuments', () => {
     expect(Object.keys(merged.components.schemas)).toEqual(['A']);
   });
 
+  test('a schema that nobody refers to is left out', () => {
+    const schemas = { Used: { items: { $ref: '#/components/schemas/Deeper' } }, Deeper: {}, DeeperInput: {} };
+    const merged = merge({ content: document('/api/v1/posts', schemas, 'Used') });
+    expect(Object.keys(merged.components.schemas)).toEqual(['Deeper', 'Used']);
+  });
+
+  test('a schema that leads to itself does not lead round for ever', () => {
+    const tree = { properties: { children: { items: { $ref: '#/components/schemas/Tree' } } } };
+    const merged = merge({
+      content: document('/api/v1/posts', { Tree: tree }, 'Tree'),
+      gyms: document('/api/v1/gyms', { Tree: { ...tree, title: 'other' } }, 'Tree'),
+    });
+    expect(Object.keys(merged.components.schemas)).toEqual(['ContentTree', 'GymsTree']);
+  });
+
+  test('what a client should read stands in place of how the service parses it', () => {
+    const parsed = {
+      type: 'string',
+      pattern: '^1$',
+      description: 'Which.',
+      override: { type: 'integer', minimum: 1 },
+    };
+    const form = { properties: { id: parsed, override: { type: 'boolean' } } };
+    const merged = merge({ content: document('/api/v1/posts', { Form: form }, 'Form') });
+    expect(merged.components.schemas.Form).toEqual({
+      properties: {
+        id: { type: 'integer', minimum: 1, description: 'Which.' },
+        override: { type: 'boolean' },
+      },
+    });
+  });
+
+  test('every operation has an id of its own, and every answer says what it is', () => {
+    const operation = {
+      responses: { 201: { description: 'Default Response' }, 409: { description: 'Taken.' } },
+    };
+    const merged = merge({
+      gyms: {
+        paths: { '/api/v1/gyms/{id}/working-periods': { put: { ...operation }, get: { ...operation } } },
+      },
+    } as unknown as Parameters<typeof merge>[0]);
+    const item = merged.paths['/api/v1/gyms/{id}/working-periods'];
+    expect([item?.put?.operationId, item?.get?.operationId]).toEqual([
+      'putGymsByIdWorkingPeriods',
+      'getGymsByIdWorkingPeriods',
+    ]);
+    expect(item?.put?.responses).toEqual({ 201: { description: 'Created' }, 409: { description: 'Taken.' } });
+  });
+
   test('a path that is not routed to the service that describes it is left out', () => {
     const merged = merge({
       wallet: {

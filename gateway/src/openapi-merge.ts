@@ -1,5 +1,7 @@
 /** Makes one OpenAPI document of the services' own. Pure: no document is changed. */
+import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { findTarget, type Service } from './routes.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
@@ -23,22 +25,33 @@ export interface ApiDocument {
 
 const REFERENCE = '#/components/schemas/';
 
-/** Every reference to a named schema, with its name replaced. */
-const mapReferences = (value: Json, rename: (name: string) => string): Json => {
-  if (Array.isArray(value)) return value.map((entry) => mapReferences(entry, rename));
-  if (typeof value !== 'object' || value === null) return value;
+const isObject = (value: Json | undefined): value is { [key: string]: Json | undefined } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Every reference to a named schema with its name replaced, and every schema that brings an `override` of itself (what
+ * a client should read in place of how the service parses it) replaced by it.
+ */
+const rewrite = (value: Json, rename: (name: string) => string, isSchema = true): Json => {
+  if (Array.isArray(value)) return value.map((entry) => rewrite(entry, rename));
+  if (!isObject(value)) return value;
+  const { override, description } = value;
+  if (isSchema && isObject(override)) {
+    return rewrite(description === undefined ? override : { ...override, description }, rename);
+  }
   const entries = Object.entries(value).map(([key, entry]) => {
     if (key === '$ref' && typeof entry === 'string' && entry.startsWith(REFERENCE)) {
       return [key, `${REFERENCE}${rename(entry.slice(REFERENCE.length))}`];
     }
-    return [key, entry === undefined ? undefined : mapReferences(entry, rename)];
+    // The keys below `properties` are names of fields, whatever they look like.
+    return [key, entry === undefined ? undefined : rewrite(entry, rename, key !== 'properties')];
   });
   return Object.fromEntries(entries);
 };
 
 const referencesOf = (schema: Json): Set<string> => {
   const names = new Set<string>();
-  mapReferences(schema, (name) => {
+  rewrite(schema, (name) => {
     names.add(name);
     return name;
   });
@@ -80,10 +93,43 @@ const tagName = (tag: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-const describeOperation = (operation: Operation): Operation => ({
+/** `post`, `/api/v1/gyms/{id}/crowd` → `postGymsByIdCrowd` */
+const operationId = (method: string, path: string): string =>
+  path
+    .slice(API_PREFIX.length)
+    .replaceAll('{', 'by-')
+    .split(/[^A-Za-z0-9]+/)
+    .reduce((id, word) => `${id}${word.charAt(0).toUpperCase()}${word.slice(1)}`, method);
+
+const describeResponses = (responses: Json | undefined): Json => {
+  if (!isObject(responses)) return {};
+  const described = Object.entries(responses).map(([status, response]) => {
+    const isBare = isObject(response) && response.description === 'Default Response';
+    return [status, isBare ? { ...response, description: STATUS_CODES[status] ?? status } : response];
+  });
+  return Object.fromEntries(described);
+};
+
+const describeOperation = (method: string, path: string, operation: Operation): Operation => ({
+  operationId: operationId(method, path),
   ...operation,
   ...(operation.tags === undefined ? {} : { tags: operation.tags.map(tagName) }),
+  responses: describeResponses(operation.responses),
 });
+
+/** Those that `root` leads to: a service names its schemas twice, as they come in and as they go out. */
+const reachable = (root: Json, schemas: Schemas): Schemas => {
+  const found = new Set<string>();
+  const visit = (value: Json): void => {
+    for (const name of referencesOf(value)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      visit(schemas[name] ?? null);
+    }
+  };
+  visit(root);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)));
+};
 
 /** A path of a document as a path: its parameters stand for themselves. */
 const isRoutedTo = (service: Service, path: string): boolean =>
@@ -104,14 +150,14 @@ export const mergeDocuments = (
   for (const [service, document] of documents) {
     const rename = (name: string): string => (conflicts.has(name) ? `${pascalCase(service)}${name}` : name);
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
-      schemas[rename(name)] = mapReferences(schema, rename);
+      schemas[rename(name)] = rewrite(schema, rename);
     }
     for (const [path, item] of Object.entries(document.paths ?? {})) {
       if (!isRoutedTo(service, path)) continue;
-      const renamed = mapReferences(item as Json, rename) as Record<string, Operation>;
+      const renamed = rewrite(item as Json, rename) as Record<string, Operation>;
       const operations = Object.entries(renamed).map(([method, operation]) => [
         method,
-        describeOperation(operation),
+        describeOperation(method, path, operation),
       ]);
       paths[path] = Object.fromEntries(operations);
       for (const { tags: names = [] } of Object.values(paths[path] ?? {}))
@@ -132,7 +178,7 @@ export const mergeDocuments = (
     paths: sortByKey(paths),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      schemas: sortByKey(schemas),
+      schemas: sortByKey(reachable(paths, schemas)),
     },
   };
 };

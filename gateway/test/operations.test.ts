@@ -88,7 +88,9 @@ describe('metrics', () => {
     const find = (...parts: string[]): string[] =>
       series.filter((line) => parts.every((part) => line.includes(part)));
     expect(find('http_request_duration_seconds_count', 'route="/api/v1/*"', 'status="401"')).toHaveLength(1);
-    expect(find('grpc_client_duration_seconds_count', 'target="identity"', 'UNAUTHENTICATED')).toHaveLength(1);
+    expect(find('grpc_client_duration_seconds_count', 'target="identity"', 'UNAUTHENTICATED')).toHaveLength(
+      1,
+    );
   });
 });
 

@@ -101,12 +101,17 @@ const tellTrainerAndAthlete = async (options: StoryOptions, operatorReady: Promi
     enter(api, log, athletePerson),
   ]);
   if (trainer !== undefined) {
+    const hasTrainee = hasBank && (await hasTrainees(api, trainer));
+    const buyer = hasBank && !hasTrainee ? athlete : undefined;
     const [serviceId] = await Promise.all([
       offerTraining(api, trainer),
       updateProfile(api, trainer, { is_trainer: true, bank_account_number: TRAINER_BANK_ACCOUNT }),
+      buyer === undefined ? undefined : fillUpTo(api, buyer, DEMO_TRAINING.price),
     ]);
     if (!hasBank) return;
-    if (await buyTraining(api, trainer, athlete, serviceId)) {
+    if (buyer !== undefined) await buyTraining(api, buyer, serviceId);
+    // An athlete who is no longer ours has bought nothing, and there is nothing to pay out.
+    if (hasTrainee || buyer !== undefined) {
       await operatorReady;
       await payOut(options, trainer);
     }
@@ -124,20 +129,12 @@ const offerTraining = async (api: DemoApi, trainer: Account): Promise<number> =>
   return (await api.read(created, 'POST', '/training-services', { token, body: DEMO_TRAINING })).data.id;
 };
 
-/** Whether the trainer has a trainee now; not when the athlete is no longer ours to pay with. */
-const buyTraining = async (
-  api: DemoApi,
-  trainer: Account,
-  athlete: Account | undefined,
-  serviceId: number,
-): Promise<boolean> => {
-  const { data } = await api.read(listOf(withId), 'GET', '/trainees?role=seller', { token: trainer.token });
-  if (data.length > 0) return true;
-  if (athlete === undefined) return false;
-  await fillUpTo(api, athlete, DEMO_TRAINING.price);
-  const options = { token: athlete.token, key: 'demo-training' };
+const hasTrainees = async (api: DemoApi, { token }: Account): Promise<boolean> =>
+  (await api.read(listOf(withId), 'GET', '/trainees?role=seller', { token })).data.length > 0;
+
+const buyTraining = async (api: DemoApi, { token }: Account, serviceId: number): Promise<void> => {
+  const options = { token, key: 'demo-training' };
   await api.read(anything, 'POST', `/training-services/${serviceId}/purchase`, options);
-  return true;
 };
 
 const payOut = async ({ api, log }: StoryOptions, trainer: Account): Promise<void> => {

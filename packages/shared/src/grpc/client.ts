@@ -60,12 +60,15 @@ export interface GrpcClient<Definition> {
 }
 
 const DEFAULT_DEADLINE_MS = 3_000;
-/** A breaker needs this many calls in its window to judge, and tries again after this long. */
+/**
+ * A breaker needs this many calls in its window to judge, and tries again after this long: together with the longest
+ * wait of the channel, a target that came back is asked again within 2 s.
+ */
 const BREAKER = {
   volumeThreshold: 10,
   errorThresholdPercentage: 50,
   rollingCountTimeout: 10_000,
-  resetTimeout: 2_000,
+  resetTimeout: 1_000,
 };
 const RETRY_DELAY_MS = 100;
 
@@ -75,7 +78,7 @@ const CHANNEL_OPTIONS = {
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
+  'grpc.max_reconnect_backoff_ms': 500,
 } as const;
 
 const HEALTH_METHOD = {

@@ -21,43 +21,81 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, status>> = {
   unavailable: status.UNAVAILABLE,
 };
 
+/**
+ * A status without our payload comes from somewhere below a handler. UNAUTHENTICATED is not among these: it says that
+ * our own signature was refused, which is a fault between processes and not the user's.
+ */
 const KIND_BY_STATUS: Partial<Record<status, ErrorKind>> = {
   [status.FAILED_PRECONDITION]: 'bad_request',
-  [status.UNAUTHENTICATED]: 'unauthenticated',
   [status.PERMISSION_DENIED]: 'forbidden',
   [status.NOT_FOUND]: 'not_found',
   [status.ALREADY_EXISTS]: 'conflict',
   [status.INVALID_ARGUMENT]: 'validation',
 };
 
-const payloadSchema = z.object({
-  code: z.string(),
+const textSchema = z.object({
   key: z.string(),
   params: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
 });
 
+const payloadSchema = textSchema.extend({
+  code: z.string(),
+  kind: z.custom<ErrorKind>((kind) => typeof kind === 'string' && Object.hasOwn(GRPC_STATUS, kind)).optional(),
+  fields: z.record(z.string(), z.array(textSchema)).optional(),
+  retry_after_s: z.number().optional(),
+});
+
+type Payload = z.output<typeof payloadSchema>;
+
 export const toServiceError = (error: AppError): Partial<ServiceError> => {
   const metadata = new Metadata();
-  const payload = { code: error.code, key: error.text.key, params: error.text.params };
+  const payload = {
+    kind: error.kind,
+    code: error.code,
+    ...error.text,
+    fields: error.fields,
+    retry_after_s: error.retryAfterS,
+  };
   metadata.set(ERROR_KEY, Buffer.from(JSON.stringify(payload)));
   return { code: GRPC_STATUS[error.kind], details: error.code, metadata };
 };
 
+const payloadOf = (error: Partial<ServiceError>): Payload | undefined => {
+  const raw = error.metadata?.get(ERROR_KEY)[0];
+  if (raw === undefined) return undefined;
+  try {
+    return payloadSchema.parse(JSON.parse(raw.toString()));
+  } catch {
+    return undefined;
+  }
+};
+
+const kindOf = (error: Partial<ServiceError>): ErrorKind | undefined =>
+  payloadOf(error)?.kind ?? KIND_BY_STATUS[error.code as status];
+
 /** True for answers that the other side meant: they open no breaker and are never retried. */
-export const isRefusal = (error: { code?: unknown }): boolean =>
-  KIND_BY_STATUS[error.code as status] !== undefined;
+export const isRefusal = (error: Partial<ServiceError>): boolean => {
+  const kind = kindOf(error);
+  return kind !== undefined && kind !== 'internal' && kind !== 'unavailable';
+};
 
 /** A refusal of another service as the AppError that it threw there. */
 export const fromServiceError = (error: ServiceError): AppError => {
-  const kind = KIND_BY_STATUS[error.code] ?? 'unavailable';
-  const raw = error.metadata?.get(ERROR_KEY)[0];
-  const payload = raw === undefined ? undefined : payloadSchema.safeParse(JSON.parse(raw.toString())).data;
-  const text: Message = message((payload?.key ?? 'error.unavailable') as MessageKey, payload?.params);
+  const kind = kindOf(error) ?? 'unavailable';
+  const payload = payloadOf(error);
   return new AppError({
     kind,
     code: payload?.code ?? kind,
-    message: text,
+    message: payload === undefined ? message('error.unavailable') : toMessage(payload),
+    ...(payload?.fields === undefined ? {} : { fields: toFields(payload.fields) }),
+    retryAfterS: payload?.retry_after_s,
     internal: `${error.code} ${error.details}`,
     cause: error,
   });
 };
+
+const toMessage = ({ key, params }: z.output<typeof textSchema>): Message =>
+  message(key as MessageKey, params);
+
+const toFields = (fields: NonNullable<Payload['fields']>): Record<string, Message[]> =>
+  Object.fromEntries(Object.entries(fields).map(([name, texts]) => [name, texts.map(toMessage)]));

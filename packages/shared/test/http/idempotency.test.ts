@@ -16,7 +16,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { caller, testSigner } from '../../src/testing/harness.ts';
-import { dropDatabase, log, openDatabase } from '../events/support.ts';
+import { dropDatabase, log, openDatabase, until } from '../events/support.ts';
 
 let connection: Connection;
 let clock: ManualClock;
@@ -190,7 +190,7 @@ describe('a run that takes too long', () => {
       throw new Error('gave up');
     });
     // The claim of the first is written before its work starts; the second may come only then.
-    while ((await connection.collection('idempotency_keys').countDocuments({ reply: null })) === 0);
+    await until(async () => (await connection.collection('idempotency_keys').countDocuments({ reply: null })) > 0);
     clock.advance(LONG_MS);
     const takerRun = idempotency.run(request, async (run) => {
       await taker.opened;

@@ -1,0 +1,411 @@
+import { connect as dial, createServer, type Server, type Socket } from 'node:net';
+import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
+import { CALLER_HEADER, type Caller, createCallerSigner, type InternalContext } from '../../src/caller.ts';
+import { deadlineIn, systemClock } from '../../src/clock.ts';
+import {
+  AppError,
+  badRequest,
+  conflict,
+  failure,
+  forbidden,
+  invalid,
+  message,
+  notFound,
+  unauthenticated,
+  unavailable,
+} from '../../src/error.ts';
+import { createGrpcClient, type GrpcClient } from '../../src/grpc/client.ts';
+import { grpcDefinitions } from '../../src/grpc/load.ts';
+import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { caller, eventually, testSigner } from '../../src/testing/harness.ts';
+import { currentTrace, runWithTrace, type TraceContext } from '../../src/trace.ts';
+import { log, pause } from '../events/support.ts';
+
+type GetBalances = GrpcHandlers<WalletDefinition>['GetBalances'];
+
+const definition = grpcDefinitions.wallet();
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const startServer = async (getBalances: GetBalances, address = '127.0.0.1:0'): Promise<GrpcServer> => {
+  const handlers = { GetBalances: getBalances } as unknown as GrpcHandlers<WalletDefinition>;
+  const server = await startGrpcServer({
+    address,
+    services: [grpcService(definition, handlers)],
+    signer: testSigner,
+    metrics: createMetrics('wallet', { defaults: false }),
+    log,
+  });
+  closers.push(() => server.close());
+  return server;
+};
+
+const metrics = createMetrics('caller', { defaults: false });
+
+const connect = (
+  address: string,
+  options: { deadlineMs?: number; signer?: typeof testSigner } = {},
+): GrpcClient<WalletDefinition> => {
+  const client = createGrpcClient({
+    definition,
+    address,
+    target: 'wallet',
+    from: 'test',
+    signer: testSigner,
+    metrics,
+    ...options,
+  });
+  closers.push(() => client.close());
+  return client;
+};
+
+const fixed: GetBalances = async ({ user_ids }) => ({
+  balances: user_ids.map((user_id) => ({ user_id, balance: 5 })),
+});
+
+/** What a call comes to: its answer, or the error that it was refused with. */
+const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
+  try {
+    return await call;
+  } catch (error) {
+    return error;
+  }
+};
+
+const ask = (client: GrpcClient<WalletDefinition>, options?: Parameters<typeof client.call>[2]) =>
+  outcomeOf(client.call('GetBalances', { user_ids: [1] }, options));
+
+const answered = { balances: [{ user_id: 1, balance: 5 }] };
+
+/** A process that can be killed: a wire in front of a server, which loses every connection at once. */
+const killable = async (address: string) => {
+  const [host, port] = address.split(':');
+  const sockets = new Set<Socket>();
+  let proxy: Server;
+  let bound = 0;
+  const start = async (): Promise<void> => {
+    proxy = createServer((client) => {
+      const upstream = dial(Number(port), host);
+      for (const socket of [client, upstream]) {
+        sockets.add(socket);
+        socket.on('error', () => undefined);
+      }
+      client.pipe(upstream).pipe(client);
+    });
+    await new Promise<void>((resolve) => proxy.listen(bound, '127.0.0.1', resolve));
+    const listening = proxy.address();
+    if (listening === null || typeof listening === 'string') throw new Error('no port');
+    bound = listening.port;
+  };
+  const kill = async (): Promise<void> => {
+    const closed = new Promise((resolve) => proxy.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+    await closed;
+  };
+  await start();
+  closers.push(kill);
+  return { address: `127.0.0.1:${bound}`, kill, start };
+};
+
+describe('a refusal', () => {
+  const refusals: [string, AppError][] = [
+    ['bad_request', badRequest('payments.insufficient_balance', message('payments.insufficient_balance'))],
+    ['forbidden', forbidden('not yours')],
+    ['not_found', notFound('gyms.not_found')],
+    ['conflict', conflict('idempotency.other_input', message('blocker.gym_ownership', { count: 3 }))],
+    ['unauthenticated', unauthenticated()],
+    ['validation', invalid({ amount: message('validation.min_value', { min: 1 }) })],
+    [
+      'rate_limited',
+      new AppError({
+        kind: 'rate_limited',
+        code: 'rate_limited',
+        message: message('error.rate_limited'),
+        retryAfterS: 17,
+      }),
+    ],
+    ['too_large', new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') })],
+    [
+      'unsupported_media_type',
+      new AppError({
+        kind: 'unsupported_media_type',
+        code: 'unsupported_media_type',
+        message: message('error.unsupported_media_type'),
+      }),
+    ],
+    [
+      'method_not_allowed',
+      new AppError({
+        kind: 'method_not_allowed',
+        code: 'method_not_allowed',
+        message: message('error.method_not_allowed'),
+      }),
+    ],
+  ];
+
+  test.each(refusals)('of kind %s arrives with its kind, code, text and fields', async (_kind, refusal) => {
+    const server = await startServer(async () => {
+      throw refusal;
+    });
+    const error = (await ask(connect(server.address))) as AppError;
+    expect(error).toMatchObject({ name: 'AppError', kind: refusal.kind, code: refusal.code });
+    expect(error.text).toEqual(refusal.text);
+    expect(error.fields).toEqual(refusal.fields);
+    expect(error.retryAfterS).toBe(refusal.retryAfterS);
+  });
+
+  test.each([
+    ['a failure that is named', failure('payments.provider_error', message('payments.provider_error'), 'at db-7')],
+    ['a part that cannot be reached', unavailable('db-7 is gone')],
+    ['a fault', new TypeError('cannot read db-7')],
+  ])('%s is no refusal: unavailable, and nothing of its inside crosses the wire', async (_name, thrown) => {
+    const server = await startServer(async () => {
+      throw thrown;
+    });
+    const error = (await ask(connect(server.address))) as AppError;
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'unavailable', retryAfterS: 5 });
+    expect(error.message).not.toContain('db-7');
+  });
+});
+
+describe('who calls', () => {
+  const unsigned = async (address: string, metadata: Metadata): Promise<unknown> => {
+    const client = new Client(address, credentials.createInsecure());
+    closers.push(() => client.close());
+    const { path, requestSerialize, responseDeserialize } = (definition as unknown as ServiceDefinition)
+      .GetBalances as ServiceDefinition[string];
+    return new Promise((resolve) => {
+      const deadline = { deadline: deadlineIn(2_000) };
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        { user_ids: [1] },
+        metadata,
+        deadline,
+        (error, response) => resolve(error?.code ?? response),
+      );
+    });
+  };
+
+  test('a call without a signature, or with that of another secret, reaches no handler', async () => {
+    let handled = 0;
+    const server = await startServer(async (request, context) => {
+      handled += 1;
+      return fixed(request, context);
+    });
+    const stranger = createCallerSigner('another secret of thirty-two characters', systemClock);
+    const forged = new Metadata();
+    forged.set(CALLER_HEADER, await stranger.sign({ from: 'wallet', caller: caller(1) }));
+    expect(await unsigned(server.address, new Metadata())).toBe(status.UNAUTHENTICATED);
+    expect(await unsigned(server.address, forged)).toBe(status.UNAUTHENTICATED);
+    expect(handled).toBe(0);
+    const signed = new Metadata();
+    signed.set(CALLER_HEADER, await testSigner.sign({ from: 'test', caller: caller(1) }));
+    expect(await unsigned(server.address, signed)).toEqual(answered);
+  });
+
+  test('a process with another secret gets no 401 for its user, but a part that cannot be had', async () => {
+    const server = await startServer(fixed);
+    const signer = createCallerSigner('another secret of thirty-two characters', systemClock);
+    const client = connect(server.address, { signer });
+    expect(await ask(client, { caller: caller(1) })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('the handler knows the calling process, and the user on whose behalf it calls', async () => {
+    const contexts: InternalContext[] = [];
+    const server = await startServer(async (request, context) => {
+      contexts.push(context);
+      return fixed(request, context);
+    });
+    const client = connect(server.address);
+    const user: Caller = caller(12, ['payments.view_own']);
+    await ask(client);
+    await ask(client, { caller: user });
+    expect(contexts).toEqual([
+      { from: 'test', caller: { kind: 'guest' } },
+      { from: 'test', caller: user },
+    ]);
+  });
+
+  test('the trace id and the request id travel, each call with a span of its own', async () => {
+    const traces: (TraceContext | undefined)[] = [];
+    const server = await startServer(async (request, context) => {
+      await pause(1);
+      traces.push(currentTrace());
+      return fixed(request, context);
+    });
+    const client = connect(server.address);
+    const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+    await runWithTrace({ traceparent, requestId: 'request-1' }, () => Promise.all([ask(client), ask(client)]));
+    await ask(client);
+    const [first, second, fresh] = traces;
+    for (const trace of [first, second]) {
+      expect(trace?.requestId).toBe('request-1');
+      expect(trace?.traceparent.slice(0, 36)).toBe(traceparent.slice(0, 36));
+    }
+    expect(new Set([traceparent, first?.traceparent, second?.traceparent]).size).toBe(3);
+    expect(fresh?.requestId).toBeUndefined();
+    expect(fresh?.traceparent).not.toContain('a1'.repeat(16));
+  });
+});
+
+describe('a target that does not answer', () => {
+  test('within the deadline is unavailable, and the call of the default is not longer', async () => {
+    const server = await startServer(() => pause(1_500).then(() => ({ balances: [] })));
+    const client = connect(server.address, { deadlineMs: 100 });
+    const startedAt = performance.now();
+    expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+    expect(await ask(client, { deadlineMs: 200, retry: true })).toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  test('because nobody listens is unavailable at once', async () => {
+    const client = connect('127.0.0.1:1', { deadlineMs: 10_000 });
+    const startedAt = performance.now();
+    expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await expect(client.ping()).rejects.toThrow();
+  });
+
+  test('because it was killed is unavailable at once, calls under way too, and well again 2 s after its return', async () => {
+    const server = await startServer(async (request, context) => {
+      if (request.user_ids[0] === 2) await new Promise(() => undefined);
+      return fixed(request, context);
+    });
+    const process = await killable(server.address);
+    const client = connect(process.address, { deadlineMs: 20_000 });
+    expect(await ask(client)).toEqual(answered);
+    const underWay = outcomeOf(client.call('GetBalances', { user_ids: [2] }));
+    await pause(50);
+    const killedAt = performance.now();
+    await process.kill();
+    expect(await underWay).toMatchObject({ kind: 'unavailable' });
+    expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - killedAt).toBeLessThan(1_000);
+    await pause(1_500);
+    await process.start();
+    const backAt = performance.now();
+    await eventually(async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true);
+    expect(performance.now() - backAt).toBeLessThan(2_000);
+    await client.ping();
+  });
+});
+
+describe('the breaker', () => {
+  /** A target whose answers are counted, and that fails as long as it is told to. */
+  const fickle = async () => {
+    const state = { asked: 0, failing: true, refusing: false };
+    const server = await startServer(async (request, context) => {
+      state.asked += 1;
+      if (state.refusing) throw notFound();
+      if (state.failing) throw new Error('broken');
+      return fixed(request, context);
+    });
+    return { state, client: connect(server.address) };
+  };
+
+  test('does not judge by fewer than ten calls', async () => {
+    const { state, client } = await fickle();
+    for (let i = 0; i < 9; i += 1) await ask(client);
+    state.failing = false;
+    expect(await ask(client)).toEqual(answered);
+    expect(state.asked).toBe(10);
+  });
+
+  test('opens after ten failures, spares the target, and closes within 5 s of its recovery', async () => {
+    const { state, client } = await fickle();
+    for (let i = 0; i < 10; i += 1) await ask(client);
+    expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 1');
+    const startedAt = performance.now();
+    for (let i = 0; i < 20; i += 1) expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(state.asked).toBe(10);
+    state.failing = false;
+    const recoveredAt = performance.now();
+    await eventually(async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true);
+    expect(performance.now() - recoveredAt).toBeLessThan(5_000);
+    expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 0');
+    for (let i = 0; i < 20; i += 1) expect(await ask(client)).toEqual(answered);
+  });
+
+  test('never opens on refusals', async () => {
+    const { state, client } = await fickle();
+    state.refusing = true;
+    for (let i = 0; i < 50; i += 1) expect(await ask(client)).toMatchObject({ kind: 'not_found' });
+    expect(state.asked).toBe(50);
+  });
+});
+
+describe('a call that finds nobody', () => {
+  const failingOnce = async () => {
+    let asked = 0;
+    const server = await startServer(async (request, context) => {
+      asked += 1;
+      if (asked === 1) throw unavailable('not yet');
+      return fixed(request, context);
+    });
+    return { client: connect(server.address), asked: () => asked };
+  };
+
+  test('is sent again once when it may be', async () => {
+    const { client, asked } = await failingOnce();
+    expect(await ask(client, { retry: true })).toEqual(answered);
+    expect(asked()).toBe(2);
+  });
+
+  test('is not sent again unless that was asked for', async () => {
+    const { client, asked } = await failingOnce();
+    expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+    expect(asked()).toBe(1);
+  });
+
+  test('is never sent again for a fault, a refusal or a deadline', async () => {
+    let asked = 0;
+    const thrown = [new Error('broken'), forbidden()];
+    const server = await startServer(async () => {
+      asked += 1;
+      const error = thrown.shift();
+      if (error !== undefined) throw error;
+      await pause(600);
+      return { balances: [] };
+    });
+    const client = connect(server.address);
+    for (let i = 0; i < 3; i += 1) await ask(client, { retry: true, deadlineMs: 150 });
+    expect(asked).toBe(3);
+  });
+});
+
+describe('a server', () => {
+  test('answers a thousand calls at once, each with its own answer', async () => {
+    const server = await startServer(fixed);
+    const client = connect(server.address, { deadlineMs: 20_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, (_, i) => client.call('GetBalances', { user_ids: [i + 1] })),
+    );
+    expect(answers.map(({ balances }) => balances[0]?.user_id)).toEqual(
+      Array.from({ length: 1_000 }, (_, i) => i + 1),
+    );
+  });
+
+  test('that closes lets the calls under way finish', async () => {
+    const server = await startServer(async (request, context) => {
+      await pause(300);
+      return fixed(request, context);
+    });
+    const client = connect(server.address);
+    await client.ping();
+    const underWay = ask(client);
+    await pause(100);
+    await server.close();
+    expect(await underWay).toEqual(answered);
+    expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
+  });
+});

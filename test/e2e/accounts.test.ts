@@ -1,0 +1,278 @@
+/** Accounts and what every client meets, through the gateway (contract 1, 2, 5, 9, 10). */
+import { randomInt } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import {
+  administratorToken,
+  api,
+  balanceOf,
+  baseUrl,
+  deposit,
+  eventually,
+  expectStatus,
+  login,
+  newestCode,
+  PASSWORD,
+  register,
+  smsOf,
+  tokenOf,
+} from './support.ts';
+
+const sevenDigits = (): string => String(randomInt(10_000_000)).padStart(7, '0');
+
+describe('an account', () => {
+  test('registers, signs in by each of its names, reads and changes itself, signs out', async () => {
+    const account = await register({ phone: `0935${sevenDigits()}` });
+    expect(account.phone).toMatch(/^\+98935\d{7}$/);
+    for (const name of [account.username, account.email, account.phone, `0${account.phone.slice(3)}`]) {
+      expect((await login(name)).status).toBe(200);
+    }
+    const { token } = account;
+    const changed = await api('PUT', '/auth/me', {
+      token,
+      body: { height: 171, is_trainer: true, unknown: 1 },
+    });
+    expect(changed.body.user).toMatchObject({ height: 171, is_trainer: true, first_name: 'Sara' });
+    expect((await api('PUT', '/auth/me', { token, body: { email: 'new@example.com' } })).status).toBe(422);
+    expect((await api('POST', '/auth/logout', { token })).status).toBe(204);
+    expect((await api('GET', '/auth/me', { token })).status).toBe(401);
+  });
+
+  test('a wrong pair is 422 under login, the same whether or not the account exists', async () => {
+    const account = await register();
+    const [wrong, nobody] = [
+      await login(account.username, 'not-the-password'),
+      await login('nobody-at-all', PASSWORD),
+    ];
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['login']]);
+    expect([nobody.status, nobody.text]).toEqual([wrong.status, wrong.text]);
+  });
+
+  test('change-password needs the current one and revokes every other credential', async () => {
+    const account = await register();
+    const other = await tokenOf(account.username);
+    const send = (current: string) =>
+      api('PUT', '/auth/change-password', {
+        token: account.token,
+        body: { current_password: current, password: 'a-new-password-1' },
+      });
+    expect(Object.keys((await send('wrong-password')).body.errors)).toEqual(['current_password']);
+    expect((await send(PASSWORD)).status).toBe(200);
+    expect((await api('GET', '/auth/me', { token: other })).status).toBe(401);
+    expect((await login(account.username, 'a-new-password-1')).status).toBe(200);
+  });
+
+  test('a personal access token carries a subset of the presenting one, and ends when it is deleted', async () => {
+    const account = await register();
+    const create = (token: string, permissions: string[]) =>
+      api('POST', '/auth/tokens', { token, body: { name: 'watch', permissions } });
+    const narrow = expectStatus(await create(account.token, ['posts.view']), 201).body;
+    expect((await api('GET', '/payments/balance', { token: narrow.token })).status).toBe(403);
+    expect((await create(narrow.token, ['payments.view_own'])).status).toBe(422);
+    expect((await create(account.token, ['roles.manage'])).status).toBe(422);
+    const deleted = await api('DELETE', `/auth/tokens/${narrow.data.id}`, { token: account.token });
+    expect(deleted.status).toBe(204);
+    expect((await api('GET', '/posts', { token: narrow.token })).status).toBe(401);
+  });
+
+  test('a forgotten password is reset by SMS, which ends every session', async () => {
+    const account = await register();
+    expect((await api('POST', '/auth/forgot-password', { body: { login: account.phone } })).status).toBe(200);
+    await eventually(async () => (await smsOf(account.phone)).length > 0);
+    const code = await newestCode(account.phone);
+    const body = { login: account.username, code, password: 'after-the-reset-1' };
+    expect((await api('POST', '/auth/reset-password', { body })).status).toBe(200);
+    expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
+    expect((await login(account.username, 'after-the-reset-1')).status).toBe(200);
+  });
+
+  test('the same phone registers once, of ten at once', async () => {
+    const phone = `+98936${sevenDigits()}`;
+    const attempt = (index: number) =>
+      api('POST', '/auth/register', {
+        body: {
+          username: `race${index}x${phone.slice(-7)}`,
+          email: `race${index}x${phone.slice(-7)}@example.com`,
+          phone,
+          password: PASSWORD,
+          first_name: 'R',
+          last_name: 'C',
+        },
+      });
+    const statuses = (await Promise.all(Array.from({ length: 10 }, (_, index) => attempt(index)))).map(
+      (a) => a.status,
+    );
+    expect(statuses.sort()).toEqual([201, ...Array(9).fill(422)]);
+  });
+});
+
+describe('who sees what of a user', () => {
+  const hidden = [
+    'email',
+    'phone',
+    'roles',
+    'referral_score',
+    'deletion_scheduled_at',
+    'bank_account_number',
+  ];
+
+  test('guests and members see the limited resource, the user and an administrator all of it', async () => {
+    const [account, viewer] = [await register(), await register()];
+    const read = async (token?: string) => (await api('GET', `/users/${account.id}`, { token })).body.user;
+    for (const user of [await read(), await read(viewer.token)]) {
+      for (const field of hidden) expect(user).not.toHaveProperty(field);
+      expect(user).toMatchObject({ id: account.id, username: account.username, is_trainer: false });
+    }
+    for (const user of [await read(account.token), await read(await administratorToken())]) {
+      for (const field of hidden) expect(user).toHaveProperty(field);
+      expect(user.referral_score).toBe(0);
+    }
+  });
+
+  test('GET /users needs a token with a permission', async () => {
+    expect((await api('GET', '/users')).status).toBe(401);
+    const account = await register();
+    const page = expectStatus(await api('GET', '/users?per_page=2', { token: account.token }), 200).body;
+    expect(page.data).toHaveLength(2);
+    expect(page.meta).toMatchObject({ per_page: 2, current_page: 1 });
+    const next = expectStatus(
+      await api('GET', `/users?per_page=2&cursor=${page.meta.next_cursor}`, { token: account.token }),
+      200,
+    ).body;
+    expect(next.data[0].id).toBeLessThan(page.data[1].id);
+  });
+
+  test('roles are listed and given only by whom they let', async () => {
+    const account = await register();
+    expect((await api('GET', '/roles', { token: account.token })).status).toBe(403);
+    const token = await administratorToken();
+    const roles = expectStatus(await api('GET', '/roles', { token }), 200).body.data;
+    expect(roles.map(({ name }: { name: string }) => name).sort()).toEqual([
+      'administrator',
+      'member',
+      'operator',
+    ]);
+    const operator = roles.find(({ name }: { name: string }) => name === 'operator');
+    const given = await api('PUT', `/users/${account.id}`, { token, body: { role_ids: [operator.id] } });
+    expect(given.status).toBe(200);
+    // It holds on the very next request of a token that was issued before.
+    expect((await api('GET', '/payments', { token: account.token })).status).toBe(200);
+    const operators = await tokenOf('operator', 'demo-password-1');
+    const administrator = roles.find(({ name }: { name: string }) => name === 'administrator');
+    const refused = await api('PUT', `/users/${account.id}`, {
+      token: operators,
+      body: { role_ids: [administrator.id] },
+    });
+    expect(refused.status).toBe(403);
+  });
+});
+
+describe('the gateway', () => {
+  test('every answer carries its request id and the headers of its kind, and none names the software', async () => {
+    for (const path of ['/posts', '/users', '/nothing-here', '/gyms/0']) {
+      const { headers } = await api('GET', path, { headers: { 'x-request-id': 'trace-me-1' } });
+      expect(headers.get('x-request-id')).toBe('trace-me-1');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).not.toBeNull();
+      expect(headers.get('x-powered-by')).toBeNull();
+    }
+  });
+
+  test('a bad token is never silently a guest', async () => {
+    for (const token of ['nonsense', 'fps_0000000000000000000000000000000000', '']) {
+      const answer = await api('GET', '/posts', { headers: { authorization: `Bearer ${token}` } });
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  test('a caller context from outside is worth nothing', async () => {
+    const forged = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url');
+    const answer = await api('GET', '/auth/me', { headers: { 'x-caller-context': `${forged}.e30.` } });
+    expect(answer.status).toBe(401);
+  });
+
+  test('internal paths of the services are not to be had', async () => {
+    for (const path of [
+      '/internal/openapi.json',
+      '/api/v1/../internal/openapi.json',
+      '/api/v1/%2e%2e/metrics',
+    ]) {
+      const response = await fetch(`${baseUrl()}${path}`);
+      expect(response.status).toBe(404);
+    }
+  });
+
+  test('the document names every route, and /docs needs nothing from elsewhere', async () => {
+    const document = expectStatus(await api('GET', '/openapi.json'), 200).body;
+    expect(document.openapi).toMatch(/^3\.1/);
+    const paths = Object.keys(document.paths);
+    for (const path of [
+      '/auth/delete-account',
+      '/payments/store-purchases',
+      '/gyms/{id}',
+      '/media/{id}',
+      '/posts',
+    ]) {
+      expect(paths).toContain(`/api/v1${path}`);
+    }
+    const page = await (await fetch(`${baseUrl()}/docs`)).text();
+    expect(page).not.toMatch(/(src|href)="https?:\/\//);
+  });
+
+  test('one page says how every service is', async () => {
+    const response = await fetch(`${baseUrl()}/health/services`);
+    const services = (await response.json()) as Record<string, { state: string }>;
+    expect(Object.keys(services).sort()).toEqual([
+      'content',
+      'gyms',
+      'identity',
+      'media',
+      'store-billing',
+      'wallet',
+    ]);
+    expect(Object.values(services).every(({ state }) => state === 'up')).toBe(true);
+    const metrics = await (await fetch(`${baseUrl()}/metrics`)).text();
+    expect(metrics).toContain('http_request_duration_seconds');
+  });
+});
+
+describe('the demo data', () => {
+  test('each account has exactly the blockers that are said of it', async () => {
+    const expected: Record<string, string[]> = {
+      owner: ['gym_ownership'],
+      trainer: ['active_trainees'],
+      premium: ['active_premium'],
+      saver: ['unsettled_balance', 'pending_withdrawal'],
+    };
+    for (const [name, codes] of Object.entries(expected)) {
+      const token = await tokenOf(name, 'demo-password-1');
+      const body = { current_password: 'demo-password-1' };
+      const answer = expectStatus(await api('POST', '/auth/delete-account', { token, body }), 409);
+      expect(answer.body.blockers.map(({ code }: { code: string }) => code)).toEqual(codes);
+    }
+    expect(await balanceOf(await tokenOf('saver', 'demo-password-1'))).toBe(250_000);
+    expect(await balanceOf(await tokenOf('trainer', 'demo-password-1'))).toBe(0);
+  });
+});
+
+describe('money', () => {
+  test('a repeated withdrawal under one Idempotency-Key holds once', async () => {
+    const account = await register({});
+    await api('PUT', '/auth/me', {
+      token: account.token,
+      body: { bank_account_number: 'IR120570028780010957775103' },
+    });
+    await deposit(account.token, 100_000);
+    const send = (amount: number) =>
+      api('POST', '/payments/withdrawals', {
+        token: account.token,
+        body: { amount },
+        headers: { 'idempotency-key': 'w-1' },
+      });
+    const [first, second] = [await send(30_000), await send(30_000)];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body.payment.id).toBe(first.body.payment.id);
+    expect(await balanceOf(account.token)).toBe(70_000);
+    const other = await send(1_000);
+    expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
+  });
+});
