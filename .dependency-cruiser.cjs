@@ -79,8 +79,15 @@ module.exports = {
     {
       name: 'services-are-apart',
       severity: 'error',
+      comment: 'Tests may start the sandbox in place of the outside world.',
       from: { path: '^services/([^/]+)/' },
-      to: { path: '^(?:services/|gateway/|sandbox/)', pathNot: '^services/$1/' },
+      to: { path: '^(?:services/|gateway/|sandbox/)', pathNot: '^services/$1/|^sandbox/src/service\\.ts$' },
+    },
+    {
+      name: 'only-tests-start-the-sandbox',
+      severity: 'error',
+      from: { path: '^(?:services|gateway)/', pathNot: tests },
+      to: { path: '^sandbox/' },
     },
     {
       name: 'gateway-imports-no-service',

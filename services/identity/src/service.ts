@@ -11,6 +11,7 @@ import { ensureFirstAdministrator } from './app/first-administrator.ts';
 import { createIntrospect } from './app/introspect.ts';
 import { createLookUpUsers } from './app/look-up-users.ts';
 import { createManageRoles } from './app/manage-roles.ts';
+import { createNotifications } from './app/notifications.ts';
 import { createPersonalTokens } from './app/personal-tokens.ts';
 import { createProfile } from './app/profile.ts';
 import { createReferralsReader } from './app/referral-score.ts';
@@ -62,6 +63,7 @@ export const startIdentity = async (
   const scores = createReferralScoreStore(connection);
   const codes = createCodeStore(connection);
   const notifications = createNotificationStore(connection);
+  const inbox = createNotifications({ store: notifications, sequences, clock });
 
   const media = createUserMedia(
     foundation.grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS),
@@ -160,11 +162,10 @@ export const startIdentity = async (
         transact,
       }),
       resetPassword,
-      notifications,
-      clock,
+      notifications: inbox,
     }),
     grpc: [identityService(introspect, createLookUpUsers(users))],
-    consumers: createConsumers({ notifications, sequences }),
+    consumers: createConsumers(inbox),
     jobs: [],
     beforeOpen: async () => {
       await roles.seed(SEEDED_ROLES);

@@ -75,7 +75,7 @@ describe('introspection', () => {
       from: 'gateway',
       signer: createCallerSigner('another secret of thirty-two characters', systemClock),
     });
-    await expect(stranger.call('Introspect', { token: person.token })).rejects.toEqual(refusal);
+    await expect(stranger.call('Introspect', { token: person.token })).rejects.toThrow('unsigned call');
     stranger.close();
   });
 });

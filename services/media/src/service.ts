@@ -5,6 +5,9 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
 import { createAttachFile } from './app/attach-file.ts';
 import { createDeleteMedia } from './app/delete-media.ts';
+import { createDownloadFile } from './app/download-file.ts';
+import { createListMedia } from './app/list-media.ts';
+import { createReceiveFile } from './app/receive-file.ts';
 import { createLicences } from './clients/licences.ts';
 import { createLocalStorage } from './clients/local-storage.ts';
 import { createTargets } from './clients/targets.ts';
@@ -40,13 +43,15 @@ export const startMedia = async (config: MediaConfig, overrides: Overrides = {})
     clock,
     transact,
   });
+  const receiveFile = createReceiveFile(storage);
+  const downloadFile = createDownloadFile({ media, storage, targets });
   const baseUrl = config.PUBLIC_BASE_URL;
   return foundation.serve({
     prepareHttp: async (app) => {
       await app.register(multipart);
     },
-    routes: createRoutes({ attachFile, deleteMedia, media, storage, targets, baseUrl }),
-    grpc: [mediaGrpc({ media, deleteMedia, baseUrl })],
+    routes: createRoutes({ attachFile, receiveFile, deleteMedia, downloadFile, baseUrl }),
+    grpc: [mediaGrpc({ listMedia: createListMedia(media), deleteMedia, baseUrl })],
     consumers: createConsumers(deleteMedia),
     jobs: [createSweepJob({ media, storage, clock, log })],
   });

@@ -10,6 +10,10 @@ import type { Locale, Translate } from '../i18n/translate.ts';
 import type { Permission } from '../permissions.ts';
 import type { RateLimit } from './rate-limit.ts';
 
+/** What a handler of a raw body, or of a stream, works with. */
+export type RawRequest = FastifyRequest;
+export type RawReply = FastifyReply;
+
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** `user`: a valid token is needed. `guest`: anyone; a caller with a token is known. */

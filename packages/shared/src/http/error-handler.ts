@@ -45,7 +45,8 @@ export const sendError = (
 ): FastifyReply => {
   const failed = toAppError(error);
   const status = HTTP_STATUS[failed.kind];
-  if (status >= 500) request.log.error({ err: failed.cause ?? failed, code: failed.code }, failed.message);
+  if (status >= 500)
+    request.log.error({ err: failed.cause ?? failed, error_code: failed.code }, failed.message);
   const locale = negotiateLocale(request.headers['accept-language']);
   const t = translator(locale);
   if (failed.retryAfterS !== undefined) reply.header('retry-after', String(failed.retryAfterS));

@@ -74,7 +74,8 @@ export const says = (key: MessageKey, values?: Record<string, string | number>) 
 
 /** Field name → messages; an issue with the whole input is under `root`. */
 export const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
-  const fields: Record<string, Message[]> = {};
+  // Without a prototype: the client may have chosen the names, `constructor` among them.
+  const fields: Record<string, Message[]> = Object.create(null);
   for (const issue of issues) {
     const name = issue.path.length === 0 ? root : issue.path.map(String).join('.');
     fields[name] ??= [];
@@ -87,7 +88,7 @@ type Input = { schema: z.ZodType | undefined; value: unknown; root: string };
 
 /** Parses all inputs and throws one 422 that names every wrong field of all of them. */
 export const parseInputs = (inputs: readonly Input[]): unknown[] => {
-  const fields: Record<string, Message[]> = {};
+  const fields: Record<string, Message[]> = Object.create(null);
   const outputs = inputs.map(({ schema, value, root }) => {
     if (schema === undefined) return undefined;
     const parsed = schema.safeParse(value, { reportInput: true });
@@ -105,13 +106,17 @@ export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unkn
 
 export type { AppError };
 
+/** A schema that reads text, documented as what the text stands for. */
+const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<string, unknown>): Schema => {
+  schema._zod.toJSONSchema = () => ({ ...json });
+  return schema;
+};
+
+const ID = { type: 'integer', minimum: 1 };
+const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+
 /** A path id: a positive integer that a double holds. Anything else in the path is 404. */
-export const idParam = z.coerce
-  .string()
-  .regex(/^[1-9]\d{0,15}$/)
-  .transform(Number)
-  .pipe(z.int().positive())
-  .meta({ override: { type: 'integer', minimum: 1 } });
+export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Number), ID);
 
 export const idParams = z.object({ id: idParam });
 
@@ -121,8 +126,7 @@ export const queryBoolean = z
   .transform((value) => value === 'true' || value === '1');
 
 /** A positive integer in a query string. */
-export const queryId = z
-  .string()
-  .regex(/^[1-9]\d{0,15}$/, { error: 'integer' })
-  .transform(Number)
-  .pipe(z.int().positive());
+export const queryId = documentedAs(
+  z.string().refine(isId, says('validation.type.integer')).transform(Number),
+  ID,
+);

@@ -1,9 +1,14 @@
-/** Notifications as their reader sees them: the text is made when it is read, in the reader's language. */
-import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
-import { message } from '@fitness/shared/error.ts';
+/**
+ * Notifications: delivered from events, once each, and read in the reader's language: the text is made when it is read.
+ */
+import { type Clock, formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
+import { message, notFound } from '@fitness/shared/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import type { MessageKey, Translate } from '@fitness/shared/i18n/translate.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { z } from 'zod';
-import type { NotificationRow } from '../store/notifications.ts';
+import type { NotificationRow, NotificationStore } from '../store/notifications.ts';
 
 export const notificationSchema = z
   .object({
@@ -51,3 +56,36 @@ export const toNotification = (row: NotificationRow, t: Translate): z.output<typ
     created_at: formatTimestamp(row.created_at),
   };
 };
+
+export interface Notifications {
+  /** In the transaction of the event that it tells of. */
+  deliver(
+    session: ClientSession,
+    to: { userId: number; type: NotificationType; data: Record<string, unknown>; at: Date },
+  ): Promise<void>;
+  list(userId: number, request: PageRequest): Promise<{ page: PageOf<NotificationRow>; unread: number }>;
+  /** 404 for somebody else's. */
+  markRead(userId: number, id: number): Promise<NotificationRow>;
+}
+
+export interface NotificationParts {
+  store: NotificationStore;
+  sequences: Sequences;
+  clock: Clock;
+}
+
+export const createNotifications = ({ store, sequences, clock }: NotificationParts): Notifications => ({
+  deliver: async (session, { userId, type, data, at }) => {
+    const id = await sequences.next('notifications');
+    await store.insert(session, { _id: id, user_id: userId, type, data, created_at: at, read_at: null });
+  },
+  list: async (userId, request) => {
+    const page = await store.list(userId, request);
+    return { page, unread: await store.unreadCount(userId) };
+  },
+  markRead: async (userId, id) => {
+    const row = await store.markRead(userId, id, clock.now());
+    if (row === null) throw notFound();
+    return row;
+  },
+});

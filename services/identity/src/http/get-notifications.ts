@@ -1,10 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
-import { notificationSchema, toNotification } from '../app/notifications.ts';
-import type { NotificationStore } from '../store/notifications.ts';
+import { type Notifications, notificationSchema, toNotification } from '../app/notifications.ts';
 
-export const getNotifications = (notifications: NotificationStore, baseUrl: string): Route =>
+export const getNotifications = (notifications: Notifications, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/notifications',
@@ -15,9 +14,8 @@ export const getNotifications = (notifications: NotificationStore, baseUrl: stri
     responses: { 200: listOf(notificationSchema).extend({ unread_count: z.int() }) },
     handle: async ({ caller, query, url, t }) => {
       const request = toPageRequest(query);
-      const page = await notifications.list(caller.userId, request);
+      const { page, unread } = await notifications.list(caller.userId, request);
       const data = page.rows.map((row) => toNotification(row, t));
-      const unread = await notifications.unreadCount(caller.userId);
       return ok({ ...listBody({ baseUrl, url, request, page, data }), unread_count: unread });
     },
   });

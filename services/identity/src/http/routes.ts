@@ -1,11 +1,11 @@
 /** Every public route of this service. */
-import type { Clock } from '@fitness/shared/clock.ts';
 import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { AdministerUsers } from '../app/administer-users.ts';
 import type { BrowseUsers } from '../app/browse-users.ts';
 import type { DeleteAccount } from '../app/delete-account.ts';
 import type { DeleteUser } from '../app/delete-user.ts';
 import type { ManageRoles } from '../app/manage-roles.ts';
+import type { Notifications } from '../app/notifications.ts';
 import type { PersonalTokens } from '../app/personal-tokens.ts';
 import type { Profile } from '../app/profile.ts';
 import type { Register } from '../app/register.ts';
@@ -13,7 +13,6 @@ import type { ResetPassword } from '../app/reset-password.ts';
 import type { SignIn } from '../app/sign-in.ts';
 import type { SignOut } from '../app/sign-out.ts';
 import type { UserPresenter } from '../app/user-resource.ts';
-import type { NotificationStore } from '../store/notifications.ts';
 import { deleteDeleteAccount } from './delete-delete-account.ts';
 import { deleteToken } from './delete-token.ts';
 import { deleteUser } from './delete-user.ts';
@@ -51,8 +50,7 @@ export interface RouteParts {
   manageRoles: ManageRoles;
   deleteAccount: DeleteAccount;
   resetPassword: ResetPassword;
-  notifications: NotificationStore;
-  clock: Clock;
+  notifications: Notifications;
 }
 
 export const createRoutes = (parts: RouteParts): Route[] => [
@@ -76,5 +74,5 @@ export const createRoutes = (parts: RouteParts): Route[] => [
   getRoles(parts.manageRoles, parts.baseUrl),
   putRole(parts.manageRoles),
   getNotifications(parts.notifications, parts.baseUrl),
-  postNotificationRead(parts.notifications, parts.clock),
+  postNotificationRead(parts.notifications),
 ];

@@ -8,7 +8,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Licences } from '../clients/licences.ts';
-import type { Storage, StoredFile } from '../clients/storage.ts';
+import type { Storage } from '../clients/storage.ts';
 import type { Targets } from '../clients/targets.ts';
 import {
   type AttachableKind,
@@ -17,7 +17,8 @@ import {
   type Purpose,
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
-import type { MediaRow, MediaStore } from '../store/media.ts';
+import type { MediaRow, StoredFile } from '../domain/media.ts';
+import type { MediaStore } from '../store/media.ts';
 
 export interface AttachFileParts {
   media: MediaStore;

@@ -6,7 +6,8 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Storage } from '../clients/storage.ts';
 import type { Targets } from '../clients/targets.ts';
 import { attachableKind } from '../domain/attachable.ts';
-import type { MediaStore, Target } from '../store/media.ts';
+import type { Target } from '../domain/media.ts';
+import type { MediaStore } from '../store/media.ts';
 import { toEvent } from './attach-file.ts';
 
 export interface DeleteMediaParts {

@@ -3,7 +3,7 @@ import { type Caller, can } from '@fitness/shared/caller.ts';
 import { forbidden, notFound, unauthenticated } from '@fitness/shared/error.ts';
 import type { TargetState, Targets } from '../clients/targets.ts';
 import { attachableKind, isPurpose, type Purpose } from '../domain/attachable.ts';
-import type { MediaRow } from '../store/media.ts';
+import type { MediaRow } from '../domain/media.ts';
 
 const owns = (caller: Caller, target: TargetState | undefined): boolean =>
   caller.kind === 'user' && target?.ownerId !== undefined && target.ownerId === caller.userId;

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '@fitness/shared/clock.ts';
 import { z } from 'zod';
-import type { MediaRow } from '../store/media.ts';
+import type { MediaRow } from '../domain/media.ts';
 
 export const mediaSchema = z
   .object({

@@ -2,7 +2,7 @@
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/log.ts';
-import type { MediaRow } from '../store/media.ts';
+import type { MediaRow } from '../domain/media.ts';
 
 export interface Licences {
   /** Never rejects: the document is stored, and its event arrives even when this call does not. */

@@ -1,15 +1,7 @@
 /** Where the bytes are. A file is under its key whole, or not at all. */
 import type { Readable } from 'node:stream';
+import type { StoredFile } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
-
-export interface StoredFile {
-  /** Chosen here, never made of anything that a client sent. */
-  key: string;
-  /** Bytes. */
-  size: number;
-  /** SHA-256, hex. */
-  sha256: string;
-}
 
 export interface Storage {
   /** Streams `content` in; nothing is left behind when it fails. */

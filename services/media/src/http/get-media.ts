@@ -1,25 +1,24 @@
 import type { Caller } from '@fitness/shared/caller.ts';
-import { notFound } from '@fitness/shared/error.ts';
-import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import {
+  defineRoute,
+  type RawReply,
+  type RawRequest,
+  type Route,
+} from '@fitness/shared/http/define-route.ts';
 import { idParam } from '@fitness/shared/http/validation.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { assertMayDownload } from '../app/may-download.ts';
-import type { Storage } from '../clients/storage.ts';
-import type { Targets } from '../clients/targets.ts';
+import type { DownloadFile } from '../app/download-file.ts';
 import { attachmentHeader } from '../domain/file-types.ts';
+import type { MediaRow } from '../domain/media.ts';
 import { parseRange } from '../domain/range.ts';
-import type { MediaRow, MediaStore } from '../store/media.ts';
-
-export interface GetMediaParts {
-  media: MediaStore;
-  storage: Storage;
-  targets: Targets;
-}
 
 const binary = z.string().meta({ description: 'The file, as an attachment.' });
 
-const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, parts: GetMediaParts): Route =>
+const routeAt = (
+  path: string,
+  params: z.ZodObject<{ id: typeof idParam }>,
+  downloadFile: DownloadFile,
+): Route =>
   defineRoute({
     method: 'GET',
     path,
@@ -30,26 +29,24 @@ const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, part
     params,
     responses: { 200: binary, 206: binary, 304: null, 416: null },
     handle: async ({ params: { id }, caller, request, reply }) => {
-      await serve(parts, id, caller, request, reply);
+      await serve(downloadFile, id, caller, request, reply);
       return undefined;
     },
   });
 
-export const getMedia = (parts: GetMediaParts): Route[] => [
-  routeAt('/media/:id', z.object({ id: idParam }), parts),
-  routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), parts),
+export const getMedia = (downloadFile: DownloadFile): Route[] => [
+  routeAt('/media/:id', z.object({ id: idParam }), downloadFile),
+  routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloadFile),
 ];
 
 const serve = async (
-  { media, storage, targets }: GetMediaParts,
+  downloadFile: DownloadFile,
   id: number,
   caller: Caller,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: RawRequest,
+  reply: RawReply,
 ): Promise<void> => {
-  const row = await media.findById(id);
-  if (row === null) throw notFound();
-  await assertMayDownload(caller, row, targets);
+  const row = await downloadFile.find(caller, id);
   const etag = `"${row.sha256}"`;
   reply.headers({
     etag,
@@ -63,15 +60,15 @@ const serve = async (
     reply.code(304).send();
     return;
   }
-  await sendBytes(row, etag, storage, request, reply);
+  await sendBytes(row, etag, downloadFile, request, reply);
 };
 
 const sendBytes = async (
   row: MediaRow,
   etag: string,
-  storage: Storage,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  downloadFile: DownloadFile,
+  request: RawRequest,
+  reply: RawReply,
 ): Promise<void> => {
   const ifRange = request.headers['if-range'];
   const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
@@ -80,10 +77,7 @@ const sendBytes = async (
     reply.code(416).header('content-range', `bytes */${row.size}`).send();
     return;
   }
-  const content = await storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {
-    // Deleted between the row and the file.
-    throw error.code === 'ENOENT' ? notFound() : error;
-  });
+  const content = await downloadFile.open(row, range);
   reply.type(row.mime_type);
   if (range === undefined) {
     reply.code(200).header('content-length', row.size).send(content);

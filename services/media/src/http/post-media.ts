@@ -4,7 +4,7 @@ import { parseInput } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { AttachFile } from '../app/attach-file.ts';
 import { mediaSchema, toMedia } from '../app/media-resource.ts';
-import type { Storage } from '../clients/storage.ts';
+import type { ReceiveFile } from '../app/receive-file.ts';
 import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
 import { readUpload } from './read-upload.ts';
 
@@ -20,11 +20,11 @@ const fieldsSchema = z.object({
 
 export interface PostMediaParts {
   attachFile: AttachFile;
-  storage: Storage;
+  receiveFile: ReceiveFile;
   baseUrl: string;
 }
 
-export const postMedia = ({ attachFile, storage, baseUrl }: PostMediaParts): Route =>
+export const postMedia = ({ attachFile, receiveFile, baseUrl }: PostMediaParts): Route =>
   defineRoute({
     method: 'POST',
     path: '/media',
@@ -36,7 +36,7 @@ export const postMedia = ({ attachFile, storage, baseUrl }: PostMediaParts): Rou
     rawBody: true,
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
-      const { fields, file } = await readUpload(request, storage);
+      const { fields, file } = await readUpload(request, receiveFile);
       try {
         const parsed = parseInput(fieldsSchema, fields);
         if (file === undefined) throw invalid({ file: message('validation.required') });
@@ -50,7 +50,7 @@ export const postMedia = ({ attachFile, storage, baseUrl }: PostMediaParts): Rou
         const row = await attachFile.attach(caller, { ...target, filename, mimeType }, stored);
         return created({ data: toMedia(row, baseUrl) });
       } catch (error) {
-        if (file !== undefined) await storage.delete(file.stored.key);
+        if (file !== undefined) await receiveFile.discard(file.stored);
         throw error;
       }
     },

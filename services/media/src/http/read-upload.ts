@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
 import type { MultipartFile } from '@fastify/multipart';
 import { AppError, invalid, message } from '@fitness/shared/error.ts';
-import type { FastifyRequest } from 'fastify';
+import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import { fileTypeFromBuffer } from 'file-type';
-import type { Storage, StoredFile } from '../clients/storage.ts';
+import type { ReceiveFile } from '../app/receive-file.ts';
 import { ACCEPTED_MIME_TYPES, cleanFilename, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
+import type { StoredFile } from '../domain/media.ts';
 
 export interface Upload {
   fields: Record<string, string>;
@@ -19,7 +20,7 @@ const LIMITS = { fileSize: MAX_FILE_BYTES, files: 1, fields: 20, fieldSize: 1_00
 const refusedFile = (): AppError => invalid({ file: message('validation.invalid') });
 
 /** 415 for anything but multipart, 422 under `file` for a type or size that is not accepted. Nothing stays stored then. */
-export const readUpload = async (request: FastifyRequest, storage: Storage): Promise<Upload> => {
+export const readUpload = async (request: RawRequest, files: ReceiveFile): Promise<Upload> => {
   if (!request.isMultipart()) {
     const text = message('error.unsupported_media_type');
     throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
@@ -28,17 +29,17 @@ export const readUpload = async (request: FastifyRequest, storage: Storage): Pro
   try {
     for await (const part of request.parts({ limits: LIMITS })) {
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
-      else if (part.fieldname === 'file') upload.file = await receive(part, storage);
+      else if (part.fieldname === 'file') upload.file = await receive(part, files);
       else part.file.resume();
     }
     return upload;
   } catch (error) {
-    if (upload.file !== undefined) await storage.delete(upload.file.stored.key);
+    if (upload.file !== undefined) await files.discard(upload.file.stored);
     throw error;
   }
 };
 
-const receive = async (part: MultipartFile, storage: Storage): Promise<NonNullable<Upload['file']>> => {
+const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {
   const { head, rest } = await peek(part.file);
   const type = await fileTypeFromBuffer(head);
   if (type === undefined || !ACCEPTED_MIME_TYPES.has(type.mime)) {
@@ -46,10 +47,10 @@ const receive = async (part: MultipartFile, storage: Storage): Promise<NonNullab
     rest.resume();
     throw refusedFile();
   }
-  const stored = await storage.put(rest);
+  const stored = await files.keep(rest);
   // The stream simply ends at the limit: what came is not the file that was sent.
   if (part.file.truncated) {
-    await storage.delete(stored.key);
+    await files.discard(stored);
     throw refusedFile();
   }
   return { stored, mimeType: type.mime, filename: cleanFilename(part.filename) };

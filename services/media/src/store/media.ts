@@ -1,28 +1,7 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import mongoose from 'mongoose';
-
-export interface MediaRow {
-  _id: number;
-  attachable_type: string;
-  attachable_id: number;
-  /** null: public with its target. */
-  purpose: string | null;
-  filename: string;
-  mime_type: string;
-  /** Bytes. */
-  size: number;
-  /** SHA-256 of the content, hex. */
-  sha256: string;
-  storage_key: string;
-  uploaded_by: number;
-  created_at: Date;
-}
-
-export interface Target {
-  attachable_type: string;
-  attachable_id: number;
-}
+import type { MediaRow, Target } from '../domain/media.ts';
 
 const schema = new mongoose.Schema<MediaRow>(
   {

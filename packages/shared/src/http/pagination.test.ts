@@ -1,0 +1,178 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { encodeCursor, listBody, listOf, type PageOf, pageQuery, toPageRequest } from './pagination.ts';
+import { parseInputs } from './validation.ts';
+
+const schema = z.object(pageQuery);
+const parse = (query: Record<string, unknown>) =>
+  parseInputs([{ schema, value: query, root: 'query' }])[0] as z.output<typeof schema>;
+
+const fieldsOf = (work: () => unknown): string[] => {
+  try {
+    work();
+  } catch (error) {
+    expect(error).toMatchObject({ kind: 'validation' });
+    return Object.keys((error as { fields: object }).fields);
+  }
+  return [];
+};
+
+/** The body of a list of the numbers 1 to 61, ten a page. */
+const bodyOf = (query: Record<string, string>, page: Partial<PageOf<number>> = {}) => {
+  const request = toPageRequest(parse({ per_page: '10', ...query }));
+  const first = request.mode === 'page' ? request.skip : 0;
+  const rows = Array.from({ length: Math.max(0, Math.min(10, 61 - first)) }, (_, i) => first + i + 1);
+  const next = first + rows.length < 61 && rows.length > 0 ? [rows.length + first] : undefined;
+  const full = { rows, total: request.mode === 'page' ? 61 : undefined, next, ...page };
+  const url = `/api/v1/posts?${new URLSearchParams({ per_page: '10', ...query })}`;
+  const body = listBody({ baseUrl: 'https://api.example', url, request, page: full, data: full.rows });
+  expect(listOf(z.int()).safeParse(body).success).toBe(true);
+  return body;
+};
+
+const POSTS = 'https://api.example/api/v1/posts';
+
+describe('the request', () => {
+  test('is the first thirty when nothing is asked', () => {
+    expect(toPageRequest(parse({}))).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
+  });
+
+  test.each([
+    ['1', 1],
+    ['99', 99],
+    ['100', 100],
+    ['101', 100],
+    ['999999999', 100],
+  ])('per_page %s gives %i rows', (perPage, rows) => {
+    expect(toPageRequest(parse({ per_page: perPage })).perPage).toBe(rows);
+    expect(toPageRequest(parse({ per_page: perPage, cursor: encodeCursor([5]) })).perPage).toBe(rows);
+  });
+
+  test.each(['0', '-1', '1.5', 'x', '', ' 1', '1e3', '0x10', '٣', '12345678901234567890', ['1', '2'], {}])(
+    'page or per_page %p is 422 under its name',
+    (value) => {
+      expect(fieldsOf(() => parse({ page: value }))).toEqual(['page']);
+      expect(fieldsOf(() => parse({ per_page: value }))).toEqual(['per_page']);
+    },
+  );
+});
+
+describe('a cursor', () => {
+  test.each([[[1]], [[9_007_199_254_740_991]], [[3, 1_024]], [[-1, 0, 7]]])('of %p comes back', (key) => {
+    expect(toPageRequest(parse({ cursor: encodeCursor(key) }), key.length)).toEqual({
+      mode: 'cursor',
+      perPage: 30,
+      after: key,
+    });
+  });
+
+  test('is plain text in an address', () => {
+    expect(encodeCursor([123_456_789, 987_654_321])).toMatch(/^[\w-]+$/);
+  });
+
+  const raw = (text: string): string => Buffer.from(text).toString('base64url');
+
+  test.each([
+    ['nothing', ''],
+    ['no base64', '%%%'],
+    ['no JSON', raw('hello')],
+    ['no list', raw('{"0":1}')],
+    ['an empty list', raw('[]')],
+    ['a list of the wrong length', raw('[1,2]')],
+    ['text', raw('["1"]')],
+    ['an operator', raw('[{"$gt":0}]')],
+    ['nothing known', raw('[null]')],
+    ['an endless number', raw('[1e999]')],
+    ['half a character', Buffer.from([0xff, 0xfe]).toString('base64url')],
+  ])('of %s is 422 under cursor', (_what, cursor) => {
+    expect(fieldsOf(() => toPageRequest(parse({ cursor })))).toEqual(['cursor']);
+  });
+
+  test('too long to be one is 422', () => {
+    expect(fieldsOf(() => parse({ cursor: 'a'.repeat(501) }))).toEqual(['cursor']);
+  });
+
+  test('wins over a page, and leads from row to row to the end', () => {
+    const first = bodyOf({ page: '3', cursor: encodeCursor([20]) }, { rows: [21, 22], next: [22] });
+    expect(first.links).toEqual({
+      first: `${POSTS}?per_page=10&page=1`,
+      last: null,
+      prev: null,
+      next: `${POSTS}?per_page=10&cursor=${encodeCursor([22])}`,
+    });
+    expect(first.meta).toEqual({
+      current_page: null,
+      from: null,
+      to: null,
+      per_page: 10,
+      last_page: null,
+      total: null,
+      path: POSTS,
+      next_cursor: encodeCursor([22]),
+    });
+    const last = bodyOf({ cursor: encodeCursor([22]) }, { rows: [23], next: undefined });
+    expect([last.links.next, last.meta.next_cursor]).toEqual([null, null]);
+  });
+});
+
+describe('a page', () => {
+  const link = (page: number): string => `${POSTS}?per_page=10&page=${page}`;
+
+  test.each([
+    ['the first', 1, { prev: null, next: link(2) }, { from: 1, to: 10 }],
+    ['one in the middle', 4, { prev: link(3), next: link(5) }, { from: 31, to: 40 }],
+    ['the last but one', 6, { prev: link(5), next: link(7) }, { from: 51, to: 60 }],
+    ['the last', 7, { prev: link(6), next: null }, { from: 61, to: 61 }],
+    ['one past the end', 8, { prev: link(7), next: null }, { from: null, to: null }],
+    ['one far past the end', 900, { prev: link(7), next: null }, { from: null, to: null }],
+  ])('%s', (_which, page, links, rows) => {
+    const body = bodyOf({ page: String(page) });
+    expect(body.links).toEqual({ first: link(1), last: link(7), ...links });
+    expect(body.meta).toMatchObject({
+      current_page: page,
+      last_page: 7,
+      total: 61,
+      per_page: 10,
+      path: POSTS,
+      ...rows,
+    });
+    expect(body.data).toHaveLength(rows.to === null ? 0 : rows.to - rows.from + 1);
+  });
+
+  test('of an empty list is its first and last', () => {
+    const body = bodyOf({}, { rows: [], total: 0, next: undefined });
+    expect(body.links).toEqual({ first: link(1), last: link(1), prev: null, next: null });
+    expect(body.meta).toMatchObject({ from: null, to: null, total: 0, last_page: 1, next_cursor: null });
+  });
+
+  test('of more rows than can be counted knows no last page, only whether more follow', () => {
+    const body = bodyOf({ page: '2' }, { total: undefined, next: [20] });
+    expect(body.links).toMatchObject({ last: null, prev: link(1), next: link(3) });
+    expect(body.meta).toMatchObject({ total: null, last_page: null });
+    expect(bodyOf({ page: '2' }, { total: undefined, next: undefined }).links.next).toBeNull();
+  });
+
+  test('keeps the other parts of the question in its links, encoded', () => {
+    const body = bodyOf({ search: 'a b&page=9', page: '2' });
+    const next = new URL(body.links.next ?? '');
+    expect(Object.fromEntries(next.searchParams)).toEqual({
+      per_page: '10',
+      search: 'a b&page=9',
+      page: '3',
+    });
+  });
+
+  test('of rows that were dropped at reading time keeps its place in the whole', () => {
+    const request = toPageRequest(parse({ per_page: '10', page: '2' }));
+    const page = { rows: [11, 12, 13], total: 13, next: undefined };
+    const body = listBody({
+      baseUrl: 'https://api.example',
+      url: '/api/v1/posts',
+      request,
+      page,
+      data: [12],
+    });
+    expect(body.data).toEqual([12]);
+    expect(body.meta).toMatchObject({ from: 11, to: 13, total: 13 });
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { isAppError, type Message } from '../error.ts';
+import { translator } from '../i18n/translate.ts';
+import { idParam, idParams, parseInput, parseInputs, queryBoolean, queryId, says } from './validation.ts';
+
+const refusalOf = (work: () => unknown): Record<string, Message[]> => {
+  try {
+    work();
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'validation') return error.fields ?? {};
+    throw error;
+  }
+  throw new Error('it was accepted');
+};
+
+/** What a client reads about `value` under `schema`: field → texts in English. */
+const textsOf = (schema: z.ZodType, value: unknown): Record<string, string[]> => {
+  const fields = refusalOf(() => parseInput(schema, value));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, texts]) => [name, texts.map(translator('en'))]),
+  );
+};
+
+const NO_IDS = [
+  '',
+  '0',
+  '-1',
+  '1.5',
+  '01',
+  ' 1',
+  '1 ',
+  '1e3',
+  '0x1',
+  '+1',
+  'abc',
+  'NaN',
+  '٣',
+  '9'.repeat(16),
+  '9'.repeat(40),
+];
+
+describe('an id in a path', () => {
+  test.each([
+    ['1', 1],
+    ['9007199254740991', 9_007_199_254_740_991],
+  ])('%s', (text, id) => {
+    expect(idParams.parse({ id: text })).toEqual({ id });
+  });
+
+  test.each(NO_IDS)('%p is none', (text) => {
+    expect(idParam.safeParse(text).success).toBe(false);
+  });
+
+  test('is documented as an integer from 1 on, and as nothing else', () => {
+    const schema = z.toJSONSchema(idParams, { io: 'input' });
+    expect(schema.properties).toEqual({ id: { type: 'integer', minimum: 1 } });
+    expect(schema.required).toEqual(['id']);
+  });
+});
+
+describe('an id in a query', () => {
+  test('is a positive whole number', () => {
+    expect(queryId.parse('12')).toBe(12);
+    expect(z.toJSONSchema(queryId.optional(), { io: 'input' })).toMatchObject({
+      type: 'integer',
+      minimum: 1,
+    });
+  });
+
+  test.each(NO_IDS)('%p is refused as no whole number', (text) => {
+    const schema = z.object({ user_id: queryId });
+    expect(textsOf(schema, { user_id: text })).toEqual({ user_id: ['This field must be a whole number.'] });
+  });
+
+  test('given twice is refused', () => {
+    const schema = z.object({ user_id: queryId });
+    expect(Object.keys(textsOf(schema, { user_id: ['1', '2'] }))).toEqual(['user_id']);
+  });
+});
+
+describe('a yes or no in a query', () => {
+  test.each([
+    ['true', true],
+    ['1', true],
+    ['false', false],
+    ['0', false],
+  ])('%s is %p', (text, value) => {
+    expect(queryBoolean.parse(text)).toBe(value);
+  });
+
+  test.each(['', 'yes', 'TRUE', 'on', '2', ' true'])('%p is neither', (text) => {
+    expect(textsOf(z.object({ in_blog: queryBoolean }), { in_blog: text })).toEqual({
+      in_blog: ['This field must be one of: 0, 1, true, false.'],
+    });
+  });
+});
+
+describe('what is wrong is said for each field', () => {
+  test.each<[string, z.ZodType, unknown, string]>([
+    ['missing', z.string(), undefined, 'This field is required.'],
+    ['missing out of a choice', z.enum(['a', 'b']), undefined, 'This field is required.'],
+    ['missing out of alternatives', z.union([z.string(), z.int()]), undefined, 'This field is required.'],
+    ['null where none is taken', z.string(), null, 'This field must be a string.'],
+    ['no text', z.string(), 5, 'This field must be a string.'],
+    ['no number', z.number(), '5', 'This field must be a number.'],
+    ['a fraction', z.int(), 1.5, 'This field must be a whole number.'],
+    ['a number beyond all exactness', z.int(), 1e300, 'This field must be at most 9007199254740991.'],
+    ['no yes or no', z.boolean(), 'true', 'This field must be true or false.'],
+    ['no list', z.array(z.int()), {}, 'This field must be a list.'],
+    ['no object', z.object({}), [], 'This field must be an object.'],
+    ['anything but null', z.null(), 'x', 'Only null is accepted here.'],
+    ['too short', z.string().min(3), 'ab', 'This field must have at least 3 characters.'],
+    ['too long', z.string().max(3), 'abcd', 'This field must not have more than 3 characters.'],
+    ['not as long as needed', z.string().length(6), '12345', 'This field must have exactly 6 characters.'],
+    ['too small', z.int().min(1_000), 999, 'This field must be at least 1000.'],
+    ['too big', z.int().max(5), 6, 'This field must be at most 5.'],
+    ['too few', z.array(z.int()).min(1), [], 'This list must have at least 1 entries.'],
+    ['too many', z.array(z.int()).max(1), [1, 2], 'This list must not have more than 1 entries.'],
+    ['of no known form', z.string().regex(/^a$/), 'b', 'This field has the wrong form.'],
+    ['no e-mail address', z.email(), 'x', 'This field must be an e-mail address.'],
+    ['no date', z.iso.date(), '2026-02-30', 'This field must be a date of the form YYYY-MM-DD.'],
+    ['no moment', z.iso.datetime(), 'now', 'This field must be a date and time.'],
+    ['none of the choices', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
+    [
+      'of a rule of its own',
+      z.string().refine(() => false, says('validation.phone')),
+      'x',
+      'This field must be a phone number.',
+    ],
+    [
+      'of a rule with a number',
+      z.string().refine(() => false, says('validation.min_length', { min: 9 })),
+      'x',
+      'This field must have at least 9 characters.',
+    ],
+    ['of a rule without a text', z.string().refine(() => false), 'x', 'This value is not valid.'],
+    ['none of the alternatives', z.union([z.string(), z.int()]), true, 'This value is not valid.'],
+  ])('%s', (_what, schema, value, text) => {
+    expect(textsOf(z.object({ field: schema }), { field: value })).toEqual({ field: [text] });
+  });
+
+  test('with the place inside lists and objects', () => {
+    const schema = z.object({ periods: z.array(z.object({ weekday: z.int().max(6) })) });
+    const fields = textsOf(schema, { periods: [{ weekday: 1 }, { weekday: 7 }, {}] });
+    expect(Object.keys(fields)).toEqual(['periods.1.weekday', 'periods.2.weekday']);
+  });
+
+  test('for query and body together, and the whole under its own name', () => {
+    const fields = refusalOf(() =>
+      parseInputs([
+        { schema: z.object({ page: z.string() }), value: {}, root: 'query' },
+        { schema: z.object({ name: z.string() }), value: [], root: 'body' },
+        { schema: undefined, value: 'anything', root: 'params' },
+      ]),
+    );
+    expect(Object.keys(fields)).toEqual(['page', 'body']);
+  });
+
+  test('also when the client chose the names of the fields', () => {
+    const schema = z.object({ titles: z.record(z.string(), z.int()) });
+    const flat = z.record(z.string(), z.int());
+    const names = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
+    const value = Object.fromEntries(names.map((name) => [name, 'x']));
+    expect(Object.keys(textsOf(schema, { titles: value })).length).toBeGreaterThan(0);
+    expect(Object.keys(textsOf(flat, value))).toEqual(expect.arrayContaining(names.slice(0, 3)));
+  });
+});
+
+test('what is right comes back parsed, without fields that nobody asked for', () => {
+  const schema = z.object({ name: z.string(), size: z.int().default(3) });
+  expect(parseInput(schema, { name: 'x', other: 1 })).toEqual({ name: 'x', size: 3 });
+});

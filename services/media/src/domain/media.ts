@@ -1,0 +1,33 @@
+/** Rows of uploaded files, as every room speaks of them. */
+
+export interface MediaRow {
+  _id: number;
+  attachable_type: string;
+  attachable_id: number;
+  /** null: public with its target. Else a private document. */
+  purpose: string | null;
+  filename: string;
+  mime_type: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256 of the content, hex. */
+  sha256: string;
+  storage_key: string;
+  uploaded_by: number;
+  created_at: Date;
+}
+
+export interface Target {
+  attachable_type: string;
+  attachable_id: number;
+}
+
+/** Bytes that are kept, before a row speaks of them. */
+export interface StoredFile {
+  /** Chosen by the storage, never made of anything that a client sent. */
+  key: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256, hex. */
+  sha256: string;
+}
