@@ -53,6 +53,8 @@ export const runProcess = async (
   let stopAsked = false;
   let stop = (): void => {
     stopAsked = true;
+    // The start may be waiting for a server that never comes.
+    void expire(SHUTDOWN_DEADLINE_MS).then(() => process.exit(0));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
   try {
@@ -69,7 +71,8 @@ export const runProcess = async (
   stop = () => {
     if (stopAsked) return;
     stopAsked = true;
-    void Promise.race([running.close(), expire(SHUTDOWN_DEADLINE_MS)]).then((outcome) => {
+    const closed = running.close().catch((error: unknown) => log.error({ err: error }, 'closing failed'));
+    void Promise.race([closed, expire(SHUTDOWN_DEADLINE_MS)]).then((outcome) => {
       if (outcome === 'late') log.error('shutdown took too long; exiting');
       process.exit(0);
     });

@@ -7,6 +7,7 @@ import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { type Cleanup, createCleanup } from '@fitness/shared/lifecycle.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import {
   apiClient,
@@ -245,9 +246,22 @@ type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}
 
 const settings = { LOG_LEVEL: 'silent', CONTENT_SWEEP_SECONDS: 3_600 } as const;
 
+/** What was opened is closed again, also when a later part cannot be opened. */
 export const openStage = async (): Promise<Stage> => {
+  const cleanup = createCleanup();
+  try {
+    return await open(cleanup);
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
+};
+
+const open = async (cleanup: Cleanup): Promise<Stage> => {
   const { world, server, addresses } = await openWorld();
+  cleanup.defer('stand-ins', () => server.close());
   const config: ContentConfig = { ...testConfig('content'), ...addresses, ...settings };
+  cleanup.defer('database', () => dropDatabase(config));
   const clock = new ManualClock(systemClock.now());
   const log = createLog({ service: 'test', level: 'silent' });
   const broker = await connectBroker({
@@ -256,10 +270,14 @@ export const openStage = async (): Promise<Stage> => {
     log,
     name: 'test',
   });
+  cleanup.defer('broker', () => broker.close());
+  cleanup.defer('topology', () => deleteTopology(broker, { services: ['content'] }));
   const tap = await tapEvents(broker, 'content.#');
+  cleanup.defer('tap', () => tap.close());
   const connection = await createConnection(config.MONGODB_URI, {
     dbName: config.MONGODB_DATABASE,
   }).asPromise();
+  cleanup.defer('connection', () => connection.close());
   const stage: Stage = {
     config,
     world,
@@ -273,16 +291,9 @@ export const openStage = async (): Promise<Stage> => {
       await stage.content.close();
       stage.content = await startContent(config, { clock });
     },
-    close: async () => {
-      await stage.content.close();
-      await tap.close();
-      await deleteTopology(broker, { services: ['content'] });
-      await broker.close();
-      await server.close();
-      await connection.close();
-      await dropDatabase(config);
-    },
+    close: () => cleanup.close(),
   };
+  cleanup.defer('content', () => stage.content.close());
   return stage;
 };
 

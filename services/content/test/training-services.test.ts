@@ -22,7 +22,12 @@ const someone = (): number => {
   nextUser += 1;
   return nextUser;
 };
-const operator = caller(1, ['posts.view_all', 'users.view_all', 'training_services.create']);
+const operator = caller(1, [
+  'posts.view_all',
+  'users.view_all',
+  'training_services.create',
+  'training_services.update_any',
+]);
 const draft = { title: 'Cutting', description: 'Eight weeks', price: 500_000, duration_days: 56 };
 
 const offer = async (userId: number, fields: Record<string, unknown> = {}): Promise<number> => {
@@ -257,7 +262,7 @@ describe('boosted first', () => {
 
   test('until the boost ends or is ended; pages and cursors keep the order and miss nothing', async () => {
     const userId = someone();
-    const ids = [];
+    const ids: number[] = [];
     for (let index = 0; index < 7; index += 1) ids.push(await offer(userId));
     const [first = 0, second = 0, third = 0] = ids;
     const list = (query = '') => stage.send('GET', `/training-services?user_id=${userId}${query}`);

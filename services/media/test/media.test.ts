@@ -162,6 +162,27 @@ describe('uploading', () => {
     expect([response.status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
 
+  test.each([
+    ['no boundary', 'multipart/form-data', 'x'],
+    ['no part', 'multipart/form-data; boundary=x', 'a=1'],
+    ['no end', 'multipart/form-data; boundary=x', '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
+    [
+      'too many fields',
+      'multipart/form-data; boundary=x',
+      `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
+    ],
+  ])('a broken form (%s) is 400', async (_name, type, body) => {
+    const response = await fetch(`${service.url}/api/v1/media`, {
+      method: 'POST',
+      headers: {
+        [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: owner }),
+        'content-type': type,
+      },
+      body,
+    });
+    expect([response.status, await response.json()]).toEqual([400, { message: expect.any(String) }]);
+  });
+
   test('a stranger is 403, a guest 401, JSON is 415', async () => {
     expect((await upload(stranger, gymPhoto)).status).toBe(403);
     expect((await upload(GUEST, gymPhoto)).status).toBe(401);

@@ -151,7 +151,7 @@ describe('a redemption without a verdict', () => {
       const found = await world.database
         .collection('store_purchase_attempts')
         .findOne({ purchase_token: token });
-      const wait = (found?.next_check_at as Date).getTime() - world.clock.now().getTime();
+      const wait = Number(found?.next_check_at) - world.clock.now().getTime();
       waits.push(wait);
       await verifyLater(wait);
     }

@@ -109,6 +109,8 @@ const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcSer
 };
 
 export interface World {
+  /** From which `config` was read. */
+  variables: Record<string, string>;
   config: StoreBillingConfig;
   clock: ManualClock;
   service: RunningStoreBilling;
@@ -151,13 +153,17 @@ export const environment = (
   ...change,
 });
 
-export const startWorld = async (change: Record<string, string> = {}): Promise<World> => {
-  const clock = new ManualClock('2026-01-15T10:00:00Z');
+export const startWorld = async (
+  change: Record<string, string> = {},
+  startAt: Date | string = '2026-01-15T10:00:00Z',
+): Promise<World> => {
+  const clock = new ManualClock(startAt);
   const sandbox = await startSandbox({ port: 0, clock });
   const wallet = new WalletStandIn();
   const targets: Targets = { gyms: new Map(), services: new Map(), down: false };
   const others = await startStandIns(wallet, targets);
-  const config = readConfig(environment(sandbox.url, others.address, change));
+  const variables = environment(sandbox.url, others.address, change);
+  const config = readConfig(variables);
   const broker = await connectBroker({
     url: config.AMQP_URL,
     namespace: config.EVENTS_NAMESPACE,
@@ -171,6 +177,7 @@ export const startWorld = async (change: Record<string, string> = {}): Promise<W
     .asPromise();
   const replicas: RunningStoreBilling[] = [];
   return {
+    variables,
     config,
     clock,
     service,
@@ -281,7 +288,7 @@ export const grpcOf = (service: RunningStoreBilling) => {
 
 /** Tells the service something as its producer would. */
 export const publish = async (
-  { broker, config }: World,
+  { broker }: World,
   type: string,
   service: string,
   data: Record<string, unknown>,
@@ -297,7 +304,6 @@ export const publish = async (
     aggregateversion: 1,
     data,
   };
-  void config;
   await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
 };
 

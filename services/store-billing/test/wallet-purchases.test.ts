@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { MINUTE_MS } from '@fitness/shared/clock.ts';
 import { badRequest, message } from '@fitness/shared/error.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   BASIC,
@@ -289,13 +289,8 @@ describe('cut in two', () => {
     world.wallet.after = async () => {
       world.wallet.after = nothing;
       await publish(world, 'gyms.gym.deleted', 'gyms', { gym_id: gymId });
-      for (;;) {
-        const slot = await world.database
-          .collection<{ _id: string; closed: boolean }>('slots')
-          .findOne({ _id: `boost:gym:${gymId}` });
-        if (slot?.closed === true) return;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+      const slots = world.database.collection<{ _id: string; closed: boolean }>('slots');
+      await eventually(() => slots.findOne({ _id: `boost:gym:${gymId}`, closed: true }).then(Boolean));
     };
     const answer = await boost(user, gymId);
     expect([answer.status, answer.body.code]).toEqual([404, 'payments.target_not_found']);

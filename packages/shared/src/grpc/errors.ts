@@ -40,7 +40,9 @@ const textSchema = z.object({
 
 const payloadSchema = textSchema.extend({
   code: z.string(),
-  kind: z.custom<ErrorKind>((kind) => typeof kind === 'string' && Object.hasOwn(GRPC_STATUS, kind)).optional(),
+  kind: z
+    .custom<ErrorKind>((kind) => typeof kind === 'string' && Object.hasOwn(GRPC_STATUS, kind))
+    .optional(),
   fields: z.record(z.string(), z.array(textSchema)).optional(),
   retry_after_s: z.number().optional(),
 });

@@ -73,6 +73,12 @@ export interface RouteSpec<A extends Access, Params, Query, Body> {
   idempotent?: boolean;
   /** Not JSON: the handler reads the stream itself. */
   rawBody?: boolean;
+  /** Of a raw body, for the document only: its media type and the schema of its fields. */
+  rawBodySchema?: { mediaType: string; fields: z.ZodType };
+  /** The media type of the answers, where it is not JSON; for the document only. */
+  produces?: string;
+  /** Statuses that the use case may answer besides those that the server derives from this route; for the document. */
+  mayRefuse?: readonly number[];
   /** Left out of the public document. */
   hidden?: boolean;
   /** Undefined when the handler has sent the answer itself on `reply`. */

@@ -1,4 +1,6 @@
 /** The HTTP door of a process: routes from data, health, metrics, errors, the public document of its own routes. */
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyInstance,
@@ -12,7 +14,7 @@ import { CALLER_HEADER, type Caller, type CallerSigner, can, GUEST } from '../ca
 import { AppError, forbidden, message, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
 import { negotiateLocale } from '../i18n/negotiate.ts';
-import { translator } from '../i18n/translate.ts';
+import { DEFAULT_LOCALE, translate, translator } from '../i18n/translate.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { childTraceparent, runWithTrace } from '../trace.ts';
@@ -69,7 +71,9 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.uuid();
     },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
+    // As long as a whole request line may be: what is no id is 404, whatever its length.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    clientErrorHandler: answerUnreadable,
     // A path that cannot be decoded; no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       addCommonHeaders(request, reply as FastifyReply);
@@ -113,6 +117,26 @@ const addCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void =>
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
   });
+};
+
+/** What is not HTTP never becomes a request; its answer has the form of all others. */
+const answerUnreadable = (error: { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const body = JSON.stringify({ message: translate(DEFAULT_LOCALE, 'error.bad_request') });
+  const headers = [
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'x-content-type-options: nosniff',
+    'referrer-policy: no-referrer',
+    `x-request-id: ${randomUUID()}`,
+    'connection: close',
+  ];
+  socket.end(`HTTP/1.1 ${status}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
 };
 
 const acceptJson = (app: FastifyInstance): void => {
@@ -286,6 +310,11 @@ const documentation = (route: Route): Record<string, unknown> => {
     ...(route.params === undefined ? {} : { params: route.params }),
     ...(route.query === undefined ? {} : { querystring: route.query }),
     ...(route.body === undefined ? {} : { body: route.body }),
+    ...(route.rawBodySchema === undefined
+      ? {}
+      : { body: route.rawBodySchema.fields, consumes: [route.rawBodySchema.mediaType] }),
+    ...(route.produces === undefined ? {} : { produces: [route.produces] }),
+    ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
     response: { ...refusals(route), ...Object.fromEntries(answers) },
   };
@@ -297,24 +326,41 @@ const validationBody = z
   .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
   .meta({ id: 'ValidationError' });
 
-/** What the server itself may answer before, or instead of, the handler. */
-const refusals = (route: Route): Record<string, z.ZodType> => ({
-  ...(route.errorStyle === 'error_code' ? { 400: codedErrorBody } : {}),
-  401: errorBody,
-  ...(route.permissions === undefined && route.tokenKinds === undefined ? {} : { 403: errorBody }),
-  ...(route.params === undefined
-    ? {}
-    : { 404: route.errorStyle === 'error_code' ? codedErrorBody : errorBody }),
-  ...(route.body === undefined && route.query === undefined ? {} : { 422: validationBody }),
-  ...(route.limit === undefined ? {} : { 429: errorBody }),
+const idempotencyHeaders = z.object({
+  'idempotency-key': idempotencyKey.optional().meta({
+    description:
+      'The same key and body answer the same again for 24 hours; another body is 422, a running one 409.',
+  }),
 });
+
+/** What may be answered instead of the handler's answer: by the server itself, or by the use case as the route says. */
+const refusals = (route: Route): Record<number, z.ZodType> => {
+  const takesBody = route.body !== undefined || route.rawBody === true;
+  const statuses = new Set([401, 500, 503, ...(route.mayRefuse ?? [])]);
+  if (takesBody) for (const status of [400, 413, 415]) statuses.add(status);
+  if (takesBody || route.query !== undefined) statuses.add(422);
+  if (route.permissions !== undefined || route.tokenKinds !== undefined) statuses.add(403);
+  if (route.params !== undefined)
+    for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
+  if (route.limit !== undefined) statuses.add(429);
+  if (route.idempotent === true) for (const status of [409, 422]) statuses.add(status);
+  return Object.fromEntries([...statuses].map((status) => [status, refusalBody(route, status)]));
+};
+
+const refusalBody = (route: Route, status: number): z.ZodType => {
+  if (status === 422) return validationBody;
+  return route.errorStyle === 'error_code' && [400, 404, 500].includes(status) ? codedErrorBody : errorBody;
+};
+
+const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** A path that exists, asked with another method, is 405 and says which ones there are. */
 const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {
   const byPath = Map.groupBy(routes, (route) => route.path.replaceAll(/:\w+/g, ':x'));
   for (const same of byPath.values()) {
     const allowed = same.map((route) => route.method as string);
-    const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method));
+    const answered = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
+    const missing = ALL_METHODS.filter((method) => !answered.includes(method));
     const url = `${API_PREFIX}${same[0]?.path ?? ''}`;
     app.route({
       method: missing,

@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator';
-import { DEFAULT_LOCALE, isLocale, type Locale } from './translate.ts';
+import { DEFAULT_LOCALE, isLocale, LOCALES, type Locale } from './translate.ts';
 
 /**
  * The language of an answer from `Accept-Language`, quality values respected. A region is ignored (`fa-IR` is `fa`);
@@ -7,9 +7,10 @@ import { DEFAULT_LOCALE, isLocale, type Locale } from './translate.ts';
  */
 export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
   if (acceptLanguage === undefined) return DEFAULT_LOCALE;
-  const wanted = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages();
-  for (const tag of wanted) {
-    if (tag === '*') return DEFAULT_LOCALE;
+  const negotiator = new Negotiator({ headers: { 'accept-language': acceptLanguage } });
+  for (const tag of negotiator.languages()) {
+    // Any language but those refused (`en;q=0, *`); the default stands first among ours.
+    if (tag === '*') return negotiator.languages(LOCALES).find(isLocale) ?? DEFAULT_LOCALE;
     const language = tag.split('-')[0]?.toLowerCase() ?? '';
     if (isLocale(language)) return language;
   }

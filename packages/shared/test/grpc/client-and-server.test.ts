@@ -1,7 +1,7 @@
-import { connect as dial, createServer, type Server, type Socket } from 'node:net';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { CALLER_HEADER, type Caller, createCallerSigner, type InternalContext } from '../../src/caller.ts';
 import { deadlineIn, systemClock } from '../../src/clock.ts';
 import {
@@ -131,7 +131,10 @@ describe('a refusal', () => {
         retryAfterS: 17,
       }),
     ],
-    ['too_large', new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') })],
+    [
+      'too_large',
+      new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') }),
+    ],
     [
       'unsupported_media_type',
       new AppError({
@@ -162,7 +165,10 @@ describe('a refusal', () => {
   });
 
   test.each([
-    ['a failure that is named', failure('payments.provider_error', message('payments.provider_error'), 'at db-7')],
+    [
+      'a failure that is named',
+      failure('payments.provider_error', message('payments.provider_error'), 'at db-7'),
+    ],
     ['a part that cannot be reached', unavailable('db-7 is gone')],
     ['a fault', new TypeError('cannot read db-7')],
   ])('%s is no refusal: unavailable, and nothing of its inside crosses the wire', async (_name, thrown) => {
@@ -244,7 +250,9 @@ describe('who calls', () => {
     });
     const client = connect(server.address);
     const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
-    await runWithTrace({ traceparent, requestId: 'request-1' }, () => Promise.all([ask(client), ask(client)]));
+    await runWithTrace({ traceparent, requestId: 'request-1' }, () =>
+      Promise.all([ask(client), ask(client)]),
+    );
     await ask(client);
     const [first, second, fresh] = traces;
     for (const trace of [first, second]) {
@@ -293,7 +301,9 @@ describe('a target that does not answer', () => {
     await pause(1_500);
     await process.start();
     const backAt = performance.now();
-    await eventually(async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true);
+    await eventually(
+      async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true,
+    );
     expect(performance.now() - backAt).toBeLessThan(2_000);
     await client.ping();
   });
@@ -330,7 +340,9 @@ describe('the breaker', () => {
     expect(state.asked).toBe(10);
     state.failing = false;
     const recoveredAt = performance.now();
-    await eventually(async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true);
+    await eventually(
+      async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true,
+    );
     expect(performance.now() - recoveredAt).toBeLessThan(5_000);
     expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 0');
     for (let i = 0; i < 20; i += 1) expect(await ask(client)).toEqual(answered);

@@ -33,7 +33,7 @@ afterAll(() => dropDatabase(connection));
 beforeEach(async () => {
   // Ahead of the database's own time, so that its TTL monitor leaves the rows alone.
   clock = new ManualClock('2100-01-01T00:00:00Z');
-  idempotency = createIdempotency(connection, clock, systemRandom.uuid);
+  idempotency = createIdempotency(connection, clock, () => systemRandom.uuid());
   await connection.collection('effects').deleteMany({});
 });
 
@@ -108,7 +108,10 @@ describe('a repeated request', () => {
   test('of another user under the same key is another request', async () => {
     const shared = key();
     await idempotency.run({ userId: 1, key: shared, fingerprint: 'a' }, book(created('first')));
-    const other = await idempotency.run({ userId: 2, key: shared, fingerprint: 'b' }, book(created('second')));
+    const other = await idempotency.run(
+      { userId: 2, key: shared, fingerprint: 'b' },
+      book(created('second')),
+    );
     expect(other.body).toBe('second');
     expect(await effects()).toBe(2);
   });
@@ -190,7 +193,9 @@ describe('a run that takes too long', () => {
       throw new Error('gave up');
     });
     // The claim of the first is written before its work starts; the second may come only then.
-    await until(async () => (await connection.collection('idempotency_keys').countDocuments({ reply: null })) > 0);
+    await until(
+      async () => (await connection.collection('idempotency_keys').countDocuments({ reply: null })) > 0,
+    );
     clock.advance(LONG_MS);
     const takerRun = idempotency.run(request, async (run) => {
       await taker.opened;
@@ -259,7 +264,7 @@ describe('the header', () => {
       health: createHealth(),
       metrics: createMetrics('test', { defaults: false }),
       log,
-      uuid: systemRandom.uuid,
+      uuid: () => systemRandom.uuid(),
     });
   });
 

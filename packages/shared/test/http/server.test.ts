@@ -252,5 +252,10 @@ describe('answers', () => {
     expect(Object.keys(document.paths)).toEqual(['/api/v1/things', '/api/v1/things/{id}']);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
+    expect(document.paths['/api/v1/things/{id}'].get.parameters).toEqual([
+      { in: 'path', name: 'id', required: true, schema: { type: 'integer', minimum: 1 } },
+    ]);
+    const [page] = document.paths['/api/v1/things'].get.parameters;
+    expect(page).toMatchObject({ in: 'query', name: 'page', required: false });
   });
 });

@@ -150,7 +150,7 @@ const profileNow = async ({ gyms }: Parts, ref: ProfileRef): Promise<ProfileStat
 const requireOwner = async (parts: Parts, caller: UserCaller, id: number): Promise<void> => {
   const post = await parts.store.posts.find(id);
   if (post === undefined || post.gone) throw notFound();
-  if (can(caller, 'posts.view_all')) return;
+  if (can(caller, 'posts.update_any')) return;
   const state = await profileNow(parts, post.profile);
   if (state !== undefined && isOwnedBy(state, caller)) return;
   if (!post.isPublic) throw notFound();

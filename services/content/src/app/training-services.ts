@@ -16,7 +16,7 @@ import {
 
 /** The owner, and operators, who see everything anyway. */
 const mayManage = (service: TrainingService, caller: Caller): boolean =>
-  (caller.kind === 'user' && caller.userId === service.userId) || can(caller, 'posts.view_all');
+  (caller.kind === 'user' && caller.userId === service.userId) || can(caller, 'training_services.update_any');
 
 const maySee = (service: TrainingService, caller: Caller): boolean =>
   service.isActive || mayManage(service, caller);

@@ -11,35 +11,44 @@ export interface Decorations {
   media(model: string, ids: readonly number[]): Promise<Map<number, MediaRow__Output[]>>;
   /** Live boosts of training services, by id, in one call. */
   boosts(trainingServiceIds: readonly number[]): Promise<Map<number, Boost__Output>>;
+  /** As `boosts`, for whoever must know: throws `unavailable`. */
+  boostsForSure(trainingServiceIds: readonly number[]): Promise<Map<number, Boost__Output>>;
 }
 
 const DEADLINE_MS = 500;
+const ANSWER_DEADLINE_MS = 3_000;
 
 export const createDecorations = (options: {
   media: GrpcClient<MediaDefinition>;
   storeBilling: GrpcClient<StoreBillingDefinition>;
   log: Logger;
-}): Decorations => ({
-  media: async (model, ids) => {
-    if (ids.length === 0) return new Map();
-    const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
-    try {
-      const answer = await options.media.call('GetMedia', { targets }, { deadlineMs: DEADLINE_MS });
-      return Map.groupBy(answer.media, (row) => row.attachable_id);
-    } catch (error) {
-      options.log.warn({ err: error }, 'shown without media');
-      return new Map();
-    }
-  },
-  boosts: async (ids) => {
-    if (ids.length === 0) return new Map();
+}): Decorations => {
+  const boostsForSure = async (ids: readonly number[], deadlineMs = ANSWER_DEADLINE_MS) => {
+    if (ids.length === 0) return new Map<number, Boost__Output>();
     const targets = ids.map((id) => ({ type: 'training_service', id }));
-    try {
-      const answer = await options.storeBilling.call('GetBoosts', { targets }, { deadlineMs: DEADLINE_MS });
-      return new Map(answer.boosts.map((boost) => [boost.boostable_id, boost]));
-    } catch (error) {
-      options.log.warn({ err: error }, 'shown without boosts');
-      return new Map();
-    }
-  },
-});
+    const answer = await options.storeBilling.call('GetBoosts', { targets }, { deadlineMs });
+    return new Map(answer.boosts.map((boost) => [boost.boostable_id, boost]));
+  };
+  return {
+    media: async (model, ids) => {
+      if (ids.length === 0) return new Map();
+      const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
+      try {
+        const answer = await options.media.call('GetMedia', { targets }, { deadlineMs: DEADLINE_MS });
+        return Map.groupBy(answer.media, (row) => row.attachable_id);
+      } catch (error) {
+        options.log.warn({ err: error }, 'shown without media');
+        return new Map();
+      }
+    },
+    boosts: async (ids) => {
+      try {
+        return await boostsForSure(ids, DEADLINE_MS);
+      } catch (error) {
+        options.log.warn({ err: error }, 'shown without boosts');
+        return new Map();
+      }
+    },
+    boostsForSure: (ids) => boostsForSure(ids),
+  };
+};

@@ -9,7 +9,7 @@ export const deletePost = ({ deletePost: remove }: UseCases): Route =>
     summary: 'Delete an own post',
     tag: 'posts',
     access: 'user',
-    permissions: ['posts.create', 'posts.view_all'],
+    permissions: ['posts.create', 'posts.update_any'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

@@ -9,7 +9,7 @@ export const deleteTrainingService = ({ deleteTrainingService: remove }: UseCase
     summary: 'Delete an own training service; its trainees stay',
     tag: 'training services',
     access: 'user',
-    permissions: ['training_services.create', 'posts.view_all'],
+    permissions: ['training_services.create', 'training_services.update_any'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

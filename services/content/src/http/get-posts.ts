@@ -25,6 +25,7 @@ export const getPosts = ({ listPosts }: UseCases, baseUrl: string): Route =>
       order: z.enum(['ASC', 'DESC']).default('DESC'),
       ...pageQuery,
     }),
+    mayRefuse: [404],
     responses: { 200: listOf(postSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);

@@ -12,6 +12,7 @@ export const postDeliver = ({ deliverTrainee }: UseCases): Route =>
     tag: 'training services',
     access: 'user',
     params: idParams,
+    mayRefuse: [409],
     responses: { 200: z.object({ data: traineeSchema }) },
     handle: async ({ caller, params }) => ok({ data: await deliverTrainee(caller, params.id) }),
   });

@@ -12,7 +12,7 @@ export const putPost = ({ updatePost }: UseCases): Route =>
     summary: 'Change an own post; only what is given changes',
     tag: 'posts',
     access: 'user',
-    permissions: ['posts.create', 'posts.view_all'],
+    permissions: ['posts.create', 'posts.update_any'],
     params: idParams,
     body: z.object({
       title: titleField.optional(),

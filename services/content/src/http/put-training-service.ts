@@ -12,7 +12,7 @@ export const putTrainingService = ({ updateTrainingService }: UseCases): Route =
     summary: 'Change an own training service; only what is given changes',
     tag: 'training services',
     access: 'user',
-    permissions: ['training_services.create', 'posts.view_all'],
+    permissions: ['training_services.create', 'training_services.update_any'],
     params: idParams,
     body: z.object({
       title: titleField.optional(),

@@ -27,7 +27,8 @@ export interface Counters {
     newest?: number,
   ): Promise<void>;
   posts(): Promise<PostTotals>;
-  setPosts(session: ClientSession, counts: Partial<Record<Cell, number>>): Promise<void>;
+  /** The counters as counted anew; a writer at the same moment makes it start again. */
+  setPosts(session: ClientSession, counts: Partial<Record<Cell, number>>, newest: number): Promise<void>;
   countService(session: ClientSession, id: number): Promise<void>;
   /** The largest id of a training service, ever. */
   newestService(): Promise<number>;
@@ -58,10 +59,10 @@ export const createCounters = ({ counters }: Models): Counters => ({
       newest: Math.max(0, ...shards.map(({ newest }) => newest)),
     };
   },
-  setPosts: async (session, counts) => {
+  setPosts: async (session, counts, newest) => {
     for (const _id of POST_COUNTERS) {
       const mine = _id === POST_COUNTERS[0] ? counts : {};
-      await counters.updateOne({ _id }, { $set: { counts: mine } }, { session });
+      await counters.updateOne({ _id }, { $set: { counts: mine }, $max: { newest } }, { session });
     }
   },
   countService: async (session, id) => {

@@ -84,9 +84,9 @@ interface WindowOptions {
 
 export interface RawRow {
   _id: unknown;
-  title?: unknown;
-  content?: unknown;
-  description?: unknown;
+  title?: string;
+  content?: string;
+  description?: string;
 }
 
 /** Window after window of the primary key, each row in the slice's order, until the ids end. */

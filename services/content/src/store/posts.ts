@@ -3,10 +3,12 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { indexGrams } from '@fitness/shared/text-search.ts';
 import {
   COUNT_KEYS,
+  countKey,
   facetsOf,
   flagsOf,
   GONE_FACET,
   isPublicPost,
+  NO_POSTS,
   type Post,
   type ProfileCounts,
 } from '../domain/post.ts';
@@ -39,8 +41,10 @@ export interface Posts {
   search(stream: Omit<TextStream, 'fields'>, slice: Slice): Promise<FoundIds>;
   /** Posts whose profile is gone, to be deleted. */
   goneIds(limit: number): Promise<number[]>;
-  /** Counted one by one, to put a counter right. */
-  countOf(session: ClientSession, ref: ProfileRef): Promise<ProfileCounts>;
+  /** Counted one by one, to put the counters right. */
+  recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
+  /** Every profile that has posts; reads the whole collection. */
+  profiles(): Promise<ProfileRef[]>;
 }
 
 const TEXT_FIELDS = ['title', 'content'] as const;
@@ -153,15 +157,27 @@ export const createPosts = ({ posts }: Models): Posts => ({
     const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
     return found.map(({ _id }) => _id);
   },
-  countOf: async (session, ref) => {
-    const counts: Partial<ProfileCounts> = {};
-    for (const key of COUNT_KEYS) {
-      const flags = flagsOf(key);
-      counts[key] = await posts.countDocuments(
-        { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
-        { session },
-      );
-    }
-    return counts as ProfileCounts;
+  recount: async (session, ref) => {
+    const groups = await posts
+      .aggregate<{ _id: { isDraft: boolean; inBlog: boolean }; count: number; newest: number }>([
+        { $match: { profile_key: profileKey(ref) } },
+        {
+          $group: {
+            _id: { isDraft: '$is_draft', inBlog: '$in_blog' },
+            count: { $sum: 1 },
+            newest: { $max: '$_id' },
+          },
+        },
+      ])
+      .session(session);
+    const counts = { ...NO_POSTS };
+    for (const { _id, count } of groups) counts[countKey(_id)] = count;
+    return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
+  },
+  profiles: async () => {
+    const groups = await posts.aggregate<{ _id: ProfileRef }>([
+      { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },
+    ]);
+    return groups.map(({ _id }) => _id);
   },
 });

@@ -36,8 +36,8 @@ export interface Profiles {
   ): Promise<Profile | undefined>;
   /** The counters as counted anew. */
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
-  /** All of them, in batches of the order of their keys. */
-  after(key: string, limit: number): Promise<Profile[]>;
+  /** All of them. */
+  all(session?: ClientSession): AsyncIterable<Profile>;
 }
 
 const toProfile = (found: ProfileDocument): Profile => ({
@@ -114,12 +114,11 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });
   },
-  after: async (key, limit) => {
-    const found = await profiles
-      .find({ _id: trusted({ $gt: key }) })
-      .sort({ _id: 1 })
-      .limit(limit)
-      .lean();
-    return found.map(toProfile);
+  all: async function* (session) {
+    for await (const found of profiles
+      .find({}, null, { session: session ?? null })
+      .lean()
+      .cursor())
+      yield toProfile(found);
   },
 });

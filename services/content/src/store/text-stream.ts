@@ -42,7 +42,7 @@ const projectionOf = (stream: TextStream): Record<string, 0 | 1> =>
   Object.fromEntries(['_id', ...stream.fields].map((name) => [name, 1]));
 
 const holds = (row: RawRow, { fields, query }: TextStream): boolean =>
-  fields.some((field) => matchesFolded(String(row[field] ?? ''), query));
+  fields.some((field) => matchesFolded(row[field] ?? '', query));
 
 /** A guess from the newest rows: the share of all rows that hold each gram. */
 const shareOf = async (

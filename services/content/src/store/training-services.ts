@@ -46,6 +46,8 @@ export interface TrainingServices {
   ids(filter: ServiceFilter, slice: ServiceSlice, newest: number): Promise<number[]>;
   count(filter: ServiceFilter, newest: number): Promise<number | undefined>;
   setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
+  /** The ids of all of them. */
+  allIds(): Promise<number[]>;
 }
 
 const TEXT_FIELDS = ['title', 'description'] as const;
@@ -174,5 +176,6 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     setBoostedUntil: async (session, id, until) => {
       await trainingServices.updateOne({ _id: id }, { $set: { boosted_until: until } }, { session });
     },
+    allIds: async () => (await trainingServices.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
   };
 };

@@ -44,12 +44,15 @@ export const createTargets = ({ identity, gyms, content }: TargetClients): Targe
     },
     post: async (id) => {
       const { posts } = await content.call('GetPosts', { ids: [id] }, READ);
-      const permissions = { viewPermission: 'posts.view_all', editPermission: 'posts.view_all' } as const;
+      const permissions = { viewPermission: 'posts.view_all', editPermission: 'posts.update_any' } as const;
       return posts[0] && { ownerId: posts[0].owner_user_id, isPublic: posts[0].is_public, ...permissions };
     },
     training_service: async (id) => {
       const { training_services } = await content.call('GetTrainingServices', { ids: [id] }, READ);
-      const permissions = { viewPermission: 'posts.view_all', editPermission: 'posts.view_all' } as const;
+      const permissions = {
+        viewPermission: 'posts.view_all',
+        editPermission: 'training_services.update_any',
+      } as const;
       const [found] = training_services;
       return found && { ownerId: found.user_id, isPublic: found.is_active, ...permissions };
     },

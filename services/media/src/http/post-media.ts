@@ -18,6 +18,13 @@ const fieldsSchema = z.object({
   purpose: z.enum(PURPOSE_NAMES).optional(),
 });
 
+const documentedFields = z.object({
+  file: z.string().meta({ format: 'binary' }),
+  attachable_type: z.enum(ATTACHABLE_TYPES),
+  attachable_id: z.int().positive(),
+  purpose: z.enum(PURPOSE_NAMES).optional(),
+});
+
 export interface PostMediaParts {
   attachFile: AttachFile;
   receiveFile: ReceiveFile;
@@ -34,6 +41,8 @@ export const postMedia = ({ attachFile, receiveFile, baseUrl }: PostMediaParts):
     tag: 'media',
     access: 'user',
     rawBody: true,
+    rawBodySchema: { mediaType: 'multipart/form-data', fields: documentedFields },
+    mayRefuse: [403],
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
       const { fields, file } = await readUpload(request, receiveFile);

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
 import type { MultipartFile } from '@fastify/multipart';
-import { AppError, invalid, message } from '@fitness/shared/error.ts';
+import { AppError, invalid, isAppError, message } from '@fitness/shared/error.ts';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import { fileTypeFromBuffer } from 'file-type';
 import type { ReceiveFile } from '../app/receive-file.ts';
@@ -35,8 +35,19 @@ export const readUpload = async (request: RawRequest, files: ReceiveFile): Promi
     return upload;
   } catch (error) {
     if (upload.file !== undefined) await files.discard(upload.file.stored);
-    throw error;
+    throw isOurs(error) ? error : malformed(error);
   }
+};
+
+/** A refusal, or a failure of the disk (which has a code); what the parser throws has neither. */
+const isOurs = (error: unknown): boolean => {
+  const code = (error as { code?: unknown } | null)?.code;
+  return isAppError(error) || (typeof code === 'string' && !code.startsWith('FST_'));
+};
+
+const malformed = (cause: unknown): AppError => {
+  const text = message('error.bad_request');
+  return new AppError({ kind: 'bad_request', code: 'bad_request', message: text, cause });
 };
 
 const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {

@@ -68,7 +68,7 @@ export const createAttempts = ({ attempts }: Models): Attempts => {
             state: 'open',
             reason: null,
             tries: 0,
-            next_check_at: later(now, ATTEMPT_LEASE_MS),
+            next_check_at: null,
             give_up_at: later(now, VERIFICATION_WINDOW_MS),
             updated_at: now,
           },
@@ -90,15 +90,13 @@ export const createAttempts = ({ attempts }: Models): Attempts => {
 
   return {
     open: async (presentation, now) => {
-      for (;;) {
-        try {
-          const opened = await upsert(presentation, now);
-          if (opened !== null) return toAttempt(opened);
-        } catch (error) {
-          // Another request has journalled it at the same moment; now it is there to be updated.
-          if (!isDuplicateKey(error)) throw error;
-        }
-      }
+      const opened = await upsert(presentation, now).catch((error: unknown) => {
+        // Another request has journalled it at the same moment; now it is there to be updated.
+        if (isDuplicateKey(error)) return upsert(presentation, now);
+        throw error;
+      });
+      if (opened === null) throw new Error('the journal took no attempt');
+      return toAttempt(opened);
     },
     settle: async ({ id }, state, reason, now, session) => {
       const owed = state === 'refund_due' ? { owed: true } : {};

@@ -21,6 +21,7 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
       success: z.string().max(20).optional(),
       status: z.string().max(20).optional(),
     }),
+    mayRefuse: [404],
     responses: { 200: z.object({ payment: paymentSchema }), 302: null },
     handle: async ({ query, caller }) => {
       const result = await receiveCallback({ trackId: query.trackId, orderId: query.orderId, caller });

@@ -1,0 +1,57 @@
+import { describe, expect, test } from '@jest/globals';
+import { createHealth } from './health.ts';
+
+const fine = async (): Promise<void> => undefined;
+const broken = (): Promise<never> => Promise.reject(new Error('connection to db-7 refused'));
+
+describe('readiness', () => {
+  test('names each dependency with its state and latency, and says nothing about why', async () => {
+    const health = createHealth();
+    health.started();
+    health.add('mongodb', fine);
+    health.add('redis', broken, { required: false });
+    const readiness = await health.ready();
+    expect(readiness).toEqual({
+      status: 'ready',
+      dependencies: {
+        mongodb: { state: 'up', latency_ms: expect.any(Number), required: true },
+        redis: { state: 'down', latency_ms: expect.any(Number), required: false },
+      },
+    });
+    expect(JSON.stringify(readiness)).not.toContain('db-7');
+  });
+
+  test('is gone with a dependency that is needed, and comes back with it', async () => {
+    const health = createHealth();
+    health.started();
+    let up = false;
+    health.add('mongodb', () => (up ? fine() : broken()));
+    expect((await health.ready()).status).toBe('not_ready');
+    up = true;
+    expect((await health.ready()).status).toBe('ready');
+  });
+
+  test('begins with the end of the start and ends with the beginning of the stop', async () => {
+    const health = createHealth();
+    health.add('mongodb', fine);
+    expect((await health.ready()).status).toBe('not_ready');
+    health.started();
+    expect((await health.ready()).status).toBe('ready');
+    health.stopping();
+    expect((await health.ready()).status).toBe('not_ready');
+  });
+
+  test('takes a dependency that does not answer for down, all of them in one wait', async () => {
+    const health = createHealth();
+    health.started();
+    const silent = (): Promise<never> => new Promise(() => undefined);
+    for (const name of ['a', 'b', 'c']) health.add(name, silent);
+    health.add('throws at once', () => {
+      throw new Error('not even a promise');
+    });
+    const startedAt = performance.now();
+    const { dependencies } = await health.ready();
+    expect(Object.values(dependencies).map(({ state }) => state)).toEqual(Array(4).fill('down'));
+    expect(performance.now() - startedAt).toBeLessThan(3_500);
+  });
+});

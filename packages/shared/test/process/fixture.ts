@@ -1,0 +1,75 @@
+/** A process of `lifecycle.test.ts`: `node fixture.ts <scenario>`. It says what it does on its standard output. */
+import { z } from 'zod';
+import { parseConfig } from '../../src/config.ts';
+import { createCleanup, runProcess } from '../../src/lifecycle.ts';
+import { createLog } from '../../src/log.ts';
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const log = createLog({ service: 'fixture' });
+const forever = (): Promise<never> => new Promise(() => setInterval(() => undefined, 1_000));
+const pause = (durationMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, durationMs));
+
+const withParts = async (...more: [string, () => unknown][]) => {
+  const cleanup = createCleanup(log);
+  const alive = setInterval(() => undefined, 1_000);
+  cleanup.defer('timer', () => clearInterval(alive));
+  for (const part of ['database', 'broker', 'door']) {
+    cleanup.defer(part, async () => {
+      await pause(20);
+      say(`closed ${part}`);
+    });
+  }
+  for (const [name, close] of more) cleanup.defer(name, close);
+  say('ready');
+  return { log, close: () => cleanup.close() };
+};
+
+const scenarios: Record<string, () => Promise<{ log: typeof log; close(): Promise<void> }>> = {
+  'wrong configuration': async () => {
+    parseConfig(z.object({ HTTP_PORT: z.coerce.number(), SECRET: z.string().min(32) }), {
+      HTTP_PORT: 'eighty',
+      SECRET: 'swordfish',
+    });
+    return withParts();
+  },
+  'no server': async () => {
+    throw new Error('connect ECONNREFUSED');
+  },
+  normal: () => withParts(),
+  'a part that fails to close': () =>
+    withParts([
+      'broken',
+      () => {
+        throw new Error('it is stuck');
+      },
+    ]),
+  'closing that fails': async () => ({
+    ...(await withParts()),
+    close: () => Promise.reject(new Error('it is stuck')),
+  }),
+  'closing that hangs': () => withParts(['slow', forever]),
+  'a start that hangs': async () => {
+    say('ready');
+    return forever();
+  },
+  'a slow start': async () => {
+    say('ready');
+    await pause(500);
+    return withParts();
+  },
+  'a rejection that nobody handles': async () => {
+    setTimeout(() => void Promise.reject(new Error('forgotten')), 10);
+    return withParts();
+  },
+  'an exception that nobody catches': async () => {
+    setTimeout(() => {
+      throw new Error('uncaught');
+    }, 10);
+    return withParts();
+  },
+};
+
+const scenario = scenarios[process.argv[2] ?? ''];
+if (scenario === undefined) throw new Error(`no scenario ${process.argv[2]}`);
+await runProcess(scenario);

@@ -1,0 +1,631 @@
+import { gymChanged, gymDeleted } from '@fitness/proto/events/gyms.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { GUEST, type UserCaller } from '@fitness/shared/caller.ts';
+import { formatTimestamp } from '@fitness/shared/clock.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { client, NOBODY, openStage, type Stage, together } from './support.ts';
+
+const USER = 'App\\Models\\User';
+const GYM = 'App\\Models\\Gym';
+
+let stage: Stage;
+let nextId = 1;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+beforeEach(() => {
+  stage.world.down = [];
+  stage.world.gone.clear();
+});
+
+/** An id of a user or gym that no other test uses. */
+const fresh = (): number => {
+  nextId += 1;
+  return nextId;
+};
+const operator = caller(1, ['posts.view_all', 'posts.update_any']);
+const list = (query: Record<string, string | number> = {}, as: UserCaller | typeof GUEST = GUEST) => {
+  const search = new URLSearchParams(
+    Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
+  );
+  return stage.send('GET', `/posts?${search.toString()}`, { as });
+};
+const idsOf = (answer: Answer): number[] => {
+  expect(answer.status).toBe(200);
+  return answer.body.data.map(({ id }: { id: number }) => id);
+};
+const send = (as: UserCaller, body: Record<string, unknown>) => stage.send('POST', '/posts', { as, body });
+
+const write = async (userId: number, fields: Record<string, unknown> = {}): Promise<number> => {
+  const body = { profile_type: USER, profile_id: userId, title: 'Title', content: 'Content', ...fields };
+  const answer = await send(caller(userId), body);
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+};
+
+/** A gym as its own service knows it. */
+const openGym = (userId: number, isActive = true): number => {
+  const id = fresh();
+  stage.world.gyms.set(id, { user_id: userId, is_active: isActive });
+  return id;
+};
+
+const tellGym = async (id: number, version: number, userId: number | null, isActive: boolean) => {
+  stage.world.gyms.set(id, { ...(userId === null ? {} : { user_id: userId }), is_active: isActive });
+  await stage.tell(gymChanged, {
+    subject: id,
+    version,
+    data: { gym_id: id, name: 'Gym', user_id: userId, is_active: isActive },
+  });
+};
+
+const onGym = (gymId: number, fields: Record<string, unknown> = {}) => ({
+  profile_type: GYM,
+  profile_id: gymId,
+  ...fields,
+});
+
+/** The list's totals must always be what the list holds. */
+const expectTotals = async (): Promise<void> => {
+  for (const as of [GUEST, operator]) {
+    for (const query of [{}, { type: GYM }, { type: USER }, { in_blog: 'true' }, { type: GYM, in_blog: 0 }]) {
+      const first = await list({ ...query, per_page: 100 }, as);
+      let count = first.body.data.length;
+      for (let next = first.body.meta.next_cursor; next !== null; ) {
+        const page = await list({ ...query, per_page: 100, cursor: next }, as);
+        count += page.body.data.length;
+        next = page.body.meta.next_cursor;
+      }
+      expect({ query, total: first.body.meta.total }).toEqual({ query, total: count });
+    }
+  }
+};
+
+describe('201: a post is written', () => {
+  test('on the own profile, with every field of the resource', async () => {
+    const userId = fresh();
+    const answer = await send(caller(userId), {
+      profile_type: USER,
+      profile_id: userId,
+      title: ' A title ',
+      content: 'Text',
+    });
+    expect(answer.status).toBe(201);
+    const now = formatTimestamp(stage.clock.now());
+    expect(answer.body).toEqual({
+      data: {
+        id: expect.any(Number),
+        profile_type: USER,
+        profile_id: userId,
+        title: 'A title',
+        content: 'Text',
+        is_draft: false,
+        in_blog: false,
+        media: [],
+        created_at: now,
+        updated_at: now,
+      },
+    });
+  });
+
+  test('on an own gym that nothing was ever heard of: gyms is asked', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const id = await write(userId, onGym(gymId, { in_blog: true }));
+    const { body } = await stage.send('GET', `/posts/${id}`);
+    expect(body.data).toMatchObject({ profile_type: GYM, profile_id: gymId, in_blog: true });
+  });
+
+  test('twenty at once on one profile: all are there, and counted', async () => {
+    const userId = fresh();
+    const ids = await together(() => write(userId));
+    const answer = await list({ type: USER, item_id: userId });
+    expect(idsOf(answer)).toEqual(ids.toSorted((a, b) => b - a));
+    expect(answer.body.meta.total).toBe(20);
+  });
+});
+
+describe('a profile that is not the caller’s', () => {
+  test('another user’s is 403, another’s gym 403; an unknown gym, and another’s inactive one, 422', async () => {
+    const userId = fresh();
+    const body = { title: 'T', content: 'C' };
+    const post = (fields: Record<string, unknown>) => send(caller(userId), { ...body, ...fields });
+    expect((await post({ profile_type: USER, profile_id: fresh() })).status).toBe(403);
+    expect((await post(onGym(openGym(fresh())))).status).toBe(403);
+    const unknown = await post(onGym(fresh()));
+    expect(unknown.status).toBe(422);
+    expect(Object.keys(unknown.body.errors)).toEqual(['profile_id']);
+    expect((await post(onGym(openGym(fresh(), false)))).text).toBe(unknown.text);
+  });
+
+  test('503 while gyms does not answer, and nothing is written', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    stage.world.down = ['GetGyms'];
+    const body = { title: 'T', content: 'C', ...onGym(gymId) };
+    expect((await send(caller(userId), body)).status).toBe(503);
+    expect(await stage.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
+  });
+});
+
+describe('GET, PUT and DELETE of one', () => {
+  test('a draft is its owner’s and the operators’; to others it is as one that does not exist', async () => {
+    const userId = fresh();
+    const id = await write(userId, { is_draft: true });
+    const unknown = await stage.send('GET', '/posts/999999');
+    expect(unknown.status).toBe(404);
+    for (const as of [GUEST, caller(fresh())])
+      expect((await stage.send('GET', `/posts/${id}`, { as })).text).toBe(unknown.text);
+    for (const as of [caller(userId), operator])
+      expect((await stage.send('GET', `/posts/${id}`, { as })).status).toBe(200);
+    const none = caller(userId, ['posts.create']);
+    expect((await stage.send('GET', `/posts/${id}`, { as: none })).status).toBe(403);
+  });
+
+  test('only what is given changes; publishing shows it, and the totals follow', async () => {
+    const userId = fresh();
+    const id = await write(userId, { is_draft: true });
+    stage.clock.advance(5_000);
+    const put = (body: object, as = caller(userId)) => stage.send('PUT', `/posts/${id}`, { as, body });
+    const answer = await put({ is_draft: false, title: 'Published' });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({ title: 'Published', content: 'Content', is_draft: false });
+    expect(answer.body.data.updated_at > answer.body.data.created_at).toBe(true);
+    expect(idsOf(await list({ item_id: userId, type: USER }))).toEqual([id]);
+    expect(idsOf(await list({ search: 'published', item_id: userId }))).toEqual([id]);
+    expect((await put({ in_blog: true })).status).toBe(200);
+    expect(idsOf(await list({ item_id: userId, type: USER, in_blog: 'true' }))).toEqual([id]);
+    expect(idsOf(await list({ item_id: userId, type: USER, in_blog: 'false' }))).toEqual([]);
+    expect((await put({ is_draft: true })).status).toBe(200);
+    expect(idsOf(await list({ item_id: userId, type: USER }))).toEqual([]);
+    await expectTotals();
+  });
+
+  test('twenty changes at once do not undo each other', async () => {
+    const userId = fresh();
+    const id = await write(userId);
+    const changes = [{ title: 'New' }, { content: 'Newer' }, { in_blog: true }, { is_draft: true }];
+    const answers = await together((index) =>
+      stage.send('PUT', `/posts/${id}`, { as: caller(userId), body: changes[index % 4] }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    const { body } = await stage.send('GET', `/posts/${id}`, { as: caller(userId) });
+    expect(body.data).toMatchObject({ title: 'New', content: 'Newer', in_blog: true, is_draft: true });
+    await expectTotals();
+  });
+
+  test('another user is 403 on a published one and 404 on a draft; an operator may', async () => {
+    const userId = fresh();
+    const [shown, draft] = [await write(userId), await write(userId, { is_draft: true })];
+    const other = caller(fresh());
+    for (const method of ['PUT', 'DELETE']) {
+      const body = method === 'PUT' ? { title: 'x' } : undefined;
+      expect((await stage.send(method, `/posts/${shown}`, { as: other, body })).status).toBe(403);
+      expect((await stage.send(method, `/posts/${draft}`, { as: other, body })).status).toBe(404);
+      expect((await stage.send(method, `/posts/${shown}`, { body })).status).toBe(401);
+    }
+    expect((await stage.send('DELETE', `/posts/${draft}`, { as: operator })).status).toBe(204);
+  });
+
+  test('who owns a gym is asked, not remembered: after a transfer the old owner is refused at once', async () => {
+    const [before, after] = [fresh(), fresh()];
+    const gymId = openGym(before);
+    const id = await write(before, onGym(gymId));
+    stage.world.gyms.set(gymId, { user_id: after, is_active: true });
+    const body = { title: 'x' };
+    expect((await stage.send('PUT', `/posts/${id}`, { as: caller(before), body })).status).toBe(403);
+    expect((await stage.send('PUT', `/posts/${id}`, { as: caller(after), body })).status).toBe(200);
+  });
+
+  test('of twenty deletions at once one succeeds; one event is told, and the totals follow', async () => {
+    const userId = fresh();
+    const id = await write(userId);
+    const answers = await together(() => stage.send('DELETE', `/posts/${id}`, { as: caller(userId) }));
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(19);
+    const mine = ({ subject }: { subject: string }) => subject === String(id);
+    const event = await stage.tap.waitFor('content.post.deleted', { matches: mine });
+    expect(event.data).toEqual({ post_id: id });
+    const told = stage.tap.events.filter(({ type, subject }) => type === event.type && mine({ subject }));
+    expect(told).toHaveLength(1);
+    await expectTotals();
+  });
+});
+
+describe('the list: who sees what', () => {
+  test('guests see published posts of public profiles; owners their own too; operators all', async () => {
+    const [userId, other] = [fresh(), fresh()];
+    const [open, closed] = [openGym(userId), openGym(userId, false)];
+    const word = `sight${userId}`;
+    const shown = [await write(userId, { title: word }), await write(userId, onGym(open, { title: word }))];
+    const hidden = [
+      await write(userId, { title: word, is_draft: true }),
+      await write(userId, onGym(open, { title: word, is_draft: true })),
+      await write(userId, onGym(closed, { title: word })),
+    ];
+    const all = [...shown, ...hidden];
+    const seen = async (as: UserCaller | typeof GUEST) => {
+      const searched = idsOf(await list({ search: word, order: 'ASC' }, as));
+      const plain = idsOf(await list({ per_page: 100, order: 'DESC' }, as)).filter((id) => all.includes(id));
+      expect(plain).toEqual(searched.toReversed());
+      return searched;
+    };
+    expect(await seen(GUEST)).toEqual(shown);
+    expect(await seen(caller(other))).toEqual(shown);
+    expect(await seen(caller(userId))).toEqual(all);
+    expect(await seen(operator)).toEqual(all);
+    expect(await seen(caller(other, ['posts.view']))).toEqual(shown);
+    await expectTotals();
+  });
+
+  test('a token without posts.view and posts.view_all is 403, before its query is looked at', async () => {
+    expect((await list({}, caller(fresh(), ['posts.create']))).status).toBe(403);
+    expect((await list({ type: 'x' }, caller(fresh(), []))).status).toBe(403);
+  });
+
+  test('media of a page come in one call, and a page makes no other', async () => {
+    const userId = fresh();
+    const ids = await together(() => write(userId), 5);
+    stage.world.media.set(`App\\Models\\Posts\\Post:${ids[0]}`, ['one.png', 'two.png']);
+    for (const query of [{ type: USER, item_id: userId }, { search: 'title', item_id: userId }, {}]) {
+      stage.world.calls.length = 0;
+      const answer = await list(query);
+      expect(stage.world.calls).toEqual(['GetMedia']);
+      const first = answer.body.data.find(({ id }: { id: number }) => id === ids[0]);
+      expect(first.media.map(({ filename }: { filename: string }) => filename)).toEqual([
+        'one.png',
+        'two.png',
+      ]);
+    }
+    stage.world.down = ['GetMedia'];
+    const bare = await list({ type: USER, item_id: userId });
+    expect(bare.status).toBe(200);
+    expect(bare.body.data[0].media).toEqual([]);
+  });
+});
+
+describe('the list: filters', () => {
+  test('type and item_id, one or several, alone and together', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const own = await write(userId);
+    const gym = await write(userId, onGym(gymId));
+    // A gym and a user with the same number are two profiles.
+    const namesake = await write(gymId);
+    const both = `${GYM},${USER}`;
+    expect(idsOf(await list({ type: GYM, item_id: gymId }))).toEqual([gym]);
+    expect(idsOf(await list({ type: both, item_id: gymId }))).toEqual([namesake, gym]);
+    expect(idsOf(await list({ item_id: `${gymId},${userId}` }))).toEqual([namesake, gym, own]);
+    expect(idsOf(await list({ type: USER, item_id: `${gymId},${userId}`, order: 'ASC' }))).toEqual([
+      own,
+      namesake,
+    ]);
+    const gyms = idsOf(await list({ type: GYM, per_page: 100 }));
+    expect(gyms).toContain(gym);
+    expect(gyms).not.toContain(own);
+  });
+
+  test('in_blog: true, false and neither', async () => {
+    const userId = fresh();
+    const [regular, blog] = [await write(userId), await write(userId, { in_blog: true })];
+    const query = { type: USER, item_id: userId };
+    expect(idsOf(await list({ ...query, in_blog: 'true' }))).toEqual([blog]);
+    expect(idsOf(await list({ ...query, in_blog: 'false' }))).toEqual([regular]);
+    expect(idsOf(await list(query))).toEqual([blog, regular]);
+  });
+
+  test('search finds substrings of title or content, folded, and never a regular expression', async () => {
+    const userId = fresh();
+    const persian = await write(userId, { title: 'باشگاه‌هاي كرج ۱۲۳', content: 'x' });
+    const latin = await write(userId, { title: 'a+b (C)', content: 'Push-UPS every day' });
+    const find = async (search: string) => idsOf(await list({ type: USER, item_id: userId, search }));
+    expect(await find('های کرج')).toEqual([persian]);
+    expect(await find('باشگاههای')).toEqual([persian]);
+    expect(await find('باشگاه های')).toEqual([persian]);
+    expect(await find('123')).toEqual([persian]);
+    expect(await find('٢')).toEqual([persian]);
+    expect(await find('push-ups EV')).toEqual([latin]);
+    expect(await find('+b (')).toEqual([latin]);
+    expect(await find('p')).toEqual([latin]);
+    expect(await find('a.b')).toEqual([]);
+    expect(await find('.*')).toEqual([]);
+    expect(await find('(C)push')).toEqual([]);
+    expect(await find('   ')).toEqual([latin, persian]);
+  });
+
+  test('a long query is verified: grams alone are not a match', async () => {
+    const userId = fresh();
+    await write(userId, { title: 'abca cabc' });
+    const answer = await list({ type: USER, item_id: userId, search: 'cabca' });
+    expect(idsOf(answer)).toEqual([]);
+    expect(answer.body.meta.total).toBe(0);
+  });
+
+  test('30 a page; pages and cursors in both orders give every post once', async () => {
+    const userId = fresh();
+    const ids: number[] = [];
+    for (let index = 0; index < 65; index += 1)
+      ids.push(await write(userId, { title: 'paged', is_draft: index % 13 === 0 }));
+    const query = { type: USER, item_id: userId };
+    const first = await list(query, caller(userId));
+    expect(first.body.data).toHaveLength(30);
+    expect(first.body.meta).toMatchObject({ total: 65, last_page: 3, per_page: 30, current_page: 1 });
+    expect(first.body.links.next).toContain('page=2');
+    for (const order of ['ASC', 'DESC'] as const) {
+      const expected = order === 'ASC' ? ids : ids.toReversed();
+      for (const base of [query, { ...query, search: 'PAGED' }, { search: 'paged' }]) {
+        const pages = [1, 2, 3].map((page) => list({ ...base, order, page }, caller(userId)));
+        expect((await Promise.all(pages)).flatMap(idsOf)).toEqual(expected);
+        const seen: number[] = [];
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const given: Record<string, string> = cursor === '' ? {} : { cursor };
+          const page: Answer = await list({ ...base, order, per_page: 25, ...given }, caller(userId));
+          seen.push(...idsOf(page));
+          cursor = page.body.meta.next_cursor;
+        }
+        expect(seen).toEqual(expected);
+      }
+    }
+    const beyond = await list({ ...query, page: 999_999_999 });
+    expect(beyond.body.data).toEqual([]);
+  });
+
+  test('a cursor that was made up is answered, however far it lies', async () => {
+    for (const id of [0, -5, 1e15, 1e300, 0.5]) {
+      const cursor = Buffer.from(JSON.stringify([id])).toString('base64url');
+      for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(200);
+      expect((await list({ cursor, search: 'title' })).status).toBe(200);
+    }
+  });
+});
+
+describe('404: one type and no profile', () => {
+  test('a gym and a user that do not exist; an erased user; an inactive gym for others', async () => {
+    const [userId, erased] = [fresh(), fresh()];
+    const closed = openGym(userId, false);
+    stage.world.gone.add(erased);
+    const unknown = await list({ type: GYM, item_id: NOBODY });
+    expect(unknown.status).toBe(404);
+    expect((await list({ type: USER, item_id: NOBODY })).status).toBe(404);
+    expect((await list({ type: USER, item_id: erased })).status).toBe(404);
+    expect((await list({ type: GYM, item_id: 0 })).status).toBe(404);
+    expect((await list({ type: GYM, item_id: closed })).text).toBe(unknown.text);
+    expect(idsOf(await list({ type: GYM, item_id: closed }, caller(userId)))).toEqual([]);
+    expect(idsOf(await list({ type: GYM, item_id: closed }, operator))).toEqual([]);
+  });
+
+  test('not for two types, nor for a profile without posts, nor where one of several exists', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    expect(idsOf(await list({ type: `${GYM},${USER}`, item_id: NOBODY }))).toEqual([]);
+    expect(idsOf(await list({ item_id: NOBODY }))).toEqual([]);
+    expect(idsOf(await list({ type: USER, item_id: userId }))).toEqual([]);
+    expect(idsOf(await list({ type: GYM, item_id: gymId }))).toEqual([]);
+    expect(idsOf(await list({ type: GYM, item_id: `${NOBODY},${gymId}` }))).toEqual([]);
+  });
+
+  test('503 while the profile’s owner does not answer', async () => {
+    stage.world.down = ['GetGyms', 'GetHiddenUsers'];
+    expect((await list({ type: GYM, item_id: NOBODY })).status).toBe(503);
+    expect((await list({ type: USER, item_id: NOBODY })).status).toBe(503);
+  });
+});
+
+describe('422', () => {
+  test.each([
+    ['type', { type: 'App\\Models\\Gyms\\Gym' }],
+    ['type', { type: `${USER},x` }],
+    ['type', { type: '' }],
+    ['item_id', { item_id: 'x' }],
+    ['item_id', { item_id: '1,,2' }],
+    ['in_blog', { in_blog: 'yes' }],
+    ['in_blog', { in_blog: '' }],
+    ['order', { order: 'desc' }],
+    ['order', { order: 'NEWEST' }],
+    ['search', { search: 'x'.repeat(201) }],
+    ['page', { page: 0 }],
+    ['cursor', { cursor: 'WzEsMl0' }],
+  ])('under %s of the query %j', async (field, query) => {
+    const answer = await list(query);
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors)).toEqual([field]);
+  });
+
+  test.each([
+    ['title', 'missing', { title: undefined }],
+    ['title', 'blank', { title: '  ' }],
+    ['title', 'too long', { title: 'x'.repeat(256) }],
+    ['content', 'null', { content: null }],
+    ['content', 'too long', { content: 'x'.repeat(20_001) }],
+    ['is_draft', 'a string', { is_draft: 'true' }],
+    ['in_blog', 'a number', { in_blog: 1 }],
+    ['profile_type', 'unknown', { profile_type: 'App\\Models\\Posts\\Post' }],
+    ['profile_id', 'a string', { profile_id: '7' }],
+  ])('under %s of a body where it is %s', async (field, _why, fields) => {
+    const userId = fresh();
+    const body = { profile_type: USER, profile_id: userId, title: 'T', content: 'C', ...fields };
+    const answer = await send(caller(userId), body);
+    expect(answer.status).toBe(422);
+    expect(Object.keys(answer.body.errors)).toEqual([field]);
+  });
+});
+
+describe('seeing is not changing', () => {
+  test('a token that may only see all posts changes and deletes none of others', async () => {
+    const id = await write(fresh());
+    const reader = caller(fresh(), ['posts.view_all']);
+    expect((await stage.send('GET', `/posts/${id}`, { as: reader })).status).toBe(200);
+    expect((await stage.send('PUT', `/posts/${id}`, { as: reader, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await stage.send('DELETE', `/posts/${id}`, { as: reader })).status).toBe(403);
+    const writer = caller(fresh(), ['posts.create', 'posts.view_all']);
+    expect((await stage.send('PUT', `/posts/${id}`, { as: writer, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await stage.send('GET', `/posts/${id}`, { as: reader })).body.data.title).toBe('Title');
+  });
+});
+
+describe('what is heard of gyms and accounts', () => {
+  test('a gym that is closed hides its posts, opened again it shows them; the totals follow', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const id = await write(userId, onGym(gymId));
+    const draft = await write(userId, onGym(gymId, { is_draft: true, in_blog: true }));
+    const status = async () => (await stage.send('GET', `/posts/${id}`)).status;
+    await tellGym(gymId, 5, userId, false);
+    await eventually(async () => (await status()) === 404);
+    expect(idsOf(await list({ type: GYM, item_id: gymId }, caller(userId)))).toEqual([draft, id]);
+    expect((await list({ type: GYM, item_id: gymId })).status).toBe(404);
+    await expectTotals();
+    await tellGym(gymId, 6, userId, true);
+    await eventually(async () => (await status()) === 200);
+    expect(idsOf(await list({ type: GYM, item_id: gymId }))).toEqual([id]);
+    await expectTotals();
+  });
+
+  test('news that is older than what is known changes nothing', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const id = await write(userId, onGym(gymId));
+    await tellGym(gymId, 9, userId, true);
+    await tellGym(gymId, 8, userId, false);
+    const marker = openGym(userId);
+    await tellGym(marker, 1, userId, true);
+    const profiles = stage.connection.collection<{ _id: string; is_active: boolean }>('profiles');
+    await eventually(async () => (await profiles.findOne({ _id: `gym:${marker}` })) !== null);
+    expect((await stage.send('GET', `/posts/${id}`)).status).toBe(200);
+    expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 9, is_active: true });
+  });
+
+  test('a new owner sees the drafts, and the old one no more', async () => {
+    const [before, after] = [fresh(), fresh()];
+    const gymId = openGym(before);
+    const draft = await write(before, onGym(gymId, { is_draft: true }));
+    await tellGym(gymId, 2, after, true);
+    const query = { type: GYM, item_id: gymId };
+    await eventually(async () => idsOf(await list(query, caller(after))).includes(draft));
+    expect(idsOf(await list(query, caller(before)))).toEqual([]);
+    expect((await stage.send('GET', `/posts/${draft}`, { as: caller(before) })).status).toBe(404);
+    const all = { per_page: 100 };
+    expect(idsOf(await list(all, caller(after)))).toContain(draft);
+    expect(idsOf(await list(all, caller(before)))).not.toContain(draft);
+  });
+
+  test('a deleted gym’s posts are hidden from everybody at once, then deleted, each with its event', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const ids = await together(() => write(userId, onGym(gymId)), 25);
+    stage.world.gyms.delete(gymId);
+    await stage.tell(gymDeleted, { subject: gymId, version: 7, data: { gym_id: gymId } });
+    const query = { type: GYM, item_id: gymId };
+    await eventually(async () => (await list(query, operator)).status === 404);
+    for (const as of [GUEST, caller(userId), operator])
+      expect((await stage.send('GET', `/posts/${ids[0]}`, { as })).status).toBe(404);
+    expect(idsOf(await list({ per_page: 100 }, operator))).not.toContain(ids[0]);
+    await expectTotals();
+    const rounds = await together(() => stage.content.removeGonePosts(), 3);
+    expect(rounds.reduce((sum, removed) => sum + removed, 0)).toBeGreaterThanOrEqual(25);
+    for (const id of ids)
+      await stage.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(id) });
+    const told = stage.tap.events.filter(
+      ({ type, subject }) => type === 'content.post.deleted' && ids.includes(Number(subject)),
+    );
+    expect(told).toHaveLength(25);
+    expect(await stage.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
+    // News that was on its way when the gym was deleted does not bring it back.
+    await tellGym(gymId, 6, userId, true);
+    await tellGym(gymId, 8, userId, true);
+    expect((await list(query, operator)).status).toBe(404);
+    await expectTotals();
+  });
+
+  test('an erased account’s posts and training services are deleted, each with its event', async () => {
+    const userId = fresh();
+    const post = await write(userId);
+    const service = await stage.send('POST', '/training-services', {
+      as: caller(userId),
+      body: { title: 'T', description: '', price: 5, duration_days: 1 },
+    });
+    const deleted_at = formatTimestamp(stage.clock.now());
+    await stage.tell(accountDeleted, { subject: userId, version: 4, data: { user_id: userId, deleted_at } });
+    const id = service.body.data.id;
+    const event = await stage.tap.waitFor('content.training_service.deleted', {
+      matches: ({ subject }) => subject === String(id),
+    });
+    expect(event.data).toEqual({ training_service_id: id });
+    expect((await stage.send('GET', `/posts/${post}`, { as: operator })).status).toBe(404);
+    expect((await list({ type: USER, item_id: userId }, operator)).status).toBe(404);
+    expect(await stage.content.removeGonePosts()).toBeGreaterThanOrEqual(1);
+    await stage.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(post) });
+    await expectTotals();
+  });
+
+  test('what was told while content was down is caught up with', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const id = await write(userId, onGym(gymId));
+    await stage.content.close();
+    await tellGym(gymId, 3, userId, false);
+    await stage.restart();
+    await eventually(async () => (await stage.send('GET', `/posts/${id}`)).status === 404);
+  });
+
+  test('posts written while their gym is closed end up hidden, whoever comes first', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    await write(userId, onGym(gymId));
+    const writing = together(() => write(userId, onGym(gymId)));
+    await tellGym(gymId, 3, userId, false);
+    await writing;
+    const profiles = stage.connection.collection<{ _id: string; is_active: boolean }>('profiles');
+    await eventually(async () => (await profiles.findOne({ _id: `gym:${gymId}` }))?.is_active === false);
+    const posts = stage.connection.collection('posts');
+    expect(await posts.countDocuments({ profile_id: gymId, is_public: true })).toBe(0);
+    expect(await posts.countDocuments({ profile_id: gymId })).toBe(21);
+    await expectTotals();
+  });
+});
+
+describe('gRPC', () => {
+  test('GetPosts tells owner and visibility as the profile’s owner knows them now', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const [own, draft] = [await write(userId), await write(userId, { is_draft: true })];
+    const gym = await write(userId, onGym(gymId));
+    const content = client(grpcDefinitions.content(), stage.content.grpcAddress);
+    const ask = async () => (await content.call('GetPosts', { ids: [own, draft, gym, 999_999] })).posts;
+    const row = (id: number, profile_type: string, profile_id: number) => ({ id, profile_type, profile_id });
+    expect(await ask()).toMatchObject([
+      { ...row(own, USER, userId), is_draft: false, owner_user_id: userId, is_public: true },
+      { ...row(draft, USER, userId), is_draft: true, owner_user_id: userId, is_public: false },
+      { ...row(gym, GYM, gymId), is_draft: false, owner_user_id: userId, is_public: true },
+    ]);
+    stage.world.gyms.set(gymId, { user_id: userId + 1, is_active: false });
+    expect((await ask())[2]).toMatchObject({ owner_user_id: userId + 1, is_public: false });
+    stage.world.gone.add(userId);
+    expect((await ask()).map(({ id }) => id)).toEqual([gym]);
+    stage.world.down = ['GetGyms'];
+    await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
+    content.close();
+  });
+
+  test('GetTrainingServices answers those that exist; more than 200 ids are refused', async () => {
+    const userId = fresh();
+    const made = await stage.send('POST', '/training-services', {
+      as: caller(userId),
+      body: { title: 'T', description: '', price: 5, duration_days: 1, is_active: false },
+    });
+    const content = client(grpcDefinitions.content(), stage.content.grpcAddress);
+    const { id } = made.body.data;
+    const answer = await content.call('GetTrainingServices', { ids: [999_999, id] });
+    expect(answer.training_services).toEqual([{ id, user_id: userId, title: 'T', is_active: false }]);
+    const many = Array.from({ length: 201 }, (_, index) => index + 1);
+    await expect(content.call('GetTrainingServices', { ids: many })).rejects.toMatchObject({
+      kind: 'validation',
+    });
+    await expect(content.call('GetPosts', { ids: many })).rejects.toMatchObject({ kind: 'validation' });
+    content.close();
+  });
+});

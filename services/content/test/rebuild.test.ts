@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openStage, type Stage } from './support.ts';
+
+const USER = 'App\\Models\\User';
+const GYM = 'App\\Models\\Gym';
+const REBUILD = join(dirname(fileURLToPath(import.meta.url)), '../src/rebuild.ts');
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage?.close());
+
+const rebuild = async (): Promise<string> => {
+  const env = Object.fromEntries(Object.entries(stage.config).map(([name, value]) => [name, String(value)]));
+  const child = spawn(process.execPath, [REBUILD], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  return output;
+};
+
+const write = async (userId: number, profile_type: string, profile_id: number, is_draft = false) => {
+  const body = { profile_type, profile_id, title: 'T', content: 'C', is_draft };
+  const answer = await stage.send('POST', '/posts', { as: caller(userId), body });
+  expect(answer.status).toBe(201);
+  return answer.body.data.id as number;
+};
+
+test('lost copies, wrong flags, wrong boosts and wrong counters are put right while the service runs', async () => {
+  const [open, closing] = [11, 12];
+  for (const id of [open, closing]) stage.world.gyms.set(id, { user_id: 2, is_active: true });
+  const kept = [await write(2, USER, 2), await write(2, GYM, open), await write(2, GYM, open, true)];
+  const closed = await write(2, GYM, closing);
+  const erased = await write(3, USER, 3);
+  const services = [];
+  for (let index = 0; index < 2; index += 1) {
+    const body = { title: 'T', description: '', price: 1, duration_days: 1 };
+    const made = await stage.send('POST', '/training-services', { as: caller(2), body });
+    services.push(made.body.data.id as number);
+  }
+  stage.world.gyms.set(closing, { user_id: 2, is_active: false });
+  stage.world.gone.add(3);
+  stage.world.boosts.set(services[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  const profiles = stage.connection.collection<{ _id: string }>('profiles');
+  await profiles.deleteOne({ _id: `gym:${open}` });
+  await stage.connection
+    .collection<{ _id: string }>('counters')
+    .updateOne({ _id: 'posts/3' }, { $inc: { 'counts.user_public_regular': 40 } });
+  expect(await rebuild()).toMatch(/^rebuilt 4 profiles and 2 training services/);
+  const all = await stage.send('GET', '/posts?order=ASC', { as: caller(2) });
+  const ids = all.body.data.map(({ id }: { id: number }) => id);
+  expect(ids).toEqual([...kept, closed]);
+  expect(all.body.meta.total).toBe(4);
+  const guest = await stage.send('GET', '/posts');
+  expect(guest.body.data.map(({ id }: { id: number }) => id)).toEqual([kept[1], kept[0]]);
+  expect(guest.body.meta.total).toBe(2);
+  const operator = caller(1, ['posts.view_all']);
+  expect((await stage.send('GET', `/posts/${erased}`, { as: operator })).status).toBe(404);
+  const listed = await stage.send('GET', '/training-services');
+  expect(listed.body.data.map(({ id }: { id: number }) => id)).toEqual(services);
+  expect(await write(2, GYM, open)).toBeGreaterThan(erased);
+  expect((await stage.send('GET', '/posts')).body.meta.total).toBe(3);
+});

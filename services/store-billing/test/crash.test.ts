@@ -1,0 +1,161 @@
+/** A process that is killed, at whatever step: what it began is finished or undone by another one, and never twice. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
+import { apiClient, eventually, type Send } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  buyPremium,
+  count,
+  newToken,
+  newUser,
+  PREMIUM,
+  putPurchase,
+  redeem,
+  startWorld,
+  storeCalls,
+  unreachable,
+  type World,
+} from './support.ts';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+let world: World;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  // The killed process runs by the system's clock, so the one that comes after it begins there.
+  world = await startWorld({ STORE_TIMEOUT_MS: '10000' }, systemClock.now());
+});
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await world.close();
+});
+
+interface Victim {
+  send: Send;
+  kill(): Promise<void>;
+}
+
+/** The service as it runs in production, as a process of its own over the same database. */
+const startVictim = async (): Promise<Victim> => {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH, ...world.variables, NODE_ENV: 'production', LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`it ended with ${code} before it was ready`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const entry = JSON.parse(line) as { msg?: string; url?: string };
+      if (entry.msg === 'ready' && entry.url !== undefined) resolve(entry.url);
+    });
+  });
+  return {
+    send: apiClient(url),
+    kill: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+};
+
+/** Nobody is left to answer: whatever the client sees is no answer. */
+const cut = (request: Promise<unknown>): Promise<unknown> => request.catch(() => undefined);
+
+const recover = async (): Promise<void> => {
+  world.clock.advance(2 * MINUTE_MS);
+  await world.service.rounds.sweepWalletPurchases();
+  await world.service.rounds.verifyAttempts();
+};
+
+describe('killed', () => {
+  test('while the store is asked: another process asks again and grants', async () => {
+    const victim = await startVictim();
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token, 'slow');
+    const request = cut(redeem(victim.send, user, token));
+    await eventually(async () => (await storeCalls(world, token)) === 1);
+    await victim.kill();
+    await request;
+    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+    await putPurchase(world, token, 'purchased');
+    await recover();
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect((await redeem(world.send, user, token)).status).toBe(200);
+  });
+
+  test('between the wallet’s booking and the grant: granted once, charged once', async () => {
+    const victim = await startVictim();
+    const user = newUser();
+    world.wallet.balances.set(user.userId, PREMIUM);
+    world.wallet.after = async () => {
+      world.wallet.after = async () => undefined;
+      await victim.kill();
+      await unreachable();
+    };
+    await cut(buyPremium(victim.send, user));
+    expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
+    await recover();
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+    expect(world.wallet.balances.get(user.userId)).toBe(0);
+  });
+
+  test('before the wallet has booked: undone when the money is not there, and the slot is free', async () => {
+    const victim = await startVictim();
+    const user = newUser();
+    world.wallet.before = async () => {
+      world.wallet.before = async () => undefined;
+      await victim.kill();
+      await unreachable();
+    };
+    await cut(buyPremium(victim.send, user));
+    expect(await count(world, 'wallet_purchases', { user_id: user.userId, state: 'reserved' })).toBe(1);
+    await recover();
+    expect(await count(world, 'wallet_purchases', { user_id: user.userId, state: 'undone' })).toBe(1);
+    world.wallet.balances.set(user.userId, PREMIUM);
+    expect((await buyPremium(world.send, user)).status).toBe(201);
+  });
+
+  test.each([20, 60, 120])(
+    'after %i ms of redemptions and wallet purchases: nobody pays for nothing, nothing is given twice',
+    async (delayMs) => {
+      const victim = await startVictim();
+      const redeemers = Array.from({ length: 12 }, () => ({ user: newUser(), token: newToken() }));
+      const buyers = Array.from({ length: 12 }, () => newUser());
+      for (const { token } of redeemers) await putPurchase(world, token);
+      for (const { userId } of buyers) world.wallet.balances.set(userId, PREMIUM);
+      const requests = [
+        ...redeemers.flatMap(({ user, token }) => [
+          cut(redeem(victim.send, user, token)),
+          cut(redeem(victim.send, user, token)),
+        ]),
+        ...buyers.map((user) => cut(buyPremium(victim.send, user))),
+      ];
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      await victim.kill();
+      await Promise.all(requests);
+      await recover();
+      for (const { user, token } of redeemers) {
+        // Who was journalled is served by the background; who was not presents his token again.
+        const answer = await redeem(world.send, user, token);
+        expect([200, 201]).toContain(answer.status);
+        expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+      }
+      for (const { userId } of buyers) {
+        const charged = world.wallet.bookings(userId, 'purchase').length;
+        expect(await count(world, 'subscriptions', { user_id: userId })).toBe(charged);
+        expect(charged).toBeLessThanOrEqual(1);
+        expect(await count(world, 'wallet_purchases', { user_id: userId, state: 'reserved' })).toBe(0);
+      }
+      const users = [...redeemers.map(({ user }) => user), ...buyers].map(({ userId }) => userId);
+      const owed = await count(world, 'refund_queue', { user_id: { $in: users } });
+      expect(owed).toBe(0);
+    },
+  );
+});
