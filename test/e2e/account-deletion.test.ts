@@ -237,6 +237,9 @@ describe('while it is pending', () => {
     expect([await find(), await find(viewer.token)]).toEqual([1, 1]);
     await scheduleDeletion(account);
     expect([await find(), await find(viewer.token), await find(administrator)]).toEqual([0, 0, 1]);
+    // Nor do the numbers of the list tell that there is something.
+    const counted = await api('GET', `/training-services?user_id=${account.id}`);
+    expect(counted.body.meta).toMatchObject({ total: 0, from: null, to: null, next_cursor: null });
   });
 
   test('DELETE restores the account with the bearer token alone, destroys nothing, and may be repeated', async () => {

@@ -48,8 +48,25 @@ export const listTrainingServices =
       search: query.search,
     };
     const page = await readPage(parts, filter, request);
-    return { page, data: await showPage(parts, viewer, page.rows) };
+    const data = await showPage(parts, viewer, page.rows);
+    return { page: withoutHidden(page, data.length, query.userId), data };
   };
+
+/**
+ * The numbers of a page must not tell what its rows hide: with one seller asked for, a hidden one has nothing; else the
+ * dropped rows are not counted.
+ */
+const withoutHidden = (
+  page: PageOf<TrainingService>,
+  shown: number,
+  userId: number | undefined,
+): PageOf<unknown> => {
+  const dropped = page.rows.length - shown;
+  if (dropped === 0) return page;
+  const isPaged = page.total !== undefined;
+  if (userId !== undefined) return { rows: [], total: isPaged ? 0 : undefined, next: undefined };
+  return { ...page, total: isPaged ? Number(page.total) - dropped : undefined };
+};
 
 /** A row's place: boosted rows have rank 1 and come first. */
 const rankedIds = async (

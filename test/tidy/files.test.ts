@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from '@jest/globals';
+import { files, importsOf, isTestCode, read, root, sources } from './support.ts';
+
+/** Started from outside, never imported. */
+const isEntry = (file: string): boolean =>
+  /\/main\.ts$|-cli\.ts$|\.test\.ts$|\.bench\.ts$/.test(file) || named.some((text) => text.includes(file));
+
+/** What may start a file by its name. */
+const named = files
+  .filter((file) => /(?:^|\/)package\.json$|^scripts\/|(?:^|\/)Dockerfile$|^\.ci\//.test(file))
+  .map(read);
+
+describe('no file is dead', () => {
+  const imported = new Map<string, Set<string>>();
+  for (const file of files.filter((name) => /\.(?:ts|mjs|js|cjs)$/.test(name))) {
+    for (const target of importsOf(file)) imported.set(target, (imported.get(target) ?? new Set()).add(file));
+  }
+  const importersOf = (file: string): string[] => [...(imported.get(file) ?? [])];
+
+  test('each is imported by another, or is an entry point', () => {
+    expect(sources.filter((file) => !isEntry(file) && importersOf(file).length === 0)).toEqual([]);
+  });
+
+  test('none of the product is there for tests alone', () => {
+    const product = sources.filter(
+      (file) => !isTestCode(file) && !isEntry(file) && importersOf(file).length > 0,
+    );
+    expect(product.filter((file) => importersOf(file).every(isTestCode))).toEqual([]);
+  });
+
+  test('none of the scripts either', () => {
+    const scripts = files.filter((file) => /^scripts\/lib\/.*\.mjs$/.test(file));
+    const dead = scripts.filter(
+      (file) => importersOf(file).length === 0 && !named.some((text) => text.includes(file)),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+const registryHost = (): string | undefined => {
+  try {
+    const url = execFileSync('npm', ['config', 'get', 'registry'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    const { host } = new URL(url.trim());
+    return host === 'registry.npmjs.org' ? undefined : host;
+  } catch {
+    return undefined;
+  }
+};
+
+describe('the repository speaks of itself alone', () => {
+  // Put together here, so that this file does not hold them.
+  const machine = [
+    ['', 'work', ''],
+    ['', 'opt', 'dev'],
+    ['', 'root', '.'],
+  ].map((parts) => parts.join('/'));
+
+  test('no file names a path of one machine, or the package registry of one network', () => {
+    const host = registryHost();
+    const forbidden = host === undefined ? machine : [...machine, host];
+    const found = files.flatMap((file) => {
+      const text = read(file);
+      return forbidden.filter((word) => text.includes(word)).map((word) => `${file}: ${word}`);
+    });
+    expect(found).toEqual([]);
+  });
+});
