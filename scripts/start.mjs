@@ -16,6 +16,7 @@ import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { createSupervisor, endLeftovers, lastLines } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
+import { warmUp } from './lib/warm-up.mjs';
 
 const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
@@ -77,9 +78,10 @@ async function main() {
     ports: serverPorts,
     log,
   };
-  const servers = await startServers(context, ({ name, took, choice, reason }) =>
-    showPart(name, took, `${choice}: ${reason}`),
-  );
+  const [servers] = await Promise.all([
+    startServers(context, ({ name, took, choice, reason }) => showPart(name, took, `${choice}: ${reason}`)),
+    warmUp(supervisor, logDirectory),
+  ]);
   removeServers = servers.remove;
   const environment = sharedEnvironment({
     directory: dataDirectory,

@@ -23,16 +23,12 @@ class Counter extends Transform {
 }
 
 /**
- * The body of `source`; it fails with 413 past `limitBytes`, and when the client goes away. A service may answer
+ * The body of `source`; it fails with 413 past `limitBytes`. A service may answer
  * before it has read everything: what is left is then read and dropped here, because a client that is still sending
  * cannot read the answer, and a connection that is closed on it would lose it.
  */
 export const forwardBody = (source: IncomingMessage, limitBytes: number): Readable => {
   const body = new Counter(limitBytes);
-  source.once('close', () => {
-    if (!source.complete) body.destroy(new Error('the client went away'));
-  });
-  source.once('error', (error) => body.destroy(error));
   // Whoever reads the body hears of its errors as well; without a listener of its own one would end the process.
   body.on('error', () => undefined);
   body.once('close', () => {

@@ -49,10 +49,9 @@ const introspect = async (identity: GrpcClient<IdentityDefinition>, token: strin
   }
 };
 
-/** Identity's refusal of the token is a 401; of ourselves, or of anything else, is a fault on our side. */
+/** Identity's refusal of the token is a 401; anything else is a fault on our side. */
 const toPublic = (error: AppError): AppError => {
-  const details = (error.cause as { details?: unknown } | undefined)?.details;
-  if (error.kind === 'unauthenticated' && details !== 'unsigned call') return unauthenticated();
+  if (error.kind === 'unauthenticated') return unauthenticated();
   if (error.kind === 'unavailable') return error;
   return unavailable(`identity refused to introspect: ${error.message}`, error);
 };

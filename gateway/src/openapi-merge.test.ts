@@ -82,8 +82,8 @@ describe('mergeDocuments', () => {
 
   test('the order of keys makes no difference', () => {
     const merged = merge({
-      identity: document('/api/v1/users', { A: { type: 'string', maxLength: 1 } }),
-      gyms: document('/api/v1/gyms', { A: { maxLength: 1, type: 'string' } }),
+      identity: document('/api/v1/users', { A: { type: 'string', maxLength: 1 } }, 'A'),
+      gyms: document('/api/v1/gyms', { A: { maxLength: 1, type: 'string' } }, 'A'),
     });
     expect(Object.keys(merged.components.schemas)).toEqual(['A']);
   });

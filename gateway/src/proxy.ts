@@ -161,7 +161,7 @@ const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (he
 
 /** No answer of the service could be had. */
 const onError: NonNullable<FastifyReplyFromHooks['onError']> = (reply, { error }) => {
-  const cause = (error.cause ?? error) as Error & { code?: unknown };
+  const cause = (error.cause ?? error) as Error & { code?: string };
   if (isAppError(cause)) return void reply.send(cause);
   if (reply.raw.destroyed) return void reply.code(CLIENT_GONE).send();
   const { service } = reply.request.forward.target;

@@ -72,7 +72,7 @@ const open = async (
   });
   cleanup.defer('connections to the services', () => agent.destroy());
 
-  const app = createBaseServer({ service: NAME, health, metrics, log, uuid: random.uuid });
+  const app = createBaseServer({ service: NAME, health, metrics, log, uuid: () => random.uuid() });
   app.server.requestTimeout = REQUEST_TIMEOUT_MS;
   nameTheScheme(app);
   addOwnRoutes(app, urls, createReadOpenapi({ urls, publicBaseUrl: config.PUBLIC_BASE_URL, clock, log }));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -79,6 +80,44 @@ describe('a service that answers before it has read the body', () => {
       answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
     // The answer and the reset race on the wire; either way the client hears that it did not work.
     expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
+  });
+});
+
+describe('a client that reads nothing before it has sent everything', () => {
+  /** Sends head and body, waits until all of it is taken, and only then looks for the answer. */
+  const sendThenRead = async (head: string, body: Buffer): Promise<string> => {
+    const socket = connect(Number(new URL(harness.url).port), '127.0.0.1');
+    socket.pause();
+    try {
+      const failed = once(socket, 'error').then(([error]) => Promise.reject(error));
+      const sent = new Promise<void>((resolve) => {
+        socket.write(Buffer.concat([Buffer.from(`${head}\r\nhost: x\r\n\r\n`), body]), () => resolve());
+      });
+      await Promise.race([sent, failed]);
+      const [chunk] = await Promise.race([once(socket.resume(), 'data'), failed]);
+      return String(chunk);
+    } finally {
+      socket.destroy();
+    }
+  };
+
+  test.each([
+    ['the service', '/api/v1/media', 403],
+    ['the gateway', '/api/v1/posts', 413],
+  ])('gets the early answer of %s', async (_who, path, status) => {
+    harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
+    const size = 20 * MEBIBYTE;
+    for (let time = 0; time < 3; time += 1) {
+      const head = `POST ${path} HTTP/1.1\r\ncontent-type: x/y\r\ncontent-length: ${size}`;
+      expect(await sendThenRead(head, Buffer.alloc(size))).toMatch(`HTTP/1.1 ${status}`);
+    }
+  });
+
+  test('gets the 413 of a body whose length it did not declare', async () => {
+    const head = 'POST /api/v1/posts HTTP/1.1\r\ncontent-type: x/y\r\ntransfer-encoding: chunked';
+    const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MEBIBYTE), Buffer.from('\r\n')]);
+    const body = Buffer.concat([...Array<Buffer>(8).fill(chunk), Buffer.from('0\r\n\r\n')]);
+    expect(await sendThenRead(head, body)).toMatch('HTTP/1.1 413');
   });
 });
 

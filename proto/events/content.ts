@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
+/** A training service was created or changed. */
 export const trainingServiceChanged = defineEvent({
   type: 'content.training_service.changed',
   data: z.object({
@@ -11,11 +12,13 @@ export const trainingServiceChanged = defineEvent({
   }),
 });
 
+/** A training service is gone; boosts on it end. */
 export const trainingServiceDeleted = defineEvent({
   type: 'content.training_service.deleted',
   data: z.object({ training_service_id: z.int().positive() }),
 });
 
+/** A post is gone, and its media with it. */
 export const postDeleted = defineEvent({
   type: 'content.post.deleted',
   data: z.object({ post_id: z.int().positive() }),
@@ -32,6 +35,7 @@ export const traineePurchased = defineEvent({
   }),
 });
 
+/** The seller has delivered what the buyer paid for. */
 export const traineeDelivered = defineEvent({
   type: 'content.trainee.delivered',
   data: z.object({

@@ -13,6 +13,7 @@ export const gymChanged = defineEvent({
   }),
 });
 
+/** A gym is gone; what hangs on it goes too. */
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
   data: z.object({ gym_id: z.int().positive() }),

@@ -17,6 +17,7 @@ export const accountDeletionRequested = defineEvent({
   data: z.object({ user_id: userId, deletion_requested_at: timestamp, deletion_scheduled_at: timestamp }),
 });
 
+/** A scheduled deletion was cancelled; the account is active again. */
 export const accountDeletionCancelled = defineEvent({
   type: 'identity.account.deletion_cancelled',
   data: z.object({ user_id: userId }),

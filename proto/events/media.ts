@@ -10,6 +10,8 @@ const row = z.object({
   filename: z.string(),
 });
 
+/** A file was uploaded to a target. Of two documents of one target and purpose the larger id is the newer. */
 export const mediaAttached = defineEvent({ type: 'media.media.attached', data: row });
 
+/** A file is gone: deleted, cleared, or replaced by a newer document. */
 export const mediaDeleted = defineEvent({ type: 'media.media.deleted', data: row });

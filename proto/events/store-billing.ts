@@ -24,6 +24,7 @@ export const storePurchaseGrantEnded = defineEvent({
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
 });
 
+/** A subscription began, bought at a store or from the wallet. */
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
   data: z.object({
@@ -44,6 +45,8 @@ const boost = z.object({
   ends_at: z.string(),
 });
 
+/** A boost began, bought at a store or from the wallet. */
 export const boostGranted = defineEvent({ type: 'store_billing.boost.granted', data: boost });
 
+/** A boost ended before its time. */
 export const boostEnded = defineEvent({ type: 'store_billing.boost.ended', data: boost });

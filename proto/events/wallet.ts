@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
+/** A payment was booked; a deposit when it is verified. */
 export const paymentBooked = defineEvent({
   type: 'wallet.payment.booked',
   data: z.object({
@@ -12,6 +13,7 @@ export const paymentBooked = defineEvent({
   }),
 });
 
+/** An operator has paid or rejected a withdrawal. */
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',
   data: z.object({

@@ -11,6 +11,8 @@ export interface ProtoGrpcType {
   fitness: {
     identity: {
       v1: {
+        AttachLicenseRequest: MessageTypeDefinition
+        AttachLicenseResponse: MessageTypeDefinition
         GetHiddenUsersRequest: MessageTypeDefinition
         GetHiddenUsersResponse: MessageTypeDefinition
         GetUsersRequest: MessageTypeDefinition

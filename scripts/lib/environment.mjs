@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { services, variablePrefix } from './parts.mjs';
-import { dataDirectory } from './paths.mjs';
 
 /**
  * The secret with which the gateway signs for the services: made once, readable by its owner only.
@@ -73,8 +72,6 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',
     FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
     INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
-    // Compiled code is kept between starts: the processes share most of it.
-    NODE_COMPILE_CACHE: join(dataDirectory, 'compile-cache'),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
     ...(sandbox && caller.STORE_CHANNEL === 'google_play' ? { GOOGLE_PLAY_PRIVATE_KEY: throwAwayKey() } : {}),

@@ -24,11 +24,11 @@ export function greeting({ gateway, sandbox, took }) {
     ...demo.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
     '',
     'To try (the second asks for the code by which an account is deleted, the third shows its SMS):',
-    `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -s ${gateway}/api/v1/auth/me ${bearer}`,
-    `  curl -s ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
+    `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -sw '\\n' ${gateway}/api/v1/auth/me ${bearer}`,
+    `  curl -sw '\\n' ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
     sandbox
-      ? `  curl -s '${sandbox}/_sandbox/sms?receptor=09120000003'`
-      : `  curl -s ${gateway}/health/services`,
+      ? `  curl -sw '\\n' '${sandbox}/_sandbox/sms?receptor=09120000003'`
+      : `  curl -sw '\\n' ${gateway}/health/services`,
     '',
     'Ctrl-C ends everything. The data stays in .data/ for the next start.',
   ];

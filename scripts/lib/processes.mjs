@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ownEnvironment } from './environment.mjs';
 import { Stopped } from './failure.mjs';
-import { nodeBinary, root } from './paths.mjs';
+import { dataDirectory, nodeBinary, root } from './paths.mjs';
 import { lastLines } from './supervisor.mjs';
 import { pause, stopwatch } from './time.mjs';
 
@@ -21,10 +21,17 @@ import { pause, stopwatch } from './time.mjs';
  */
 
 /**
- * Young generations of the usual size would cost 30 MiB more in each of the processes. Positions survive the
- * stripping of types, so that stack traces need no source maps.
+ * The usual limits are those of a machine that one process has for itself: with these each of the processes rests
+ * at about 125 MiB instead of 160. Positions survive the stripping of types, so that no source maps are needed.
  */
-const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
+export const nodeFlags = [
+  '--disable-warning=ExperimentalWarning',
+  '--max-semi-space-size=2',
+  '--max-old-space-size=512',
+];
+
+/** Compiled code is kept between starts, in one place for all processes: they share most of it. */
+export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDirectory, 'compile-cache');
 
 /**
  * @param {import('./parts.mjs').Process} part
@@ -36,6 +43,9 @@ export function startProcess(part, context, options = {}) {
   const { append = false, readyWithinMs = 120_000 } = options;
   const elapsed = stopwatch();
   const environment = {
+    NODE_COMPILE_CACHE: compileCache(),
+    // Memory that one thread has given back is there for the others.
+    MALLOC_ARENA_MAX: '2',
     ...context.environment,
     ...ownEnvironment(part, context.ports),
     ...options.environment,

@@ -7,6 +7,7 @@ import { messageOf } from './failure.mjs';
 import { processes, services, variablePrefix } from './parts.mjs';
 import { freePorts } from './ports.mjs';
 import { startProcess } from './processes.mjs';
+import { warmUp } from './warm-up.mjs';
 
 export { connectStack } from './stack-client.mjs';
 
@@ -29,6 +30,7 @@ const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS
  * @param {StackOptions} options
  */
 export async function startStack({ supervisor, servers, directory, logDirectory }) {
+  await warmUp(supervisor, logDirectory);
   const context = { supervisor, logDirectory, ports: await chosenPorts(), environment: {} };
   context.environment = stackEnvironment(context.ports, servers, directory);
   /** @type {Map<string, import('./processes.mjs').RunningProcess>} */

@@ -104,6 +104,7 @@ const readElsewhere = (): Set<string> => {
   }
   for (const file of files.filter((name) => /^(?:scripts\/.*\.mjs|docker-compose.*\.ya?ml)$/.test(name))) {
     for (const [name] of read(file).matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)) names.add(name);
+    for (const [, name = ''] of read(file).matchAll(/process\.env\.([A-Z]+)\b/g)) names.add(name);
   }
   return names;
 };

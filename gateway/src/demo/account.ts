@@ -24,11 +24,11 @@ export const signIn = async (api: DemoApi, login: string, password: string): Pro
 };
 
 /**
- * Signed in, registered first when there is no such account. Undefined for an account that is to be left alone: its
- * story is told already, its log-in was changed, or its deletion was asked for.
+ * Registered, or signed in when there is such an account. Undefined for an account that is to be left alone: its story
+ * is told already, its log-in was changed, or its deletion was asked for.
  */
 export const enter = async (api: DemoApi, log: Logger, person: Person): Promise<Account | undefined> => {
-  const account = (await signIn(api, person.username, DEMO_PASSWORD)) ?? (await register(api, person));
+  const account = (await register(api, person)) ?? (await signIn(api, person.username, DEMO_PASSWORD));
   const isLeftAlone = account === undefined || (account.user.deletion_requested_at ?? null) !== null;
   if (isLeftAlone) log.info({ account: person.username }, 'this demo account was changed; it is left alone');
   return isLeftAlone || account.user.height !== null ? undefined : account;
@@ -38,7 +38,7 @@ const register = async (api: DemoApi, { height: _last, ...person }: Person): Pro
   const body = { ...person, email: `${person.username}@example.com`, password: DEMO_PASSWORD };
   const answer = await api.send('POST', '/auth/register', { body });
   if (answer.status === 201) return signedInSchema.parse(answer.body);
-  // Its user name, e-mail or phone is somebody's.
+  // Its user name, e-mail or phone is taken already.
   if (answer.status === 422) return undefined;
   throw new Error(`registering ${person.username} answered ${answer.status}`);
 };
@@ -52,5 +52,9 @@ export const updateProfile = async (
 };
 
 /** Says that the account has its whole story. */
-export const finish = async (api: DemoApi, account: Account, { height }: Person): Promise<void> =>
-  updateProfile(api, account, { height });
+export const finish = async (
+  api: DemoApi,
+  account: Account,
+  { height }: Person,
+  changes: Record<string, unknown> = {},
+): Promise<void> => updateProfile(api, account, { ...changes, height });

@@ -70,6 +70,15 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
       }),
     );
 
+  const askPatiently = async (url: string, init: RequestInit, patienceMs: number): Promise<Answer> => {
+    const giveUpAt = performance.now() + patienceMs;
+    for (;;) {
+      const answer = await ask(url, init);
+      if (answer.status !== 503 || performance.now() >= giveUpAt) return answer;
+      await sleep(RETRY_DELAY_MS, undefined, { signal });
+    }
+  };
+
   const send: DemoApi['send'] = async (method, path, { token, body, key } = {}) => {
     const init = {
       method,
@@ -81,12 +90,7 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
     const isRepeatable = method !== 'POST' || key !== undefined || path === '/auth/login';
-    const giveUpAt = performance.now() + (isRepeatable ? PATIENCE_MS : 0);
-    for (;;) {
-      const answer = await ask(`${apiUrl}/api/v1${path}`, init);
-      if (answer.status !== 503 || performance.now() >= giveUpAt) return answer;
-      await sleep(RETRY_DELAY_MS, undefined, { signal });
-    }
+    return askPatiently(`${apiUrl}/api/v1${path}`, init, isRepeatable ? PATIENCE_MS : 0);
   };
 
   return {
@@ -104,7 +108,7 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
       if (click.location === null) return false;
       // The public origin need not be reachable from here.
       const { pathname, search } = new URL(click.location);
-      const back = await ask(`${apiUrl}${pathname}${search}`, { method: 'GET' });
+      const back = await askPatiently(`${apiUrl}${pathname}${search}`, { method: 'GET' }, PATIENCE_MS);
       if (back.status >= 400) throw new Error(`the way back from the bank answered ${describe(back)}`);
       return true;
     },

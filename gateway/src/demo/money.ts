@@ -48,10 +48,11 @@ export const withdraw = async (api: DemoApi, { token }: Account, amount: number)
   return (await api.read(schema, 'POST', '/payments/withdrawals', options)).payment;
 };
 
-export const settle = async (api: DemoApi, operator: Account, { id }: Withdrawal): Promise<void> => {
-  const answer = await api.send('POST', `/payments/${id}/pay`, { token: operator.token });
+/** False when this account may not. */
+export const settle = async (api: DemoApi, { token }: Account, { id }: Withdrawal): Promise<boolean> => {
+  const { status } = await api.send('POST', `/payments/${id}/pay`, { token });
+  if (status === 403) return false;
   // 409: settled already.
-  if (answer.status !== 200 && answer.status !== 409) {
-    throw new Error(`settling a withdrawal answered ${answer.status}`);
-  }
+  if (status !== 200 && status !== 409) throw new Error(`settling a withdrawal answered ${status}`);
+  return true;
 };

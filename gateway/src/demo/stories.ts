@@ -38,7 +38,7 @@ const POLL_MS = 100;
 const listOf = <Schema extends z.ZodType>(schema: Schema) => z.object({ data: z.array(schema) });
 const withId = z.object({ id: z.int() });
 const anything = z.looseObject({});
-const coded = z.object({ code: z.string() });
+const pricesSchema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
 
 /** Rejects when a step fails; it can be called again. */
 export const tellStories = async (options: StoryOptions): Promise<void> => {
@@ -62,15 +62,20 @@ const enterBoth = async ({ api, log }: StoryOptions): Promise<void> => {
   await Promise.all([premiumPerson, saverPerson].map((person) => enter(api, log, person)));
 };
 
-const tellOperator = async ({ api, log, administrator: credentials }: StoryOptions): Promise<void> => {
+/** The operator while he is still signed in from this. */
+const tellOperator = async ({
+  api,
+  log,
+  administrator: credentials,
+}: StoryOptions): Promise<Account | undefined> => {
   const [operator, administrator] = await Promise.all([
     enter(api, log, operatorPerson),
     signIn(api, credentials.username, credentials.password),
   ]);
-  if (operator === undefined) return;
+  if (operator === undefined) return undefined;
   if (administrator === undefined) {
     log.warn('the first administrator cannot sign in, so the demo operator stays a member');
-    return;
+    return undefined;
   }
   if (!operator.user.roles.some(({ name }) => name === 'operator')) {
     const { token } = administrator;
@@ -81,6 +86,7 @@ const tellOperator = async ({ api, log, administrator: credentials }: StoryOptio
     await api.read(anything, 'PUT', `/users/${operator.user.id}`, { token, body });
   }
   await finish(api, operator, operatorPerson);
+  return operator;
 };
 
 const tellOwner = async ({ api, log }: StoryOptions): Promise<void> => {
@@ -89,12 +95,14 @@ const tellOwner = async ({ api, log }: StoryOptions): Promise<void> => {
   const { token } = owner;
   const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
   if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO_GYM });
-  await updateProfile(api, owner, { is_gym_owner: true });
-  await finish(api, owner, ownerPerson);
+  await finish(api, owner, ownerPerson, { is_gym_owner: true });
 };
 
 /** The athlete buys the trainer's service; what the trainer earned is paid out by the operator. */
-const tellTrainerAndAthlete = async (options: StoryOptions, operatorReady: Promise<void>): Promise<void> => {
+const tellTrainerAndAthlete = async (
+  options: StoryOptions,
+  operatorReady: Promise<Account | undefined>,
+): Promise<void> => {
   const { api, log, hasBank } = options;
   const [trainer, athlete] = await Promise.all([
     enter(api, log, trainerPerson),
@@ -111,11 +119,10 @@ const tellTrainerAndAthlete = async (options: StoryOptions, operatorReady: Promi
     if (!hasBank) return;
     if (buyer !== undefined) await buyTraining(api, buyer, serviceId);
     // An athlete who is no longer ours has bought nothing, and there is nothing to pay out.
-    if (hasTrainee || buyer !== undefined) {
-      await operatorReady;
-      await payOut(options, trainer);
+    const hasIncome = hasTrainee || buyer !== undefined;
+    if (!hasIncome || (await payOut(options, trainer, await operatorReady))) {
+      await finish(api, trainer, trainerPerson);
     }
-    await finish(api, trainer, trainerPerson);
   }
   if (athlete !== undefined && hasBank) await finish(api, athlete, athletePerson);
 };
@@ -137,7 +144,12 @@ const buyTraining = async (api: DemoApi, { token }: Account, serviceId: number):
   await api.read(anything, 'POST', `/training-services/${serviceId}/purchase`, options);
 };
 
-const payOut = async ({ api, log }: StoryOptions, trainer: Account): Promise<void> => {
+/** Whether the trainer has everything; not while the operator cannot, or may not, do his part. */
+const payOut = async (
+  { api, log }: StoryOptions,
+  trainer: Account,
+  signedIn: Account | undefined,
+): Promise<boolean> => {
   const earlier = await withdrawalsOf(api, trainer);
   let pending = earlier.find(isPending);
   if (pending === undefined) {
@@ -148,39 +160,40 @@ const payOut = async ({ api, log }: StoryOptions, trainer: Account): Promise<voi
       await sleep(POLL_MS);
       balance = await balanceOf(api, trainer);
     }
-    if (balance === 0 && earlier.length > 0) return;
+    if (balance === 0 && earlier.length > 0) return true;
     pending = await withdraw(api, trainer, balance);
   }
-  const operator = await signIn(api, operatorPerson.username, DEMO_PASSWORD);
-  if (operator === undefined) log.warn('the demo operator cannot sign in to pay out the trainer');
-  else await settle(api, operator, pending);
+  const operator = signedIn ?? (await signIn(api, operatorPerson.username, DEMO_PASSWORD));
+  const isSettled = operator !== undefined && (await settle(api, operator, pending));
+  if (!isSettled) log.warn('the demo operator cannot pay out the trainer, whose withdrawal stays pending');
+  return isSettled;
 };
 
 const tellPremium = async ({ api, log }: StoryOptions): Promise<void> => {
   const premium = await enter(api, log, premiumPerson);
   if (premium === undefined) return;
   const { token } = premium;
-  const purchase = { token, body: { type: 'plus' } };
-  // The store's own word, not the subscription shown in the profile: that one is left out while nobody can say.
-  const { status, body } = await api.send('POST', '/payments/buy-premium', purchase);
-  const isMissing = status === 400 && coded.parse(body).code !== 'payments.premium_already_active';
-  if (isMissing) {
-    const schema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
-    const prices = await api.read(schema, 'GET', '/payments/prices', { token });
-    await fillUpTo(api, premium, prices.data.premium.plus);
-    await api.read(anything, 'POST', '/payments/buy-premium', { ...purchase, key: 'demo-premium' });
-  } else if (status !== 400 && status !== 201) {
-    throw new Error(`buying premium answered ${status}`);
-  }
+  const [bought, prices] = await Promise.all([
+    api.read(listOf(withId), 'GET', '/payments?type=purchase', { token }),
+    api.read(pricesSchema, 'GET', '/payments/prices', { token }),
+  ]);
+  const isPaid = bought.data.length > 0;
+  if (!isPaid) await fillUpTo(api, premium, prices.data.premium.plus);
+  // Also when it is paid: the same key goes on with a purchase that was interrupted.
+  const purchase = { token, body: { type: 'plus' }, key: 'demo-premium' };
+  const { status } = await api.send('POST', '/payments/buy-premium', purchase);
+  if (status !== 201 && !(isPaid && status === 400)) throw new Error(`buying premium answered ${status}`);
   await finish(api, premium, premiumPerson);
 };
 
 const tellSaver = async ({ api, log }: StoryOptions): Promise<void> => {
   const saver = await enter(api, log, saverPerson);
   if (saver === undefined) return;
-  await updateProfile(api, saver, { bank_account_number: SAVER_BANK_ACCOUNT });
   if ((await withdrawalsOf(api, saver)).length === 0) {
-    await fillUpTo(api, saver, SAVER_DEPOSIT);
+    await Promise.all([
+      updateProfile(api, saver, { bank_account_number: SAVER_BANK_ACCOUNT }),
+      fillUpTo(api, saver, SAVER_DEPOSIT),
+    ]);
     await withdraw(api, saver, SAVER_WITHDRAWAL);
   }
   await finish(api, saver, saverPerson);

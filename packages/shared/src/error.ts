@@ -52,6 +52,8 @@ export interface AppErrorOptions {
   internal?: string | undefined;
   /** Whole seconds for `Retry-After`. */
   retryAfterS?: number | undefined;
+  /** Further headers of the HTTP answer. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** A body of its own, for the answers that the specification shapes; built in the reader's language. */
   body?: ((t: (text: Message) => string) => Record<string, unknown>) | undefined;
   cause?: unknown;
@@ -64,6 +66,7 @@ export class AppError extends Error {
   readonly text: Message;
   readonly fields: Record<string, Message[]> | undefined;
   readonly retryAfterS: number | undefined;
+  readonly headers: AppErrorOptions['headers'];
   readonly body: AppErrorOptions['body'];
 
   constructor(options: AppErrorOptions) {
@@ -76,6 +79,7 @@ export class AppError extends Error {
     this.text = options.message;
     this.fields = options.fields;
     this.retryAfterS = options.retryAfterS;
+    this.headers = options.headers;
     this.body = options.body;
   }
 }

@@ -1,4 +1,4 @@
-/** `npm run rebuild -w @fitness/content`: puts the copies of gyms, accounts and boosts right, and all counters. */
+/** `npm run rebuild:content`: puts the copies of gyms, accounts and boosts right, and all counters. */
 import { openFoundation } from '@fitness/shared/service.ts';
 import { rebuild } from './app/rebuild.ts';
 import { readConfig } from './config.ts';

@@ -459,10 +459,14 @@ describe('seeing is not changing', () => {
     const id = await write(fresh());
     const reader = caller(fresh(), ['posts.view_all']);
     expect((await stage.send('GET', `/posts/${id}`, { as: reader })).status).toBe(200);
-    expect((await stage.send('PUT', `/posts/${id}`, { as: reader, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await stage.send('PUT', `/posts/${id}`, { as: reader, body: { title: 'Mine' } })).status).toBe(
+      403,
+    );
     expect((await stage.send('DELETE', `/posts/${id}`, { as: reader })).status).toBe(403);
     const writer = caller(fresh(), ['posts.create', 'posts.view_all']);
-    expect((await stage.send('PUT', `/posts/${id}`, { as: writer, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await stage.send('PUT', `/posts/${id}`, { as: writer, body: { title: 'Mine' } })).status).toBe(
+      403,
+    );
     expect((await stage.send('GET', `/posts/${id}`, { as: reader })).body.data.title).toBe('Title');
   });
 });
@@ -535,8 +539,11 @@ describe('what is heard of gyms and accounts', () => {
     expect(told).toHaveLength(25);
     expect(await stage.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
     // News that was on its way when the gym was deleted does not bring it back.
+    const inbox = stage.connection.collection('inbox');
+    const handled = await inbox.countDocuments({ consumer: gymChanged.type });
     await tellGym(gymId, 6, userId, true);
     await tellGym(gymId, 8, userId, true);
+    await eventually(async () => (await inbox.countDocuments({ consumer: gymChanged.type })) === handled + 2);
     expect((await list(query, operator)).status).toBe(404);
     await expectTotals();
   });

@@ -204,7 +204,13 @@ describe('the list', () => {
     const kept = await offer(staying, { title: 'Pending list' });
     const hidden = await offer(leaving, { title: 'Pending list' });
     const list = '/training-services?search=pending%20list';
-    expect(idsOf(await stage.send('GET', list))).toEqual([hidden, kept]);
+    const before = await stage.send('GET', list, { as: caller(staying) });
+    expect(idsOf(before)).toEqual([hidden, kept]);
+    // A viewer sees his own user whole, and another's limited.
+    expect(before.body.data.map(({ user }: { user: { email?: string } }) => user.email)).toEqual([
+      undefined,
+      `user${staying}@example.com`,
+    ]);
     stage.world.pending.add(leaving);
     expect(idsOf(await stage.send('GET', list))).toEqual([kept]);
     expect(idsOf(await stage.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);

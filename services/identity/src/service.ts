@@ -9,6 +9,7 @@ import { createDeleteAccount } from './app/delete-account.ts';
 import { createDeleteUser } from './app/delete-user.ts';
 import { ensureFirstAdministrator } from './app/first-administrator.ts';
 import { createIntrospect } from './app/introspect.ts';
+import { createAttachLicence, createForgetLicence } from './app/license-document.ts';
 import { createLookUpUsers } from './app/look-up-users.ts';
 import { createManageRoles } from './app/manage-roles.ts';
 import { createNotifications } from './app/notifications.ts';
@@ -100,6 +101,7 @@ export const startIdentity = async (
   const referrals = createReferralsReader({ users, scores, clock });
   const presenter = createUserPresenter({ roles, referrals, media, subscriptions });
   const introspect = createIntrospect({ users, tokens, roles, clock });
+  const attachLicence = createAttachLicence(users);
 
   return foundation.serve({
     routes: createRoutes({
@@ -164,8 +166,18 @@ export const startIdentity = async (
       resetPassword,
       notifications: inbox,
     }),
-    grpc: [identityService(introspect, createLookUpUsers(users))],
-    consumers: createConsumers(inbox),
+    grpc: [
+      identityService({
+        introspect,
+        lookUpUsers: createLookUpUsers(users),
+        attachLicence: (document) => transact((session) => attachLicence(session, document)),
+      }),
+    ],
+    consumers: createConsumers({
+      notifications: inbox,
+      attachLicence,
+      forgetLicence: createForgetLicence(users),
+    }),
     jobs: [],
     beforeOpen: async () => {
       await roles.seed(SEEDED_ROLES);

@@ -79,6 +79,11 @@ describe('PUT /users/{id}', () => {
     ['role_ids', { role_ids: 'operator' }],
     ['height', { height: 1 }],
     ['birth_date', { birth_date: '2999-01-01' }],
+    ['birth_date', { birth_date: '1899-12-31' }],
+    ['first_name', { first_name: '\ud800' }],
+    ['trainer_license_rejection_reason', { trainer_license_rejection_reason: '\ud800' }],
+    ['trainer_license_approved', { trainer_license_approved: true }],
+    ['trainer_license_approved', { trainer_license_approved: false }],
     ['trainer_license_approved', { trainer_license_approved: 'yes' }],
     ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
     ['trainer_license_image', { trainer_license_image: 'x.png' }],
@@ -205,6 +210,20 @@ describe("the trainer's licence", () => {
       ['trainer_license_reviewed', { approved: false, reason: 'blurred' }],
       ['trainer_license_reviewed', { approved: true, reason: '' }],
     ]);
+  });
+
+  test('is not judged where there is none: 422, nothing changes, nobody is told; a reset to pending is', async () => {
+    const person = await join(world);
+    const refused = await put(operator, person.id, { trainer_license_approved: true, height: 180 });
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      { trainer_license_approved: ['There is no licence document to review.'] },
+    ]);
+    expect(await stored(person.id)).toMatchObject({ trainer_license_approved: null, height: null });
+    expect(await world.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(0);
+    expect((await put(operator, person.id, { trainer_license_approved: null })).status).toBe(200);
+    expect((await put(operator, 999_999_999, { trainer_license_approved: true })).status).toBe(404);
+    expect((await put(operator, administrator.id, { trainer_license_approved: true })).status).toBe(403);
   });
 
   test('cannot be reviewed by its own holder without the permission', async () => {

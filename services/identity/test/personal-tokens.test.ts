@@ -66,6 +66,7 @@ describe('a personal access token', () => {
     ['name', { name: undefined }],
     ['name', { name: ' ' }],
     ['name', { name: 'x'.repeat(101) }],
+    ['name', { name: 'half \ud800' }],
     ['permissions', { permissions: ['users.view_all'] }],
     ['permissions', { permissions: ['posts.view', 'no.such_permission'] }],
     ['permissions', { permissions: 'posts.view' }],
@@ -89,6 +90,35 @@ describe('a personal access token', () => {
     const child = await make(as);
     expect(child.body.data.permissions).toEqual(['posts.view']);
     expect([...(await callerOf(world, child.body.token)).permissions]).toEqual(['posts.view']);
+  });
+
+  test('begets none that outlives it; a session token does not bind its children', async () => {
+    const person = await join(world);
+    const parent = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
+    expect(parent.status).toBe(201);
+    const brief = await make(person.caller, {
+      expires_at: new Date(world.clock.now().getTime() + DAY_MS).toISOString(),
+    });
+    const as = await callerOf(world, brief.body.token);
+    const child = await make(as);
+    expect(child.body.data.expires_at).toBe(brief.body.data.expires_at);
+    const same = await make(as, { expires_at: brief.body.data.expires_at });
+    expect([same.status, same.body.data.expires_at]).toEqual([201, brief.body.data.expires_at]);
+    const before = (await list(person.caller)).body.meta.total;
+    const later = await make(as, { expires_at: '2090-01-01 12:00:00' });
+    expect([later.status, later.body.errors]).toEqual([
+      422,
+      { expires_at: ['A token cannot outlive the one that it is made with.'] },
+    ]);
+    expect((await list(person.caller)).body.meta.total).toBe(before);
+  });
+
+  test('whose parent lives longer than the default ends at the default', async () => {
+    const person = await join(world);
+    const parent = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
+    const child = await make(await callerOf(world, parent.body.token));
+    const { created_at, expires_at } = child.body.data;
+    expect(Date.parse(`${expires_at}Z`) - Date.parse(`${created_at}Z`)).toBe(30 * DAY_MS);
   });
 
   test('a dead token makes none', async () => {

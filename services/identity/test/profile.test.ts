@@ -129,6 +129,10 @@ describe('PUT /auth/me', () => {
     ['birth_date', '2023-02-29'],
     ['birth_date', '1990/01/01'],
     ['birth_date', '2999-01-01'],
+    ['birth_date', '1899-12-31'],
+    ['birth_date', '0001-01-01'],
+    ['first_name', 'half a pair \ud800'],
+    ['last_name', '\udc00'],
     ['gender', 'x'],
     ['bank_account_number', '1'.repeat(35)],
     ['bank_account_number', 'IR 12'],
@@ -144,6 +148,12 @@ describe('PUT /auth/me', () => {
     const { status, body } = await put(person, { [field]: value });
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
+  });
+
+  test('takes the first day of 1900, and characters beyond the basic plane', async () => {
+    const person = await join(world);
+    const fields = { birth_date: '1900-01-01', first_name: 'Sara 🏋' };
+    expect((await put(person, fields)).body.user).toMatchObject(fields);
   });
 
   test('a new user name needs no password, and signs in; the old one is free', async () => {
@@ -265,7 +275,10 @@ describe('PUT /auth/change-password', () => {
     const session = (await logIn(world, person.user.username)).body.token;
     const made = await world.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
     const { status, body } = await change(person, { current_password: PASSWORD, password: next });
-    expect([status, body]).toEqual([200, { message: expect.any(String) }]);
+    expect([status, body]).toEqual([
+      200,
+      { message: 'Your password was changed. You are signed out everywhere else.' },
+    ]);
     expect(await isLive(world, person.token)).toBe(true);
     expect(await isLive(world, session)).toBe(false);
     expect(await isLive(world, made.body.token)).toBe(false);

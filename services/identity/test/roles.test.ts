@@ -80,6 +80,7 @@ describe('PUT /roles/{id}', () => {
     ['permissions.0', { permissions: ['no.such'] }],
     ['permissions', { permissions: 'all' }],
     ['title', { title: '' }],
+    ['title', { title: 'half a pair \ud800' }],
   ])('a bad %s is 422 under its name', async (field, body) => {
     const answer = await put(1, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);

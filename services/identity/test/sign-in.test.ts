@@ -121,6 +121,8 @@ describe('the limit of ten a minute', () => {
     expect(refused.status).toBe(429);
     expect(refused.body).toEqual({ message: 'Too many requests. Please try again later.' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
 
     expect((await from('192.0.2.2', username)).status).toBe(200);
     expect((await from('192.0.2.1', 'somebody.else')).status).toBe(422);

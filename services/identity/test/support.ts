@@ -25,6 +25,10 @@ type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 export interface Outside {
   media: { id: number; userId: number; filename: string }[];
   deletedLicencesOf: number[];
+  /** What media was asked to delete, in the order of asking. */
+  licenceDeletions: { userId: number; upTo: number | undefined }[];
+  /** Runs while media deletes a licence. */
+  whileDeleting: (() => Promise<void>) | undefined;
   subscriptions: { id: number; userId: number }[];
   /** What stands in the way of whom. */
   blockers: { userId: number; code: string; extras: Record<string, unknown> }[];
@@ -65,8 +69,12 @@ const standIns = (outside: Outside) =>
         const asked = targets.map((target) => target.attachable_id);
         return { media: outside.media.filter((row) => asked.includes(row.userId)).map(mediaRow) };
       },
-      DeleteByPurpose: async ({ target, purpose }) => {
-        if (purpose === 'trainer_license') outside.deletedLicencesOf.push(target?.attachable_id ?? 0);
+      DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
+        if (purpose !== 'trainer_license') return { deleted: false };
+        const userId = target?.attachable_id ?? 0;
+        outside.deletedLicencesOf.push(userId);
+        outside.licenceDeletions.push({ userId, upTo });
+        await outside.whileDeleting?.();
         return { deleted: true };
       },
     }),
@@ -106,6 +114,8 @@ export const startWorld = async (env: Record<string, string> = {}): Promise<Worl
   const outside: Outside = {
     media: [],
     deletedLicencesOf: [],
+    licenceDeletions: [],
+    whileDeleting: undefined,
     subscriptions: [],
     blockers: [],
     brokenBlocker: undefined,

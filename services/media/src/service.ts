@@ -25,14 +25,15 @@ export const startMedia = async (config: MediaConfig, overrides: Overrides = {})
   const transact = <T>(work: (session: ClientSession) => Promise<T>) =>
     inTransaction(connection, work, { log });
   const media = createMediaStore(connection);
+  const identity = grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
   const gyms = grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS);
   const targets = createTargets({
-    identity: grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS),
+    identity,
     gyms,
     content: grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
   });
   const deleteMedia = createDeleteMedia({ media, storage, targets, outbox, transact });
-  const licences = createLicences(gyms, log);
+  const licences = createLicences({ identity, gyms }, log);
   const attachFile = createAttachFile({
     media,
     storage,

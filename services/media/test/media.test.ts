@@ -53,6 +53,11 @@ beforeAll(async () => {
     }),
     standInService(grpcDefinitions.identity(), {
       GetUsers: async ({ ids }) => ({ users: ids.filter((id) => id < 100).map((id) => ({ id })) }),
+      AttachLicense: async (told) => {
+        if (told.user_id === 32) throw new Error('out of order');
+        toldOf.push(told);
+        return { current: true };
+      },
     }),
   );
   config = {
@@ -230,6 +235,14 @@ describe('private documents', () => {
       [owner, operator, stranger, GUEST].map(async (as) => (await download(as, body.data.id)).status),
     );
     expect(statuses).toEqual([200, 200, 403, 403]);
+    expect(toldOf).toContainEqual({ user_id: 7, media_id: body.data.id, filename: 'a.png' });
+  });
+
+  test('an upload is answered, and its file kept, when identity cannot be told', async () => {
+    const fields = { attachable_type: USER, attachable_id: '32', purpose: 'trainer_license' };
+    const { status, body } = await upload(caller(32), fields);
+    expect(status).toBe(201);
+    expect((await download(caller(32), body.data.id)).status).toBe(200);
   });
 
   test('twenty uploads of one document at once leave one, and one file of it', async () => {
@@ -271,6 +284,23 @@ describe('downloading', () => {
   test('an unknown id, or one that is no number, is 404', async () => {
     expect((await send('GET', '/media/424242')).status).toBe(404);
     expect((await send('GET', '/media/..%2f..%2fetc')).status).toBe(404);
+  });
+
+  test('the name in the path is cosmetic, and no path is built from it', async () => {
+    const { body } = await upload(owner, gymPhoto);
+    // GET /media/:id/:filename
+    const named = await send('GET', `/media/${body.data.id}/${encodeURIComponent('../../etc/passwd')}`);
+    expect([named.status, named.headers.get('content-type')]).toEqual([200, 'image/png']);
+  });
+
+  test('the owner deletes a file, a stranger does not', async () => {
+    const { body } = await upload(owner, gymPhoto);
+    const before = (await filesOnDisk()).length;
+    expect((await send('DELETE', `/media/${body.data.id}`, { as: stranger })).status).toBe(403);
+    expect((await send('DELETE', `/media/${body.data.id}`, { as: owner })).status).toBe(204);
+    expect((await send('GET', `/media/${body.data.id}`)).status).toBe(404);
+    expect((await send('DELETE', `/media/${body.data.id}`, { as: owner })).status).toBe(404);
+    expect((await filesOnDisk()).length).toBe(before - 1);
   });
 
   test('an owner that does not answer is 503, never a yes', async () => {

@@ -102,7 +102,7 @@ describe('a redemption without a verdict', () => {
     expect(await storeCalls(world, token)).toBe(calls);
     const attempts = world.database.collection('store_purchase_attempts');
     const states = (await attempts.find({ purchase_token: token }).toArray()).map(({ state }) => state);
-    expect(states.sort()).toEqual(['closed', 'granted']);
+    expect(new Set(states)).toEqual(new Set(['closed', 'granted']));
   });
 
   test('is left alone while its own request may still be running', async () => {
@@ -389,7 +389,11 @@ describe('our own credentials', () => {
         CAFEBAZAAR_API_SECRET: 'invalid',
         EVENTS_NAMESPACE: `${world.config.EVENTS_NAMESPACE}-w`,
       },
-      { clock: world.clock, log: createLog({ service: 'store-billing', level: 'info', destination }) },
+      {
+        clock: world.clock,
+        withoutJobs: true,
+        log: createLog({ service: 'store-billing', level: 'info', destination }),
+      },
     );
     const user = newUser();
     const token = newToken();

@@ -171,7 +171,7 @@ export const startWorld = async (
     name: 'test',
   });
   const tap = await tapEvents(broker);
-  const service = await startStoreBilling(config, { clock });
+  const service = await startStoreBilling(config, { clock, withoutJobs: true });
   const database = await mongoose
     .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
     .asPromise();
@@ -192,7 +192,7 @@ export const startWorld = async (
       const namespace = `test-${randomUUID().slice(0, 8)}`;
       const replica = await startStoreBilling(
         { ...config, EVENTS_NAMESPACE: namespace, ...different },
-        { clock },
+        { clock, withoutJobs: true },
       );
       replicas.push(replica);
       return { service: replica, send: apiClient(replica.url) };

@@ -59,7 +59,7 @@ export interface GrpcClient<Definition> {
   close(): void;
 }
 
-const DEFAULT_DEADLINE_MS = 3_000;
+const DEFAULT_DEADLINE_MS = 5_000;
 /**
  * A breaker needs this many calls in its window to judge, and tries again after this long: together with the longest
  * wait of the channel, a target that came back is asked again within 2 s.

@@ -49,6 +49,7 @@ export const sendError = (
     request.log.error({ err: failed.cause ?? failed, error_code: failed.code }, failed.message);
   const locale = negotiateLocale(request.headers['accept-language']);
   const t = translator(locale);
+  if (failed.headers !== undefined) reply.headers(failed.headers);
   if (failed.retryAfterS !== undefined) reply.header('retry-after', String(failed.retryAfterS));
   reply.code(status).header('content-language', locale).type('application/json; charset=utf-8');
   return reply.serializer(JSON.stringify).send(bodyOf(failed, status, style, t));

@@ -94,12 +94,14 @@ const toState = (limit: RateLimit, result: RateLimiterRes, allowed: boolean): Ra
   resetS: Math.max(1, Math.ceil(result.msBeforeNext / 1_000)),
 });
 
+/** 429 with its headers, wherever it is thrown: some budgets are taken only after the body is read. */
 export const rateLimited = (state: RateLimitState): AppError =>
   new AppError({
     kind: 'rate_limited',
     code: 'rate_limited',
     message: message('error.rate_limited'),
     retryAfterS: state.resetS,
+    headers: rateLimitHeaders(state),
   });
 
 export const rateLimitHeaders = (state: RateLimitState): Record<string, string> => ({

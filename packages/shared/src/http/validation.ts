@@ -72,6 +72,13 @@ export const says = (key: MessageKey, values?: Record<string, string | number>) 
   params: { key, values },
 });
 
+/**
+ * Text without half a surrogate pair, which JSON can say and UTF-8 cannot: it would be stored as another text than was
+ * sent. `wellFormed(z.string().max(100))`.
+ */
+export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
+  schema.refine((value) => value.isWellFormed(), says('validation.format'));
+
 /** Field name → messages; an issue with the whole input is under `root`. */
 export const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
   // Without a prototype: the client may have chosen the names, `constructor` among them.

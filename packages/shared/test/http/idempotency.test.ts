@@ -16,7 +16,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { caller, testSigner } from '../../src/testing/harness.ts';
-import { dropDatabase, log, openDatabase, until } from '../events/support.ts';
+import { dropDatabase, log, openDatabase } from '../events/support.ts';
 
 let connection: Connection;
 let clock: ManualClock;
@@ -186,21 +186,20 @@ describe('a run that takes too long', () => {
 
   test('and fails in the end does not free the key of who took over', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
-    const late = gate();
-    const taker = gate();
+    const [lateStarted, late, takerStarted, taker] = [gate(), gate(), gate(), gate()];
     const lateRun = idempotency.run(request, async () => {
+      lateStarted.open();
       await late.opened;
       throw new Error('gave up');
     });
-    // The claim of the first is written before its work starts; the second may come only then.
-    await until(
-      async () => (await connection.collection('idempotency_keys').countDocuments({ reply: null })) > 0,
-    );
+    await lateStarted.opened;
     clock.advance(LONG_MS);
     const takerRun = idempotency.run(request, async (run) => {
+      takerStarted.open();
       await taker.opened;
       return book(created('taker'))(run);
     });
+    await takerStarted.opened;
     late.open();
     await expect(lateRun).rejects.toThrow('gave up');
     expect(await outcomeOf(idempotency.run(request, book()))).toBe('conflict');

@@ -7,6 +7,7 @@ import { badRequest, message } from '../../src/error.ts';
 import { createHealth } from '../../src/health.ts';
 import { created, defineRoute, noContent, ok, type Route } from '../../src/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
+import { rateLimited } from '../../src/http/rate-limit.ts';
 import { createServer } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
 import { createLog } from '../../src/log.ts';
@@ -77,6 +78,7 @@ const routes: Route[] = [
     handle: async ({ params }) => {
       if (params.id === 1) throw badRequest('things.odd', message('error.bad_request'));
       if (params.id === 2) throw new TypeError('connection to db-7.internal refused');
+      if (params.id === 3) throw rateLimited({ allowed: false, limit: 10, remaining: 0, resetS: 7 });
       return ok({ data: { id: params.id, name: 'x' } });
     },
   }),
@@ -167,6 +169,16 @@ describe('the order of the checks', () => {
       payload: '{broken',
     });
     expect(forbidden.statusCode).toBe(403);
+  });
+});
+
+test('a limit that is taken inside the handler answers with the same headers', async () => {
+  const answer = await send('GET', '/things/3');
+  expect(answer.statusCode).toBe(429);
+  expect(answer.headers).toMatchObject({
+    'retry-after': '7',
+    'x-ratelimit-limit': '10',
+    'x-ratelimit-remaining': '0',
   });
 });
 

@@ -7,7 +7,7 @@ import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { UserMedia } from '../clients/user-media.ts';
 import { given } from '../domain/changes.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
-import { CLEARED_LICENCE, reviewLicence } from '../domain/trainer-license.ts';
+import { clearLicence, type LicenceReview, reviewLicence } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import type { NotificationStore } from '../store/notifications.ts';
 import type { RoleStore } from '../store/roles.ts';
@@ -60,6 +60,14 @@ const prepareReviewNotice = async (
   };
 };
 
+/** 422 for a verdict on a document that is not there. */
+const reviewDocument = (current: User, review: LicenceReview) => {
+  if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
+    throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
+  }
+  return reviewLicence(current, review);
+};
+
 /** 404 for who is not there, 403 for who holds a permission that the caller lacks. */
 export const findWithinReach = async (
   { users, roles }: Pick<AdministerUsersParts, 'users' | 'roles'>,
@@ -102,8 +110,9 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
       if (roleIds !== undefined) await assertMayGive(caller, roleIds);
       const { username, email, phone } = profile;
       await assertFree(users, given({ username, email, phone }), userId);
-      if (trainer_license_image === null && user.trainer_license_media_id !== null) {
-        await media.deleteTrainerLicense(userId);
+      const cleared = user.trainer_license_media_id;
+      if (trainer_license_image === null && cleared !== null) {
+        await media.deleteTrainerLicense(userId, cleared);
       }
       const notify = await prepareReviewNotice(parts, changes);
       const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
@@ -115,7 +124,9 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
           const updated = await users.update(session, userId, {
             ...given(profile),
             ...(roleIds === undefined ? {} : { role_ids: roleIds }),
-            ...(trainer_license_image === null ? CLEARED_LICENCE : reviewLicence(current, review)),
+            ...(trainer_license_image === null
+              ? clearLicence(current, cleared)
+              : reviewDocument(current, review)),
           });
           if (updated === null) throw notFound();
           await notify(session, current, updated);

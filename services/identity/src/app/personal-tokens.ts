@@ -39,7 +39,7 @@ export interface PersonalToken {
 export interface PersonalTokens {
   /** Live ones, newest first. */
   list(caller: UserCaller, request: PageRequest): Promise<PageOf<PersonalToken>>;
-  /** 422: more permissions than the presenting token has, an end in the past. */
+  /** 422: more permissions than the presenting token has, an end in the past or beyond a presenting personal one. */
   create(caller: UserCaller, input: PersonalTokenInput): Promise<{ token: string; data: PersonalToken }>;
   /** 404 unless it is one of the caller's own. */
   delete(caller: UserCaller, id: number): Promise<void>;
@@ -52,6 +52,13 @@ const toPersonal = (row: Token): PersonalToken => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
 });
+
+/** A program's token cannot prolong itself by its children: 422 when a later end was asked for, else cut down. */
+const endWithin = (presenting: Token, end: Date, asked: boolean): Date => {
+  if (presenting.kind !== 'personal' || end <= presenting.expires_at) return end;
+  if (asked) throw invalid({ expires_at: message('auth.expires_beyond_token') });
+  return presenting.expires_at;
+};
 
 export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens => {
   const { users, tokens, clock, transact } = parts;
@@ -96,7 +103,11 @@ export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens
         const presenting = await tokens.findLive(caller.tokenId, clock.now(), session);
         const user = await users.findById(caller.userId, session);
         if (presenting === null || user === null) throw unauthenticated();
-        const child = { ...row, permissions: row.permissions ?? presenting.permissions };
+        const child = {
+          ...row,
+          permissions: row.permissions ?? presenting.permissions,
+          expires_at: endWithin(presenting, row.expires_at, expiresAt !== undefined),
+        };
         if (!(await tokens.insert(session, child, user.credential_epoch))) throw unauthenticated();
         return child;
       });

@@ -9,7 +9,7 @@ import type { UserMedia } from '../clients/user-media.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
 import { given } from '../domain/changes.ts';
 import { emailKey } from '../domain/login.ts';
-import { CLEARED_LICENCE } from '../domain/trainer-license.ts';
+import { clearLicence } from '../domain/trainer-license.ts';
 import type { Gender, User } from '../domain/user.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
@@ -88,18 +88,23 @@ export const createProfile = (parts: ProfileParts): Profile => {
       assertBornAlready(fields.birth_date, clock.now());
       const user = await read(caller);
       if (reachesElsewhere(user, fields)) await assertPassword(user, currentPassword);
-      const changes = { ...given(fields), ...(trainer_license_image === null ? CLEARED_LICENCE : {}) };
       await assertFree(
         users,
         given({ username: fields.username, email: fields.email, phone: fields.phone }),
         user._id,
       );
       // The document first: if media cannot be reached nothing is changed, and asking again does no harm.
-      if (trainer_license_image === null && user.trainer_license_media_id !== null) {
-        await media.deleteTrainerLicense(user._id);
+      const cleared = user.trainer_license_media_id;
+      if (trainer_license_image === null && cleared !== null) {
+        await media.deleteTrainerLicense(user._id, cleared);
       }
       const updated = await refusingTaken(users, () =>
-        transact((session) => users.update(session, user._id, changes)),
+        transact(async (session) => {
+          const current = await users.findById(user._id, session);
+          if (current === null) return null;
+          const licence = trainer_license_image === null ? clearLicence(current, cleared) : {};
+          return users.update(session, user._id, { ...given(fields), ...licence });
+        }),
       );
       if (updated === null) throw unauthenticated();
       return updated;

@@ -110,6 +110,7 @@ export const newMember = (
   is_gym_owner: false,
   trainer_license_image: null,
   trainer_license_media_id: null,
+  trainer_license_newest_media_id: null,
   trainer_license_approved: null,
   trainer_license_rejection_reason: null,
   role_ids: [MEMBER_ROLE_ID],

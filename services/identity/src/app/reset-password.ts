@@ -11,10 +11,11 @@ import type { Locale } from '@fitness/shared/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
+import { NOBODY } from '../domain/user.ts';
 import type { CodeStore } from '../store/codes.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
-import { CODE_BUDGET, codeBudgetKey } from './code-budget.ts';
+import { CODE_BUDGET, codeBudgetKey, unknownBudgetKey } from './code-budget.ts';
 import type { SendCode } from './send-code.ts';
 
 export interface ResetPasswordParts {
@@ -43,12 +44,12 @@ export const createResetPassword = (parts: ResetPasswordParts): ResetPassword =>
   const { users, codes, limiter, sendCode, log } = parts;
   const sending = new Set<Promise<unknown>>();
 
-  /** The user, when his budget of the minute allows one more call. */
+  /** The user, when his budget of the minute allows one more call. A login of nobody has a budget of its own. */
   const findWithinBudget = async (login: string) => {
     const user = await users.findByLogin(login);
-    if (user === null) return undefined;
-    const { allowed } = await limiter.consume(CODE_BUDGET, codeBudgetKey(user._id));
-    return allowed ? user : undefined;
+    const key = user === null ? unknownBudgetKey(login) : codeBudgetKey(user._id);
+    const { allowed } = await limiter.consume(CODE_BUDGET, key);
+    return user !== null && allowed ? user : undefined;
   };
 
   const send = async (login: string, locale: Locale): Promise<void> => {
@@ -69,9 +70,8 @@ export const createResetPassword = (parts: ResetPasswordParts): ResetPassword =>
       const user = await findWithinBudget(login);
       // The hash is the slow part: made before the code is looked at, so that every refusal takes the same time.
       const passwordHash = await parts.passwords.hash(password);
-      if (user === undefined) throw codeRejected();
-      const codeId = await codes.check(user._id, 'reset', code, parts.clock.now());
-      if (codeId === undefined) throw codeRejected();
+      const codeId = await codes.check(user?._id ?? NOBODY, 'reset', code, parts.clock.now());
+      if (user === undefined || codeId === undefined) throw codeRejected();
       await parts.transact((session) => commitReset(parts, session, user._id, codeId, passwordHash));
     },
     close: async () => {

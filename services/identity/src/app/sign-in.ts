@@ -1,5 +1,4 @@
 /** Signing in, and out. A wrong pair gets the same answer, in the same time, whether or not there is such an account. */
-import { createHash } from 'node:crypto';
 import { type AppError, invalid, message, unavailable } from '@fitness/shared/error.ts';
 import {
   type RateLimit,
@@ -8,10 +7,10 @@ import {
   rateLimited,
 } from '@fitness/shared/http/rate-limit.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
-import { canonicalLogin } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
+import { loginHash } from './code-budget.ts';
 import type { NewSessionToken, SignedIn } from './session-tokens.ts';
 import type { Transact } from './transact.ts';
 
@@ -50,7 +49,7 @@ export const createSignIn = (parts: SignInParts): SignIn => {
 
   return {
     takeLimit: async (login, address) => {
-      const state = await parts.limiter.consume(LOGIN_LIMIT, `${loginId(login)}:${address}`);
+      const state = await parts.limiter.consume(LOGIN_LIMIT, `${loginHash(login)}:${address}`);
       if (!state.allowed) throw rateLimited(state);
       return state;
     },
@@ -70,9 +69,5 @@ export const createSignIn = (parts: SignInParts): SignIn => {
     },
   };
 };
-
-/** One budget for all spellings of a login; its key must not keep what was typed. */
-const loginId = (login: string): string =>
-  createHash('sha256').update(canonicalLogin(login)).digest('base64url');
 
 const wrongPair = (): AppError => invalid({ login: message('auth.wrong_login') });

@@ -19,8 +19,8 @@ export interface MediaResource {
 export interface UserMedia {
   /** Public media by user id, one call for all. Decoration: empty when media does not answer in time. */
   findPublic(userIds: readonly number[]): Promise<Map<number, MediaResource[]>>;
-  /** Deletes the licence document, if there is one. Throws `unavailable` when media does not answer. */
-  deleteTrainerLicense(userId: number): Promise<void>;
+  /** Deletes this licence document; one that is newer stays. Throws `unavailable` when media does not answer. */
+  deleteTrainerLicense(userId: number, mediaId: number): Promise<void>;
 }
 
 const DECORATION_DEADLINE_MS = 500;
@@ -38,8 +38,9 @@ export const createUserMedia = (media: GrpcClient<MediaDefinition>, log: Logger)
       return new Map();
     }
   },
-  deleteTrainerLicense: async (userId) => {
+  deleteTrainerLicense: async (userId, mediaId) => {
     const target = { attachable_type: MODEL.user, attachable_id: userId };
-    await media.call('DeleteByPurpose', { target, purpose: 'trainer_license' }, { retry: true });
+    const request = { target, purpose: 'trainer_license', up_to_media_id: mediaId };
+    await media.call('DeleteByPurpose', request, { retry: true });
   },
 });

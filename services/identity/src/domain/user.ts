@@ -3,6 +3,9 @@
 export const GENDERS = ['male', 'female', 'other'] as const;
 export type Gender = (typeof GENDERS)[number];
 
+/** The id of no account: ids begin with 1. */
+export const NOBODY = 0;
+
 export interface User {
   _id: number;
   username: string;
@@ -29,6 +32,8 @@ export interface User {
   /** The file name of the licence document. */
   trainer_license_image: string | null;
   trainer_license_media_id: number | null;
+  /** The newest document heard of, be it gone by now: an older one that is told of late never comes back. */
+  trainer_license_newest_media_id: number | null;
   /** null: pending review. */
   trainer_license_approved: boolean | null;
   trainer_license_rejection_reason: string | null;

@@ -1,14 +1,29 @@
 /** What other processes ask identity. */
 import type { User__Output } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
-import { invalid, message } from '@fitness/shared/error.ts';
+import { invalid, message, notFound } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import { z } from 'zod';
 import type { Introspect } from '../app/introspect.ts';
+import type { LicenceDocument } from '../app/license-document.ts';
 import type { LookUpUsers } from '../app/look-up-users.ts';
 import type { User } from '../domain/user.ts';
 
 const MAX_IDS = 200;
+
+const document = z.object({
+  user_id: z.int().positive(),
+  media_id: z.int().positive(),
+  filename: z.string().min(1),
+});
+
+export interface IdentityGrpcParts {
+  introspect: Introspect;
+  lookUpUsers: LookUpUsers;
+  /** Undefined: there is no such live account. Otherwise whether the document is its licence now. */
+  attachLicence: (document: LicenceDocument) => Promise<boolean | undefined>;
+}
 
 const assertFewEnough = (ids: readonly number[]): void => {
   if (ids.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
@@ -44,7 +59,7 @@ const toMessage = (user: User): User__Output => ({
   ),
 });
 
-export const identityService = (introspect: Introspect, lookUpUsers: LookUpUsers): GrpcService =>
+export const identityService = ({ introspect, lookUpUsers, attachLicence }: IdentityGrpcParts): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
       const { userId, permissions, tokenId, tokenKind } = await introspect(token);
@@ -59,5 +74,13 @@ export const identityService = (introspect: Introspect, lookUpUsers: LookUpUsers
       assertFewEnough(ids);
       const { pending, gone } = await lookUpUsers.hiddenOf(ids);
       return { pending_ids: pending, gone_ids: gone };
+    },
+    AttachLicense: async (request) => {
+      const parsed = document.safeParse(request);
+      if (!parsed.success) throw invalid({ document: message('validation.invalid') });
+      const { user_id: userId, media_id: mediaId, filename } = parsed.data;
+      const current = await attachLicence({ userId, mediaId, filename });
+      if (current === undefined) throw notFound();
+      return { current };
     },
   });

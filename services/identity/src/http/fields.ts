@@ -1,16 +1,15 @@
 /** The fields of an account as a client sends them: one rule each, for every route that takes one. */
-import { says } from '@fitness/shared/http/validation.ts';
+import { says, wellFormed } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
+import { EARLIEST_BIRTH_DATE } from '../domain/birth-date.ts';
 import { normalizePhone } from '../domain/phone.ts';
 import { GENDERS } from '../domain/user.ts';
 
 /** One line, without control characters. */
-const name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((value) => !/\p{Cc}/u.test(value), says('validation.format'));
+const name = wellFormed(z.string().trim().min(1).max(100)).refine(
+  (value) => !/\p{Cc}/u.test(value),
+  says('validation.format'),
+);
 
 export const firstNameField = name;
 export const lastNameField = name;
@@ -56,7 +55,10 @@ export const loginField = z.string().min(1).max(255);
 
 export const heightField = z.int().min(50).max(300).nullable();
 /** A day that exists; that it is not in the future is for the use case, which has the clock. */
-export const birthDateField = z.iso.date().nullable();
+export const birthDateField = z.iso
+  .date()
+  .refine((date) => date >= EARLIEST_BIRTH_DATE, says('validation.min_value', { min: EARLIEST_BIRTH_DATE }))
+  .nullable();
 export const genderField = z.enum(GENDERS).nullable();
 export const bankAccountNumberField = z
   .string()

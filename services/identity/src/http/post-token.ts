@@ -10,7 +10,7 @@ export const postToken = (personalTokens: PersonalTokens): Route =>
     path: '/auth/tokens',
     summary: 'Make a personal access token',
     description:
-      'The token is shown once. It never carries more than the presenting one; without `permissions` it carries the same.',
+      'The token is shown once. It never carries more than the presenting one; without `permissions` it carries the same. Made with a personal token, it ends with that one at the latest.',
     tag: 'auth',
     access: 'user',
     tokenKinds: TOKEN_MAKERS,

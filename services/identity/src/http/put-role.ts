@@ -1,5 +1,5 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams } from '@fitness/shared/http/validation.ts';
+import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
 import { PERMISSIONS } from '@fitness/shared/permissions.ts';
 import { z } from 'zod';
 import type { ManageRoles } from '../app/manage-roles.ts';
@@ -17,7 +17,7 @@ export const putRole = (manageRoles: ManageRoles): Route =>
     permissions: ['roles.manage'],
     params: idParams,
     body: z.object({
-      title: z.string().trim().min(1).max(100).optional(),
+      title: wellFormed(z.string().trim().min(1).max(100)).optional(),
       permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional(),
     }),
     responses: { 200: z.object({ data: roleSchema }) },

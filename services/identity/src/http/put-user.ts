@@ -1,5 +1,5 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams } from '@fitness/shared/http/validation.ts';
+import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { AdministerUsers } from '../app/administer-users.ts';
 import { type UserPresenter, userSchema } from '../app/user-resource.ts';
@@ -20,7 +20,7 @@ export const putUser = (administerUsers: AdministerUsers, presenter: UserPresent
       ...profileShape,
       role_ids: z.array(z.int().positive()).max(100).optional(),
       trainer_license_approved: z.boolean().nullable().optional(),
-      trainer_license_rejection_reason: z.string().trim().min(1).max(2_000).nullable().optional(),
+      trainer_license_rejection_reason: wellFormed(z.string().trim().min(1).max(2_000)).nullable().optional(),
     }),
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller, params, body }) => {

@@ -71,6 +71,9 @@ export const createCodeStore = (connection: Connection): CodeStore => {
       { _id: userId, locked_until: trusted({ $lte: now }) },
       { $set: { locked_until: null, wrong_in_row: 0 } },
     );
+    const inRow = { $add: ['$wrong_in_row', 1] };
+    // The last try of a row begins the silence itself: the next guess finds it, and so does one after a crash.
+    const silence = { $cond: [{ $gte: [inRow, MAX_WRONG_IN_ROW] }, new Date(now.getTime() + LOCK_MS), null] };
     return model
       .findOneAndUpdate(
         {
@@ -79,8 +82,16 @@ export const createCodeStore = (connection: Connection): CodeStore => {
           [`${purpose}.expires_at`]: trusted({ $gt: now }),
           [`${purpose}.tries`]: trusted({ $lt: MAX_WRONG_TRIES }),
         },
-        { $inc: { [`${purpose}.tries`]: 1, wrong_in_row: 1 } },
-        { returnDocument: 'after' },
+        [
+          {
+            $set: {
+              [`${purpose}.tries`]: { $add: [`$${purpose}.tries`, 1] },
+              wrong_in_row: inRow,
+              locked_until: silence,
+            },
+          },
+        ],
+        { returnDocument: 'after', updatePipeline: true },
       )
       .lean<CodesDocument>();
   };
@@ -106,12 +117,9 @@ export const createCodeStore = (connection: Connection): CodeStore => {
       if (codeMatches(issued, digits)) {
         await model.updateOne(
           { _id: userId, [`${purpose}.id`]: issued.id },
-          { $inc: { [`${purpose}.tries`]: -1 }, $set: { wrong_in_row: 0 } },
+          { $inc: { [`${purpose}.tries`]: -1 }, $set: { wrong_in_row: 0, locked_until: null } },
         );
         return issued.id;
-      }
-      if (taken.wrong_in_row >= MAX_WRONG_IN_ROW) {
-        await model.updateOne({ _id: userId }, { $set: { locked_until: new Date(now.getTime() + LOCK_MS) } });
       }
       return undefined;
     },

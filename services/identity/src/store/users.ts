@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
-import type { User } from '../domain/user.ts';
+import { NOBODY, type User } from '../domain/user.ts';
 import { createLoginKeys, type LoginKeys } from './login-keys.ts';
 import { BY_ID, deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
@@ -65,12 +65,12 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
         .select(HIDDEN_FROM_READERS)
         .lean<User[]>(),
 
-    /** By user name, e-mail or phone in any usual spelling. */
+    /** By user name, e-mail or phone in any usual spelling. One that is not there costs as many reads. */
     findByLogin: async (login: string): Promise<User | null> => {
       const wanted = loginKeysOf(login);
       const owners = await keys.findOwners(wanted);
       const key = wanted.find((candidate) => owners.has(candidate));
-      return key === undefined ? null : one({ _id: owners.get(key) });
+      return one({ _id: key === undefined ? NOBODY : owners.get(key) });
     },
 
     findByReferralCode: (code: string) => one({ referral_code: code }, undefined, { referral_code: 1 }),

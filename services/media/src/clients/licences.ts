@@ -1,5 +1,6 @@
 /** Tells the owner of a licence of a new document before its upload is answered; the event repeats it. */
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/log.ts';
 import type { MediaRow } from '../domain/media.ts';
@@ -9,14 +10,25 @@ export interface Licences {
   tell(row: Pick<MediaRow, '_id' | 'purpose' | 'attachable_id' | 'filename'>): Promise<void>;
 }
 
-export const createLicences = (gyms: GrpcClient<GymsDefinition>, log: Logger): Licences => ({
+export interface LicenceOwners {
+  identity: GrpcClient<IdentityDefinition>;
+  gyms: GrpcClient<GymsDefinition>;
+}
+
+const SAFE_TO_REPEAT = { retry: true };
+
+export const createLicences = ({ identity, gyms }: LicenceOwners, log: Logger): Licences => ({
   tell: async (row) => {
-    if (row.purpose !== 'gym_license') return;
-    const request = { gym_id: row.attachable_id, media_id: row._id, filename: row.filename };
+    const document = { media_id: row._id, filename: row.filename };
     try {
-      await gyms.call('AttachLicense', request, { retry: true });
+      if (row.purpose === 'gym_license') {
+        await gyms.call('AttachLicense', { gym_id: row.attachable_id, ...document }, SAFE_TO_REPEAT);
+      } else if (row.purpose === 'trainer_license') {
+        await identity.call('AttachLicense', { user_id: row.attachable_id, ...document }, SAFE_TO_REPEAT);
+      }
     } catch (error) {
-      log.warn({ err: error, media_id: row._id }, 'gyms hears of a licence by its event only');
+      const about = { err: error, media_id: row._id, purpose: row.purpose };
+      log.warn(about, 'the owner of a licence hears of it by its event only');
     }
   },
 });

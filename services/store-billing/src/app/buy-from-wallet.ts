@@ -24,7 +24,7 @@ export interface WalletOrder {
   order: Order;
   clientKey: string | undefined;
   /** Called last inside the transaction of the grant. */
-  complete(session: ClientSession, grant: Grant): Promise<void>;
+  complete: (session: ClientSession, grant: Grant) => Promise<void>;
 }
 
 type Complete = WalletOrder['complete'];

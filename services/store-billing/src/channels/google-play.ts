@@ -114,7 +114,7 @@ export const createGooglePlay = (options: GooglePlayOptions): StoreChannel => {
     for (let page = 0; page < MAX_VOIDED_PAGES; page += 1) {
       const query = new URLSearchParams({ startTime: String(from.getTime()), maxResults: '1000' });
       if (next !== undefined) query.set('token', next);
-      const sent = await send({ method: 'GET', url: `${purchases}/voidedpurchases?${query}` });
+      const sent = await send({ method: 'GET', url: `${purchases}/voidedpurchases?${query.toString()}` });
       if ('verdict' in sent || !isOk(sent.answer)) return undefined;
       const list = readBody(voidedSchema, sent.answer);
       if (list === undefined) return undefined;

@@ -3,11 +3,11 @@ import { MINUTE_MS, SECOND_MS } from '@fitness/shared/clock.ts';
 import type { Job } from '@fitness/shared/service.ts';
 
 export interface JobRounds {
-  verifyAttempts(): Promise<void>;
-  acknowledgeAll(): Promise<void>;
-  lookAgain(): Promise<void>;
-  sweepWalletPurchases(): Promise<void>;
-  tellBoostEnds(): Promise<void>;
+  verifyAttempts: () => Promise<void>;
+  acknowledgeAll: () => Promise<void>;
+  lookAgain: () => Promise<void>;
+  sweepWalletPurchases: () => Promise<void>;
+  tellBoostEnds: () => Promise<void>;
 }
 
 export const createJobs = (rounds: JobRounds): Job[] => [

@@ -55,6 +55,8 @@ const toAttempt = (found: AttemptDocument): Attempt => ({
   giveUpAt: found.give_up_at,
 });
 
+const UPSERT_ATTEMPTS = 20;
+
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
 export const createAttempts = ({ attempts }: Models): Attempts => {
@@ -68,7 +70,7 @@ export const createAttempts = ({ attempts }: Models): Attempts => {
             state: 'open',
             reason: null,
             tries: 0,
-            next_check_at: null,
+            next_check_at: later(now, ATTEMPT_LEASE_MS),
             give_up_at: later(now, VERIFICATION_WINDOW_MS),
             updated_at: now,
           },
@@ -90,13 +92,16 @@ export const createAttempts = ({ attempts }: Models): Attempts => {
 
   return {
     open: async (presentation, now) => {
-      const opened = await upsert(presentation, now).catch((error: unknown) => {
-        // Another request has journalled it at the same moment; now it is there to be updated.
-        if (isDuplicateKey(error)) return upsert(presentation, now);
-        throw error;
-      });
-      if (opened === null) throw new Error('the journal took no attempt');
-      return toAttempt(opened);
+      // Of several first presentations at once one makes the document; the others are told so by an error, or by
+      // nothing at all, and find it there.
+      for (let attempt = 1; attempt <= UPSERT_ATTEMPTS; attempt += 1) {
+        const opened = await upsert(presentation, now).catch((error: unknown) => {
+          if (!isDuplicateKey(error)) throw error;
+          return null;
+        });
+        if (opened !== null) return toAttempt(opened);
+      }
+      throw new Error('the journal took no attempt');
     },
     settle: async ({ id }, state, reason, now, session) => {
       const owed = state === 'refund_due' ? { owed: true } : {};

@@ -49,7 +49,7 @@ export const en = {
 
   'auth.wrong_login': 'These credentials do not match our records.',
   'auth.wrong_password': 'The password is not correct.',
-  'auth.password_changed': 'Your password was changed. Please sign in again.',
+  'auth.password_changed': 'Your password was changed. You are signed out everywhere else.',
   'auth.reset_requested': 'If an account matches, a code was sent to its phone.',
   'auth.reset_code_rejected': 'The code is not valid.',
   'auth.password_reset': 'Your password was reset. Please sign in again.',
@@ -57,6 +57,9 @@ export const en = {
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',
   'auth.expires_in_the_past': 'This moment has already passed.',
+  'auth.expires_beyond_token': 'A token cannot outlive the one that it is made with.',
+
+  'users.no_trainer_license': 'There is no licence document to review.',
 
   'deletion.code_sent': 'A confirmation code was sent to your phone. Send it to confirm the deletion.',
   'deletion.scheduled': 'Your account is scheduled for deletion. Sign in before the date to cancel it.',

@@ -51,13 +51,16 @@ export const fa: Catalogue = {
 
   'auth.wrong_login': 'اطلاعات ورود نادرست است.',
   'auth.wrong_password': 'رمز عبور نادرست است.',
-  'auth.password_changed': 'رمز عبور شما تغییر کرد. دوباره وارد شوید.',
+  'auth.password_changed': 'رمز عبور شما تغییر کرد. در دستگاه‌های دیگر از حساب خود خارج شدید.',
   'auth.reset_requested': 'اگر حسابی با این مشخصات باشد، کدی به تلفن آن فرستاده شد.',
   'auth.reset_code_rejected': 'کد معتبر نیست.',
   'auth.password_reset': 'رمز عبور شما بازنشانی شد. دوباره وارد شوید.',
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
   'auth.expires_in_the_past': 'این زمان گذشته است.',
+  'auth.expires_beyond_token': 'توکن نمی‌تواند بیش از توکنی که با آن ساخته می‌شود معتبر بماند.',
+
+  'users.no_trainer_license': 'مدرکی برای بررسی وجود ندارد.',
 
   'deletion.code_sent': 'کد تأیید به تلفن شما فرستاده شد. برای تأیید حذف حساب آن را بفرستید.',
   'deletion.scheduled': 'حذف حساب شما زمان‌بندی شد. برای لغو، پیش از آن تاریخ وارد شوید.',

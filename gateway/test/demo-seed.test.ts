@@ -1,0 +1,238 @@
+import { createLog } from '@fitness/shared/log.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDemoApi } from '../src/demo/api.ts';
+import { startDemoSeed } from '../src/demo/seed.ts';
+import { tellStories } from '../src/demo/stories.ts';
+import { type FakePlatform, type FakeUser, startFakePlatform } from './fake-platform.ts';
+
+let platform: FakePlatform;
+beforeEach(async () => {
+  platform = await startFakePlatform();
+});
+afterEach(() => platform.close());
+
+const log = createLog({ service: 'test', level: 'silent' });
+const administrator = { username: 'administrator', password: 'demo-password-1' };
+
+const seed = async ({ hasBank = true } = {}): Promise<void> => {
+  platform.requests = [];
+  const sandboxUrl = hasBank ? platform.url : undefined;
+  const api = createDemoApi({ apiUrl: platform.url, sandboxUrl, signal: new AbortController().signal });
+  await tellStories({ api, administrator, hasBank, log });
+};
+
+const user = (username: string): FakeUser => {
+  const found = platform.users.find((other) => other.username === username);
+  if (found === undefined) throw new Error(`there is no ${username}`);
+  return found;
+};
+
+/** Everything that contract 9 says of the demo data, whatever its ids. */
+const picture = (): unknown => ({
+  accounts: Object.fromEntries(
+    platform.users.map(({ username, phone, roles, subscribed }) => [
+      username,
+      [phone, roles.map(({ name }) => name), subscribed],
+    ]),
+  ),
+  balances: Object.fromEntries(platform.users.map((other) => [other.username, platform.balanceOf(other)])),
+  gyms: platform.gyms.map((gym) => gym.user_id === user('owner').id),
+  services: platform.services.map((service) => service.user_id === user('trainer').id),
+  trainees: platform.trainees.map((trainee) => trainee.buyer_id === user('athlete').id),
+  payments: platform.payments
+    .map(({ user_id: id, type, amount, is_done: isDone }) => {
+      const payer = platform.users.find((other) => other.id === id)?.username;
+      return `${payer} ${type} ${amount} ${isDone ? 'done' : 'pending'}`;
+    })
+    .sort(),
+});
+
+const CONTRACT = {
+  accounts: {
+    administrator: ['+989120000001', ['administrator'], false],
+    operator: ['+989120000002', ['operator'], false],
+    athlete: ['+989120000003', ['member'], false],
+    owner: ['+989120000004', ['member'], false],
+    trainer: ['+989120000005', ['member'], false],
+    premium: ['+989120000006', ['member'], true],
+    saver: ['+989120000007', ['member'], false],
+  },
+  balances: { administrator: 0, operator: 0, athlete: 0, owner: 0, trainer: 0, premium: 0, saver: 250_000 },
+  gyms: [true],
+  services: [true],
+  trainees: [true],
+  payments: [
+    'athlete deposit 500000 done',
+    'athlete purchase 500000 done',
+    'premium deposit 1999000 done',
+    'premium purchase 1999000 done',
+    'saver deposit 300000 done',
+    'saver withdrawal 50000 pending',
+    'trainer commission 50000 done',
+    'trainer income 500000 done',
+    'trainer withdrawal 450000 done',
+  ],
+};
+
+describe('the demo data', () => {
+  test('is what the contract says, each account with exactly its blockers', async () => {
+    await seed();
+    expect(picture()).toEqual(CONTRACT);
+    expect(platform.users.map(({ password }) => password)).toEqual(Array(7).fill('demo-password-1'));
+    expect(user('athlete').email).toBe('athlete@example.com');
+  });
+
+  test('a second start finds it there and changes nothing', async () => {
+    await seed();
+    const before = structuredClone([platform.users, platform.payments, platform.gyms]);
+    await seed();
+    expect([platform.users, platform.payments, platform.gyms]).toEqual(before);
+    expect(new Set(platform.requests)).toEqual(new Set(['POST /auth/register', 'POST /auth/login']));
+  });
+
+  test.each(['lost before', 'lost after'] as const)(
+    'a start that is cut off at any one of its requests (%s its effect) is completed by the next',
+    async (fault) => {
+      await seed();
+      const total = platform.requests.length;
+      expect(total).toBeGreaterThan(40);
+      for (let cutAt = 1; cutAt <= total; cutAt += 1) {
+        await platform.close();
+        platform = await startFakePlatform();
+        platform.faultAt = (request) =>
+          request >= cutAt ? (request === cutAt ? fault : 'lost before') : undefined;
+        await expect(seed()).rejects.toThrow();
+        platform.faultAt = () => undefined;
+        await seed();
+        expect([cutAt, picture()]).toEqual([cutAt, CONTRACT]);
+      }
+    },
+  );
+
+  test('cut off again and again, it still becomes the same', async () => {
+    for (let cutAt = 5; cutAt <= 60; cutAt += 5) {
+      platform.faultAt = (request) => (request >= cutAt ? 'lost after' : undefined);
+      await seed().catch(() => undefined);
+    }
+    platform.faultAt = () => undefined;
+    await seed();
+    // Every request from the cut on has had its effect, so a non-repeatable one may have come twice over all starts.
+    expect(picture()).toMatchObject({ balances: CONTRACT.balances, trainees: [true] });
+  });
+
+  test('a payment that the bank has forgotten meanwhile is made anew', async () => {
+    platform.faultAt = (_request, name) => (name.startsWith('POST /_sandbox') ? 'lost before' : undefined);
+    await expect(seed()).rejects.toThrow();
+    platform.faultAt = () => undefined;
+    platform.forgetPayments();
+    const forgotten = platform.payments.splice(0);
+    expect(forgotten.map(({ is_done: isDone }) => isDone)).toEqual([false, false, false]);
+    await seed();
+    expect(picture()).toEqual(CONTRACT);
+  });
+
+  test('a part that is unavailable for a moment is asked again', async () => {
+    const failed = new Set<string>();
+    platform.faultAt = (_request, name) => {
+      if (
+        failed.has(name) ||
+        name === 'POST /auth/register' ||
+        /^POST .*\/pay$|^POST \/(gyms|training-services)$/.test(name)
+      ) {
+        return undefined;
+      }
+      failed.add(name);
+      return 'unavailable';
+    };
+    await seed();
+    expect(picture()).toEqual(CONTRACT);
+    expect(failed.size).toBeGreaterThan(10);
+  });
+});
+
+describe('what a user has changed since is left alone', () => {
+  beforeEach(() => seed());
+
+  test('an account with another password', async () => {
+    user('saver').password = 'my own password';
+    const before = structuredClone(user('saver'));
+    await seed();
+    expect(user('saver')).toEqual(before);
+    expect(platform.users).toHaveLength(7);
+  });
+
+  test('an account whose deletion was asked for', async () => {
+    Object.assign(user('athlete'), { deletion_requested_at: '2026-01-01 00:00:00', height: null });
+    const before = structuredClone(user('athlete'));
+    await seed();
+    expect(user('athlete')).toEqual(before);
+  });
+
+  test('what was deleted, paid out or taken away does not come back', async () => {
+    platform.gyms.length = 0;
+    platform.trainees.length = 0;
+    user('premium').subscribed = false;
+    user('operator').roles = [];
+    const pending = platform.payments.find(({ is_done: isDone }) => !isDone);
+    Object.assign(pending ?? {}, { rejected_at: '2026-01-01 00:00:00' });
+    const before = structuredClone([platform.users, platform.payments]);
+    await seed();
+    expect([platform.users, platform.payments]).toEqual(before);
+    expect([platform.gyms, platform.trainees]).toEqual([[], []]);
+  });
+
+  test('an administrator with another password: the rest is made, and what needs an operator once there is one', async () => {
+    await platform.close();
+    platform = await startFakePlatform();
+    user('administrator').password = 'my own password';
+    await seed();
+    expect(platform.balanceOf(user('saver'))).toBe(250_000);
+    expect(user('operator').roles.map(({ name }) => name)).toEqual(['member']);
+    user('administrator').password = 'demo-password-1';
+    await seed();
+    expect(picture()).toEqual(CONTRACT);
+  });
+});
+
+describe('without a bank', () => {
+  test('there are accounts, a gym and a training service, but no money; with one later, the rest comes', async () => {
+    await seed({ hasBank: false });
+    expect(platform.users).toHaveLength(7);
+    expect([platform.gyms.length, platform.services.length, platform.payments.length]).toEqual([1, 1, 0]);
+    await seed();
+    expect(picture()).toEqual(CONTRACT);
+  });
+});
+
+describe('startDemoSeed', () => {
+  const start = (servicesReady: () => Promise<boolean>) =>
+    startDemoSeed({ apiUrl: platform.url, sandboxUrl: platform.url, administrator, servicesReady, log });
+
+  test('waits for the services, and is done only with everything in place', async () => {
+    let ready = false;
+    const seeding = start(async () => ready);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([seeding.isDone(), platform.requests]).toEqual([false, []]);
+    ready = true;
+    await eventually(() => seeding.isDone());
+    expect(picture()).toEqual(CONTRACT);
+    await seeding.stop();
+  });
+
+  test('tries again after a failure', async () => {
+    platform.faultAt = (request) => (request === 20 ? 'lost before' : undefined);
+    const seeding = start(async () => true);
+    await eventually(() => seeding.isDone());
+    expect(picture()).toEqual(CONTRACT);
+    await seeding.stop();
+  });
+
+  test('stops at once when it is told to', async () => {
+    const seeding = start(async () => false);
+    const startedAt = performance.now();
+    await seeding.stop();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(seeding.isDone()).toBe(false);
+  });
+});

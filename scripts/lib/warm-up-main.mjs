@@ -1,0 +1,21 @@
+/**
+ * Run by warm-up.mjs in a process of its own: loads the sources of all processes without running any of them,
+ * which leaves their compiled form in NODE_COMPILE_CACHE.
+ */
+import { flushCompileCache } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { processes } from './parts.mjs';
+
+const mains = processes.map(({ main }) => main);
+const statements = mains.map((main) => `import ${JSON.stringify(pathToFileURL(main).href)};`);
+// All imports are compiled before the first is evaluated, and that one ends the evaluation.
+const source = `import "data:text/javascript,throw 'loaded'"; ${statements.join(' ')}`;
+const ignored = () => {};
+await import(`data:text/javascript,${encodeURIComponent(source)}`).catch(ignored);
+// CommonJS packages are compiled only when they are evaluated. Composition roots start nothing by themselves.
+for (const main of mains) {
+  await import(pathToFileURL(join(dirname(main), 'service.ts')).href).catch(ignored);
+}
+flushCompileCache();
+process.exit();

@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { nodeBinary, root } from './paths.mjs';
+import { compileCache, nodeFlags } from './processes.mjs';
+import { runTool } from './supervisor.mjs';
+
+/**
+ * Compiles all sources into the cache that the processes share. Otherwise each would do it for itself at the first
+ * start, and keep the 20 MiB that the type stripper needs. Whether it works does not matter to anything else.
+ * @param {import('./supervisor.mjs').Supervisor} supervisor
+ * @param {string} logDirectory
+ */
+export async function warmUp(supervisor, logDirectory) {
+  await runTool(supervisor, {
+    name: 'warm-up',
+    command: nodeBinary,
+    args: [...nodeFlags, join(root, 'scripts/lib/warm-up-main.mjs')],
+    cwd: root,
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache() },
+    logFile: join(logDirectory, 'warm-up.log'),
+    timeoutMs: 20_000,
+  });
+}

@@ -1,0 +1,109 @@
+/** What a known and an unknown account cost: the same questions to the database, so that time does not tell them apart. */
+import type { RateLimiter } from '@fitness/shared/http/rate-limit.ts';
+import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { dropDatabase } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import mongoose, { type Connection } from 'mongoose';
+import { newMember } from '../src/app/register.ts';
+import { createResetPassword, type ResetPasswordParts } from '../src/app/reset-password.ts';
+import { issueCode } from '../src/domain/confirmation-code.ts';
+import { createCodeStore } from '../src/store/codes.ts';
+import { createUserStore } from '../src/store/users.ts';
+import { identityConfig } from './support.ts';
+
+const config = identityConfig();
+const now = new Date('2026-01-01T00:00:00Z');
+const known = {
+  username: 'somebody',
+  email: 'somebody@example.org',
+  phone: '+989120000001',
+  first_name: 'A',
+  last_name: 'B',
+};
+let connection: Connection;
+let sent: string[] = [];
+let counted: string[] = [];
+let users: ReturnType<typeof createUserStore>;
+let codes: ReturnType<typeof createCodeStore>;
+
+beforeAll(async () => {
+  await (await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE })).close();
+  connection = await mongoose
+    .createConnection(config.MONGODB_URI, {
+      dbName: config.MONGODB_DATABASE,
+      monitorCommands: true,
+      autoIndex: false,
+      autoCreate: false,
+    })
+    .asPromise();
+  users = createUserStore(connection);
+  codes = createCodeStore(connection);
+  await syncIndexes(connection);
+  await inTransaction(connection, (session) =>
+    users.insert(session, newMember(1, known, 'hash', 'CODE1', null, now)),
+  );
+  connection.getClient().on('commandStarted', ({ commandName, command }) => {
+    sent.push(`${commandName} ${command[commandName]}`);
+  });
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+const questionsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  sent = [];
+  await work();
+  return sent;
+};
+
+const reset = (login: string, { allowed = true } = {}) => {
+  const limiter: RateLimiter = {
+    consume: async ({ name }, key) => {
+      counted.push(`${name} ${key}`);
+      return { allowed, limit: 5, remaining: 0, resetS: 60 };
+    },
+  };
+  const parts = { users, codes, limiter, clock: { now: () => now }, passwords: { hash: async () => 'hash' } };
+  const { reset: run } = createResetPassword(parts as unknown as ResetPasswordParts);
+  return expect(run({ login, code: '000000', password: 'a new password' })).rejects.toMatchObject({
+    fields: { code: expect.anything() },
+  });
+};
+
+describe('looking for an account by its login', () => {
+  test('asks the database the same for one that is there and for one that is not', async () => {
+    const found = await questionsOf(async () =>
+      expect(await users.findByLogin(known.username)).toMatchObject(known),
+    );
+    const missing = await questionsOf(async () => expect(await users.findByLogin('nobody')).toBeNull());
+    expect(found).toEqual(['find login_keys', 'find users']);
+    expect(missing).toEqual(found);
+  });
+});
+
+describe('a refused password reset', () => {
+  test('asks the database the same whether or not the account is there, has a code, or has budget left', async () => {
+    const without = await questionsOf(() => reset(known.username));
+    expect(without).toContain('findAndModify confirmation_codes');
+    expect(await questionsOf(() => reset('nobody'))).toEqual(without);
+    expect(await questionsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
+    expect(await questionsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
+    await codes.replace(1, 'reset', issueCode('c', '123456', now));
+    expect(await questionsOf(() => reset(known.username))).toEqual(without);
+  });
+
+  test('counts in a budget for an unknown login too, one for all its spellings, apart from every account', async () => {
+    counted = [];
+    await reset(known.username);
+    await reset('Nobody@Example.org');
+    await reset('nobody@example.ORG ');
+    await reset('somebody.else');
+    expect(counted).toHaveLength(4);
+    expect(counted[0]).toBe('account-codes user:1');
+    expect(counted[2]).toBe(counted[1]);
+    expect(new Set(counted).size).toBe(3);
+    expect(counted[1]).not.toContain('nobody');
+  });
+});
