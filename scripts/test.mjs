@@ -120,7 +120,14 @@ async function runJest(projects, args, environment, directory) {
       ...args,
     ],
     cwd: root,
-    env: { ...process.env, ...environment, TEST_COUNTS: countFile },
+    env: {
+      ...process.env,
+      ...environment,
+      TEST_COUNTS: countFile,
+      // Databases in our temporary directory go with it. To drop one while a killed process has left a transaction
+      // open in it makes SecantusDB (Python) spin for ever, with its one lock held.
+      ...(process.env.MONGODB_URI ? {} : { TEST_KEEP_DATABASES: '1' }),
+    },
   });
   child.endExpected = true;
   await untilJestEnds(child, countFile);

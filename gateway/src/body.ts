@@ -23,9 +23,9 @@ class Counter extends Transform {
 }
 
 /**
- * The body of `source`; it fails with 413 past `limitBytes`. A service may answer
- * before it has read everything: what is left is then read and dropped here, because a client that is still sending
- * cannot read the answer, and a connection that is closed on it would lose it.
+ * The body of `source`; it fails with 413 past `limitBytes`. A service may answer before it has read everything: what
+ * is left is then read and dropped here, because a client that is still sending cannot read the answer, and a
+ * connection that is closed on it would lose it.
  */
 export const forwardBody = (source: IncomingMessage, limitBytes: number): Readable => {
   const body = new Counter(limitBytes);

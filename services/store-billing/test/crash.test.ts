@@ -71,6 +71,16 @@ const recover = async (): Promise<void> => {
   await world.service.rounds.verifyAttempts();
 };
 
+/**
+ * The database keeps what a dead process's transaction had locked for up to a minute; until then the background tries
+ * in vain.
+ */
+const recovered = async (): Promise<boolean> => {
+  await recover();
+  const open = await count(world, 'store_purchase_attempts', { state: 'open' });
+  return open === 0 && (await count(world, 'wallet_purchases', { state: 'reserved' })) === 0;
+};
+
 describe('killed', () => {
   test('while the store is asked: another process asks again and grants', async () => {
     const victim = await startVictim();
@@ -122,9 +132,9 @@ describe('killed', () => {
     expect((await buyPremium(world.send, user)).status).toBe(201);
   });
 
-  test.each([20, 60, 120])(
-    'after %i ms of redemptions and wallet purchases: nobody pays for nothing, nothing is given twice',
-    async (delayMs) => {
+  test.each([1, 12])(
+    'with %i of 24 purchases under way: nobody pays for nothing, nothing is given twice',
+    async (underWay) => {
       const victim = await startVictim();
       const redeemers = Array.from({ length: 12 }, () => ({ user: newUser(), token: newToken() }));
       const buyers = Array.from({ length: 12 }, () => newUser());
@@ -137,10 +147,17 @@ describe('killed', () => {
         ]),
         ...buyers.map((user) => cut(buyPremium(victim.send, user))),
       ];
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      const users = [...redeemers.map(({ user }) => user), ...buyers].map(({ userId }) => userId);
+      const begun = async (): Promise<number> =>
+        (await count(world, 'store_purchase_attempts', { user_id: { $in: users } })) +
+        (await count(world, 'wallet_purchases', { user_id: { $in: users } }));
+      await eventually(async () => (await begun()) >= underWay, { intervalMs: 1 });
       await victim.kill();
       await Promise.all(requests);
-      await recover();
+      const open = await count(world, 'store_purchase_attempts', { state: 'open' });
+      const reserved = await count(world, 'wallet_purchases', { state: 'reserved' });
+      expect(open + reserved).toBeGreaterThan(0);
+      await eventually(recovered, { timeoutMs: 150_000, intervalMs: 1_000 });
       for (const { user, token } of redeemers) {
         // Who was journalled is served by the background; who was not presents his token again.
         const answer = await redeem(world.send, user, token);
@@ -153,9 +170,9 @@ describe('killed', () => {
         expect(charged).toBeLessThanOrEqual(1);
         expect(await count(world, 'wallet_purchases', { user_id: userId, state: 'reserved' })).toBe(0);
       }
-      const users = [...redeemers.map(({ user }) => user), ...buyers].map(({ userId }) => userId);
       const owed = await count(world, 'refund_queue', { user_id: { $in: users } });
       expect(owed).toBe(0);
     },
+    180_000,
   );
 });

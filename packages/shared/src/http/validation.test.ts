@@ -2,7 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { isAppError, type Message } from '../error.ts';
 import { translator } from '../i18n/translate.ts';
-import { idParam, idParams, parseInput, parseInputs, queryBoolean, queryId, says } from './validation.ts';
+import {
+  idParam,
+  idParams,
+  parseInput,
+  parseInputs,
+  queryBoolean,
+  queryId,
+  says,
+  wellFormed,
+} from './validation.ts';
 
 const refusalOf = (work: () => unknown): Record<string, Message[]> => {
   try {
@@ -170,4 +179,13 @@ describe('what is wrong is said for each field', () => {
 test('what is right comes back parsed, without fields that nobody asked for', () => {
   const schema = z.object({ name: z.string(), size: z.int().default(3) });
   expect(parseInput(schema, { name: 'x', other: 1 })).toEqual({ name: 'x', size: 3 });
+});
+
+test('well-formed text has no half of a surrogate pair, and keeps the rules that it had', () => {
+  const schema = z.object({ text: wellFormed(z.string().trim().max(10)) });
+  expect(parseInput(schema, { text: ' سارا 🏋 ' })).toEqual({ text: 'سارا 🏋' });
+  for (const text of ['\ud800', 'a\udc00b', '\udfcb\ud83c']) {
+    expect(textsOf(schema, { text })).toEqual({ text: ['This field has the wrong form.'] });
+  }
+  expect(Object.keys(refusalOf(() => parseInput(schema, { text: 'x'.repeat(11) })))).toEqual(['text']);
 });

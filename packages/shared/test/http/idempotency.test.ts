@@ -174,9 +174,15 @@ describe('a run that takes too long', () => {
     clock.advance(MINUTE_MS - 1);
     expect(await outcomeOf(idempotency.run(request, book()))).toBe('conflict');
     clock.advance(2);
+    let runs = 0;
+    const takeOver = async (run: IdempotentRun): Promise<RouteReply> => {
+      runs += 1;
+      return book(created('taker'))(run);
+    };
     const takers = await Promise.all(
-      Array.from({ length: 20 }, () => outcomeOf(idempotency.run(request, book(created('taker'))))),
+      Array.from({ length: 20 }, () => outcomeOf(idempotency.run(request, takeOver))),
     );
+    expect(runs).toBe(1);
     expect(takers).toContainEqual(created('taker'));
     open();
     await expect(late).rejects.toMatchObject({ kind: 'conflict' });

@@ -129,6 +129,9 @@ test('closing twice at once closes each part once, and both wait for it', async 
     await pause(20);
     closed += 1;
   });
-  await Promise.all([cleanup.close(), cleanup.close()]);
+  const first = cleanup.close();
+  await cleanup.close();
+  expect(closed).toBe(1);
+  await first;
   expect(closed).toBe(1);
 });

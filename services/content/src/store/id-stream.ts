@@ -44,9 +44,12 @@ export const compareIds =
   (a: number, b: number): number =>
     order === 'ASC' ? a - b : b - a;
 
-/** A facet as a condition that asks for no index: the window of ids is the better one, and the only one wanted. */
-const withoutIndex = (facet: string): Record<string, unknown> => ({
-  $expr: { $in: [{ $literal: facet }, '$facets'] },
+/**
+ * Conditions within a window. As `$elemMatch` they leave the primary key its place also where a database takes any
+ * equality for the better index, and would read the whole list for a window of it.
+ */
+export const holding = (field: 'facets' | 'grams', values: readonly string[]): Record<string, unknown> => ({
+  [field]: { $elemMatch: { $in: values } },
 });
 
 /** Up to `slice.need` ids of the list, in order. */
@@ -63,7 +66,7 @@ export const readIds = async (collection: Collection, stream: IdStream, slice: S
   const ids: number[] = [];
   const density = stream.total / stream.newest;
   for await (const rows of windows(collection, stream.newest, slice, {
-    filter: { ...withoutIndex(stream.facet), ...stream.also },
+    filter: { ...holding('facets', [stream.facet]), ...stream.also },
     projection: { _id: 1 },
     density,
     missing: () => slice.need - ids.length,

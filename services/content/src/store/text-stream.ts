@@ -1,7 +1,7 @@
 /** The ids of those rows of a list that hold a text (see shared/text-search.ts), in their order. */
 import { matchesFolded, queryGrams } from '@fitness/shared/text-search.ts';
 import type { Collection } from 'mongoose';
-import { type IdStream, type RawRow, type Slice, windows } from './id-stream.ts';
+import { holding, type IdStream, type RawRow, type Slice, windows } from './id-stream.ts';
 
 export interface TextStream extends Omit<IdStream, 'facet'> {
   /** The rows of these lists; they have none in common. */
@@ -102,13 +102,10 @@ const readWindows = async (
   grams: readonly string[],
   density: number,
 ): Promise<FoundIds> => {
-  const conditions = [
-    { $or: stream.facets.map((facet) => ({ $in: [{ $literal: facet }, '$facets'] })) },
-    ...grams.map((gram) => ({ $in: [{ $literal: gram }, '$grams'] })),
-  ];
+  const conditions = [holding('facets', stream.facets), ...grams.map((gram) => holding('grams', [gram]))];
   const ids: number[] = [];
   for await (const rows of windows(collection, stream.newest, slice, {
-    filter: { $expr: { $and: conditions }, ...stream.also },
+    filter: { $and: conditions, ...stream.also },
     projection: projectionOf(stream),
     density,
     missing: () => slice.need - ids.length,
