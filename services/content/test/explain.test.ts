@@ -137,6 +137,41 @@ const findPlans = (answer: unknown): Plan[] => {
   );
 };
 
+const explain = async (lookup: Command): Promise<string[]> => {
+  const answer = await connection.db?.command({ explain: lookup, verbosity: 'queryPlanner' });
+  const stages = findPlans(answer).flatMap(stagesOf);
+  // An explanation that shows no plan would let everything pass.
+  expect(stages.length).toBeGreaterThan(0);
+  return stages;
+};
+
+/** The fields that a filter bounds, those inside `$and` and `$or` included. */
+const boundFields = (filter: unknown): string[] => {
+  if (Array.isArray(filter)) return filter.flatMap(boundFields);
+  if (typeof filter !== 'object' || filter === null) return [];
+  return Object.entries(filter).flatMap(([name, value]) =>
+    name.startsWith('$') ? boundFields(value) : [name],
+  );
+};
+
+/**
+ * MongoDB's stand-in in Python takes no index by itself for a query with several conditions. There a query counts as
+ * served when an index whose first field the query bounds serves it once it is named.
+ */
+const isServedWhenNamed = async (lookup: Command): Promise<boolean> => {
+  const [verb = ''] = Object.keys(lookup);
+  const pipeline = lookup.pipeline as Record<string, unknown>[] | undefined;
+  const bound = boundFields(lookup.filter ?? pipeline?.[0]?.$match);
+  const indexes = (await connection.db?.collection(String(lookup[verb])).indexes()) ?? [];
+  for (const { key } of indexes.filter((index) => bound.includes(Object.keys(index.key)[0] ?? ''))) {
+    if (!(await explain({ ...lookup, hint: key })).includes('COLLSCAN')) return true;
+  }
+  return false;
+};
+
+const plansSeveralConditions = async (): Promise<boolean> =>
+  !(await explain({ find: 'posts', filter: { _id: 1, title: 'x' } })).includes('COLLSCAN');
+
 /** Explains every command that `work` sends; answers those that scan a collection. */
 const scans = async (work: () => Promise<unknown>): Promise<string[]> => {
   sent = [];
@@ -144,13 +179,13 @@ const scans = async (work: () => Promise<unknown>): Promise<string[]> => {
   const commands = sent;
   expect(commands.length).toBeGreaterThan(0);
   const found: string[] = [];
+  const trusted = await plansSeveralConditions();
   for (const command of commands) {
     const [verb = ''] = Object.keys(command);
-    const answer = await connection.db?.command({ explain: lookupOf(command), verbosity: 'queryPlanner' });
-    const stages = findPlans(answer).flatMap(stagesOf);
-    // An explanation that shows no plan would let everything pass.
-    expect(stages.length).toBeGreaterThan(0);
-    if (stages.includes('COLLSCAN')) found.push(`${verb} ${String(command[verb])}: ${stages.join(' < ')}`);
+    const lookup = lookupOf(command);
+    const stages = await explain(lookup);
+    if (!stages.includes('COLLSCAN') || (!trusted && (await isServedWhenNamed(lookup)))) continue;
+    found.push(`${verb} ${String(command[verb])}: ${stages.join(' < ')}`);
   }
   return found;
 };

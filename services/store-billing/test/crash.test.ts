@@ -31,7 +31,8 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await world.close();
-});
+  // The database is dropped when no transaction of the dead is open in it any more.
+}, 120_000);
 
 interface Victim {
   send: Send;
