@@ -46,8 +46,9 @@ const registryHost = (): string | undefined => {
       stdio: 'pipe',
     });
     const { host } = new URL(url.trim());
-    return host === 'registry.npmjs.org' ? undefined : host;
+    return host;
   } catch {
+    // Without npm, or with a setting that is no address, there is no host to look for.
     return undefined;
   }
 };

@@ -127,7 +127,7 @@ export const apiClient =
     return toAnswer(response);
   };
 
-/** A stand-in of another service on real gRPC; handlers that a test does not give are not implemented. */
+/** A stand-in of another service on real gRPC; a call that a test gives no handler for answers UNIMPLEMENTED. */
 export const standIn = async (
   ...services: { definition: ServiceDefinition; handlers: Record<string, unknown> }[]
 ): Promise<GrpcServer> =>
