@@ -30,6 +30,22 @@ test.each([
   expect(await signer.verify(await signer.sign(context))).toEqual(context);
 });
 
+test('a process speaks for itself with one token for five seconds, for each user with one of his own', async () => {
+  const { clock, signer } = setUp();
+  const own = () => signer.sign({ from: 'identity', caller: GUEST });
+  const first = await own();
+  clock.advance(4 * SECOND_MS);
+  expect(await own()).toBe(first);
+  clock.advance(SECOND_MS);
+  expect(await own()).not.toBe(first);
+  const others = await signer.sign({ from: 'gateway', caller: GUEST });
+  expect(await signer.verify(others)).toEqual({ from: 'gateway', caller: GUEST });
+  const users = await Promise.all(
+    [7, 8].map((userId) => signer.sign({ from: 'identity', caller: { ...user, userId } })),
+  );
+  expect(new Set(users).size).toBe(2);
+});
+
 describe('a context is refused', () => {
   test('when it is missing or is no token at all', async () => {
     const { signer } = setUp();
@@ -44,6 +60,14 @@ describe('a context is refused', () => {
     clock.advance(39 * SECOND_MS);
     expect(await signer.verify(token)).toBeDefined();
     clock.advance(2 * SECOND_MS);
+    expect(await signer.verify(token)).toBeUndefined();
+  });
+
+  test('when what a process says for itself is too old, though it was known before', async () => {
+    const { clock, signer } = setUp();
+    const token = await signer.sign({ from: 'identity', caller: GUEST });
+    expect(await signer.verify(token)).toEqual({ from: 'identity', caller: GUEST });
+    clock.advance(41 * SECOND_MS);
     expect(await signer.verify(token)).toBeUndefined();
   });
 

@@ -173,6 +173,22 @@ describe('blockers', () => {
     expect(await codesOf(person)).toEqual([]);
     expect(await pendingOf(person)).toBeNull();
   });
+
+  test('say nothing to who does not know the password, and cannot stand in the way of a pending answer', async () => {
+    const person = await join(world);
+    const [broken, blocked] = ['active_trainees', 'gym_ownership'];
+    world.outside.brokenBlocker = broken;
+    world.outside.blockers = [{ userId: person.id, code: blocked, extras: { count: 1 } }];
+    const stranger = await deleteAccount(person, { current_password: 'not-the-password' });
+    expect([stranger.status, Object.keys(stranger.body.errors)]).toEqual([422, ['current_password']]);
+    world.outside.brokenBlocker = undefined;
+    world.outside.blockers = [];
+    const pending = await armed();
+    expect((await commit(pending.person, pending.code)).status).toBe(202);
+    world.outside.brokenBlocker = broken;
+    world.outside.blockers = [{ userId: pending.person.id, code: blocked, extras: { count: 1 } }];
+    expect((await arm(pending.person)).status).toBe(202);
+  });
 });
 
 describe('scheduling', () => {

@@ -68,10 +68,12 @@ export const createDeleteAccount = (parts: DeleteAccountParts): DeleteAccount =>
 
   return {
     arm: async (userId, { password, locale }) => {
+      // Asked while the password is checked; who does not know it gets to know nothing of the answer.
+      const unblocked = settled(assertUnblocked(userId));
       const user = await authenticate(userId, password);
       const schedule = scheduleOf(user);
       if (schedule !== undefined) return { state: 'already_pending', schedule };
-      await assertUnblocked(userId);
+      await unblocked();
       const outcome = await sendCode('deletion', { userId, phone: user.phone, locale });
       if (outcome === 'failed') throw smsFailed();
       return { state: 'code_sent' };
@@ -132,6 +134,12 @@ const schedule = async (
     data: { user_id: userId, reason: 'deletion_scheduled' },
   });
   return announced;
+};
+
+/** The outcome of work that has begun, for later: a failure that nobody asks for is no unhandled one. */
+const settled = <T>(work: Promise<T>): (() => Promise<T>) => {
+  work.catch(() => {});
+  return () => work;
 };
 
 const scheduleOf = (user: UserRow): DeletionSchedule | undefined =>
