@@ -10,6 +10,7 @@ import {
   type Answer,
   apiClient,
   dropDatabase,
+  dropQueues,
   type Send,
   standIn,
   standInService,
@@ -156,6 +157,7 @@ export const startWorld = async (env: Record<string, string> = {}): Promise<Worl
       await database.close();
       await others.close();
       await dropDatabase(config);
+      await dropQueues(config, 'identity', ['sms.send']);
     },
   };
 };

@@ -10,6 +10,7 @@ import {
   apiClient,
   caller,
   dropDatabase,
+  dropQueues,
   type Send,
   standIn,
   standInService,
@@ -75,6 +76,7 @@ afterAll(async () => {
   await service.close();
   await others.close();
   await dropDatabase(config);
+  await dropQueues(config, 'media');
   await rm(config.MEDIA_DIRECTORY, { recursive: true });
 });
 

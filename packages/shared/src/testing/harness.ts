@@ -7,6 +7,9 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import { createConnection } from 'mongoose';
 import { CALLER_HEADER, type Caller, createCallerSigner, GUEST, type UserCaller } from '../caller.ts';
 import { systemClock } from '../clock.ts';
+import { connectBroker } from '../events/broker.ts';
+import { commandQueue } from '../events/rpc-protocol.ts';
+import { deleteTopology } from '../events/testing.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
@@ -55,6 +58,23 @@ export const dropDatabase = async (config: {
   // Where the servers are temporary nothing is dropped: a stand-in of MongoDB hangs on it beside an open transaction.
   if (process.env.TEST_KEEP_DATABASES === undefined) await connection.dropDatabase();
   await connection.close();
+};
+
+/** What a service of the test has declared on the broker; for tests that hold no connection to it themselves. */
+export const dropQueues = async (
+  config: FoundationConfig,
+  service: string,
+  commands: readonly string[] = [],
+): Promise<void> => {
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    name: 'test clean-up',
+    log: createLog({ service: 'test', level: 'silent' }),
+  });
+  const queues = commands.map((command) => commandQueue(config.EVENTS_NAMESPACE, command));
+  await deleteTopology(broker, { services: [service], queues });
+  await broker.close();
 };
 
 export const testSigner = createCallerSigner(TEST_SECRET, systemClock);
