@@ -2,14 +2,15 @@
 import type { BlockerOwner } from '@fitness/shared/blocker-catalogue.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { createReadMedia } from '@fitness/shared/resources/media.ts';
+import { createReadSubscriptions } from '@fitness/shared/resources/subscription.ts';
 import type { Foundation } from '@fitness/shared/service.ts';
 import type { Transact } from './app/transact.ts';
 import { createBlockers } from './clients/blockers.ts';
 import { createKavenegar } from './clients/kavenegar.ts';
+import { createLicenceDocuments } from './clients/licence-documents.ts';
 import type { Passwords } from './clients/password-hasher.ts';
 import { createSmsSender, serveSms } from './clients/sms.ts';
-import { createSubscriptions } from './clients/subscriptions.ts';
-import { createUserMedia } from './clients/user-media.ts';
 import type { IdentityConfig } from './config.ts';
 import { createCodeStore } from './store/codes.ts';
 import { createNotificationStore } from './store/notifications.ts';
@@ -36,19 +37,25 @@ const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> 
   content: config.CONTENT_GRPC_ADDRESS,
 });
 
-const createClients = ({ grpcClient, log }: Foundation, config: IdentityConfig) => ({
-  media: createUserMedia(grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS), log),
-  subscriptions: createSubscriptions(
-    grpcClient('store-billing', grpcDefinitions.storeBilling(), config.STORE_BILLING_GRPC_ADDRESS),
-    log,
-  ),
-  blockers: createBlockers({
-    connect: (owner, code) =>
-      grpcClient(`${owner} ${code}`, grpcDefinitions.blockers(), blockerAddresses(config)[owner]),
-    deadlineMs: config.BLOCKER_DEADLINE_MS,
-    log,
-  }),
-});
+const createClients = ({ grpcClient, log }: Foundation, config: IdentityConfig) => {
+  const media = grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS);
+  const storeBilling = grpcClient(
+    'store-billing',
+    grpcDefinitions.storeBilling(),
+    config.STORE_BILLING_GRPC_ADDRESS,
+  );
+  return {
+    licences: createLicenceDocuments(media),
+    readMedia: createReadMedia(media, log),
+    readSubscriptions: createReadSubscriptions(storeBilling, log),
+    blockers: createBlockers({
+      connect: (owner, code) =>
+        grpcClient(`${owner} ${code}`, grpcDefinitions.blockers(), blockerAddresses(config)[owner]),
+      deadlineMs: config.BLOCKER_DEADLINE_MS,
+      log,
+    }),
+  };
+};
 
 /** Both ends of the SMS command: this process asks, and any replica's worker sends. */
 const openSms = async ({ broker, cleanup, log }: Foundation, config: IdentityConfig) => {
@@ -66,10 +73,10 @@ const openSms = async ({ broker, cleanup, log }: Foundation, config: IdentityCon
 };
 
 export const createParts = async (foundation: Foundation, config: IdentityConfig, passwords: Passwords) => {
-  const { connection, clock, random, log, outbox, sequences, limiter } = foundation;
+  const { connection, clock, random, log, outbox, sequences, limiter, idempotency } = foundation;
   const transact: Transact = (work) => inTransaction(connection, work, { log });
   const sms = await openSms(foundation, config);
-  const ground = { clock, random, log, outbox, sequences, limiter, transact, passwords, sms };
+  const ground = { clock, random, log, outbox, sequences, limiter, idempotency, transact, passwords, sms };
   return { ...createStores(connection), ...createClients(foundation, config), ...ground };
 };
 

@@ -2,7 +2,7 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
-import { createUserDirectory } from '@fitness/shared/user-resource.ts';
+import { createUserDirectory } from '@fitness/shared/resources/user.ts';
 import type { SweepResult } from './app/sweep-deposits.ts';
 import { createUseCases } from './app/use-cases.ts';
 import { createPriceList } from './clients/price-list.ts';

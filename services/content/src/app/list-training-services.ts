@@ -1,7 +1,7 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/caller.ts';
 import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import { embedUser } from '@fitness/shared/user-resource.ts';
+import { embedUser } from '@fitness/shared/resources/user.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';

@@ -81,7 +81,7 @@ const recountAll = ({ store }: RebuildParts): Promise<void> =>
 const NEVER_BOOSTED = new Date(0);
 
 const rebuildBoosts = async ({ store, decorations }: RebuildParts, ids: readonly number[]) => {
-  const live = await decorations.boostsForSure(ids);
+  const live = await decorations.boosts.known(ids);
   for (const id of ids) {
     const boost = live.get(id);
     await store.transaction(async (session) => {

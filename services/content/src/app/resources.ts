@@ -1,7 +1,9 @@
 /** What leaves this service, as the specification (2.6, 2.7) and the contract (5) show it. */
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
 import { MODEL } from '@fitness/shared/models.ts';
-import { embeddedUserSchema } from '@fitness/shared/user-resource.ts';
+import { type BoostResource, boostSchema } from '@fitness/shared/resources/boost.ts';
+import { type MediaResource, mediaSchema } from '@fitness/shared/resources/media.ts';
+import { embeddedUserSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Decorations } from '../clients/decorations.ts';
 import type { Post } from '../domain/post.ts';
@@ -9,37 +11,8 @@ import { PROFILE_TYPES, typeOf } from '../domain/profile.ts';
 import type { Trainee } from '../domain/trainee.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 
-const mediaSchema = z
-  .object({
-    id: z.int(),
-    attachable_type: z.string(),
-    attachable_id: z.int(),
-    link: z.string(),
-    filename: z.string(),
-    mime_type: z.string(),
-    size: z.int(),
-    purpose: z.string().nullable(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Media' });
-
-const boostSchema = z
-  .object({
-    id: z.int(),
-    boostable_type: z.string(),
-    boostable_id: z.int(),
-    level: z.int(),
-    starts_at: z.string(),
-    ends_at: z.string(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Boost' });
-
-type MediaMap = Awaited<ReturnType<Decorations['media']>>;
-type BoostMap = Awaited<ReturnType<Decorations['boosts']>>;
-
-const mediaOf = (media: MediaMap, id: number): z.output<typeof mediaSchema>[] =>
-  (media.get(id) ?? []).map((row) => ({ ...row, purpose: null }));
+type MediaMap = ReadonlyMap<number, MediaResource[]>;
+type BoostMap = ReadonlyMap<number, BoostResource>;
 
 export const postSchema = z
   .object({
@@ -66,7 +39,7 @@ const toPostResource = (post: Post, media: MediaMap): PostResource => ({
   content: post.content,
   is_draft: post.isDraft,
   in_blog: post.inBlog,
-  media: mediaOf(media, post.id),
+  media: media.get(post.id) ?? [],
   created_at: formatTimestamp(post.createdAt),
   updated_at: formatTimestamp(post.updatedAt),
 });
@@ -115,7 +88,7 @@ export const decorateServices = async (
 ): Promise<ServiceDecorations> => {
   const [media, boosts] = await Promise.all([
     decorations.media(MODEL.trainingService, ids),
-    decorations.boosts(ids),
+    decorations.boosts.shown(ids),
   ]);
   return { media, boosts };
 };
@@ -134,7 +107,7 @@ export const showService = (
   duration_days: service.durationDays,
   is_active: service.isActive,
   boost: boosts.get(service.id) ?? null,
-  media: mediaOf(media, service.id),
+  media: media.get(service.id) ?? [],
   created_at: formatTimestamp(service.createdAt),
   updated_at: formatTimestamp(service.updatedAt),
 });

@@ -3,7 +3,7 @@ import { trainingServiceChanged, trainingServiceDeleted } from '@fitness/proto/e
 import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, notFound, unavailable } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { embedUser } from '@fitness/shared/user-resource.ts';
+import { embedUser } from '@fitness/shared/resources/user.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 import type { ServiceContent } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';

@@ -1,7 +1,7 @@
 /** What content asks of identity. */
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { createUserDirectory, type UserDirectory } from '@fitness/shared/user-resource.ts';
+import { createUserDirectory, type UserDirectory } from '@fitness/shared/resources/user.ts';
 
 export interface Users extends UserDirectory {
   /**

@@ -1,9 +1,9 @@
 /** The gym as it leaves us (specification 2.5, contract 4). */
-import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
-import type { Boost__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
 import type { Caller } from '@fitness/shared/caller.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
 import type { Locale } from '@fitness/shared/i18n/translate.ts';
+import { boostSchema } from '@fitness/shared/resources/boost.ts';
+import { mediaSchema } from '@fitness/shared/resources/media.ts';
 import { z } from 'zod';
 import { crowdLevel, type Gym, ratingAverage, seesAllOf } from '../domain/gym.ts';
 import type { LocalizedName, MajorRow } from '../domain/reference-data.ts';
@@ -16,32 +16,6 @@ export const citySchema = z
   .meta({ id: 'City' });
 
 export const majorSchema = z.object({ id: z.int(), title: z.string() }).meta({ id: 'Major' });
-
-const mediaSchema = z
-  .object({
-    id: z.int(),
-    attachable_type: z.string(),
-    attachable_id: z.int(),
-    link: z.string(),
-    filename: z.string(),
-    mime_type: z.string(),
-    size: z.int(),
-    purpose: z.null(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'GymMedia' });
-
-const boostSchema = z
-  .object({
-    id: z.int(),
-    boostable_type: z.string(),
-    boostable_id: z.int(),
-    level: z.int(),
-    starts_at: z.string(),
-    ends_at: z.string(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'GymBoost' });
 
 const crowdSchema = z.object({
   current: z.int(),
@@ -105,28 +79,6 @@ export const toMajor = ({ id, title }: MajorRow, locale: Locale): MajorResource 
   title: nameIn(title, locale),
 });
 
-const toMedia = (row: MediaRow__Output): GymResource['media'][number] => ({
-  id: row.id,
-  attachable_type: row.attachable_type,
-  attachable_id: row.attachable_id,
-  link: row.link,
-  filename: row.filename,
-  mime_type: row.mime_type,
-  size: row.size,
-  purpose: null,
-  created_at: row.created_at,
-});
-
-const toBoost = (boost: Boost__Output): GymResource['boost'] => ({
-  id: boost.id,
-  boostable_type: boost.boostable_type,
-  boostable_id: boost.boostable_id,
-  level: boost.level,
-  starts_at: boost.starts_at,
-  ends_at: boost.ends_at,
-  created_at: boost.created_at,
-});
-
 const licenseLink = ({ mediaId, image }: Gym['license']): string | null =>
   mediaId === null || image === null ? null : `/api/v1/media/${mediaId}/${encodeURIComponent(image)}`;
 
@@ -154,7 +106,6 @@ export const createPresentGyms =
     const now = clock.now();
     return gyms.map((gym) => {
       const city = gym.cityId === null ? undefined : cities.get(gym.cityId);
-      const boost = boosts.get(gym.id);
       const crowd = gym.showCrowd ? gym.crowd : null;
       return {
         id: gym.id,
@@ -179,8 +130,8 @@ export const createPresentGyms =
           closes_at: closesAt,
         })),
         working_status: workingStatus(gym.workingPeriods, now),
-        boost: boost === undefined ? null : toBoost(boost),
-        media: (media.get(gym.id) ?? []).map(toMedia),
+        boost: boosts.get(gym.id) ?? null,
+        media: media.get(gym.id) ?? [],
         rating_count: gym.ratingCount,
         rating_average: ratingAverage(gym),
         ...(seesAllOf(gym, caller) ? ownerFieldsOf(gym) : {}),

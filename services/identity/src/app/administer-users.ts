@@ -4,7 +4,7 @@ import type { Clock } from '@fitness/shared/clock.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import type { UserMedia } from '../clients/user-media.ts';
+import type { LicenceDocuments } from '../clients/licence-documents.ts';
 import { given } from '../domain/changes.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
 import { clearLicence, type LicenceReview, reviewLicence } from '../domain/trainer-license.ts';
@@ -20,7 +20,7 @@ export interface AdministerUsersParts {
   users: UserStore;
   roles: RoleStore;
   notifications: NotificationStore;
-  media: UserMedia;
+  licences: LicenceDocuments;
   sequences: Sequences;
   clock: Clock;
   transact: Transact;
@@ -83,7 +83,7 @@ export const findWithinReach = async (
 };
 
 export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUsers => {
-  const { users, roles, media, clock, transact } = parts;
+  const { users, roles, licences, clock, transact } = parts;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
     const found = await roles.findByIds(roleIds);
@@ -112,7 +112,7 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
       await assertFree(users, given({ username, email, phone }), userId);
       const cleared = user.trainer_license_media_id;
       if (trainer_license_image === null && cleared !== null) {
-        await media.deleteTrainerLicense(userId, cleared);
+        await licences.delete(userId, cleared);
       }
       const notify = await prepareReviewNotice(parts, changes);
       const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };

@@ -4,8 +4,8 @@ import type { UserCaller } from '@fitness/shared/caller.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
 import { invalid, message, unauthenticated } from '@fitness/shared/error.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
+import type { LicenceDocuments } from '../clients/licence-documents.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
-import type { UserMedia } from '../clients/user-media.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
 import { given } from '../domain/changes.ts';
 import { emailKey } from '../domain/login.ts';
@@ -20,7 +20,7 @@ export interface ProfileParts {
   users: UserStore;
   tokens: TokenStore;
   passwords: Passwords;
-  media: UserMedia;
+  licences: LicenceDocuments;
   outbox: Outbox;
   clock: Clock;
   transact: Transact;
@@ -67,7 +67,7 @@ const reachesElsewhere = (user: User, { email, phone }: ProfileChanges): boolean
   (phone !== undefined && phone !== user.phone);
 
 export const createProfile = (parts: ProfileParts): Profile => {
-  const { users, tokens, passwords, media, outbox, clock, transact } = parts;
+  const { users, tokens, passwords, licences, outbox, clock, transact } = parts;
 
   const read = async ({ userId }: UserCaller): Promise<User> => {
     const user = await users.findById(userId);
@@ -96,7 +96,7 @@ export const createProfile = (parts: ProfileParts): Profile => {
       // The document first: if media cannot be reached nothing is changed, and asking again does no harm.
       const cleared = user.trainer_license_media_id;
       if (trainer_license_image === null && cleared !== null) {
-        await media.deleteTrainerLicense(user._id, cleared);
+        await licences.delete(user._id, cleared);
       }
       const updated = await refusingTaken(users, () =>
         transact(async (session) => {

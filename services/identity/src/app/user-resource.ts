@@ -1,10 +1,11 @@
 /** The user as this service shows it (specification 2.1), built in one place for every route. */
 import type { Caller } from '@fitness/shared/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
-import { limitUser, seesEverythingOf } from '@fitness/shared/user-resource.ts';
+import { MODEL } from '@fitness/shared/models.ts';
+import { mediaSchema, type ReadMedia } from '@fitness/shared/resources/media.ts';
+import { type ReadSubscriptions, subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
+import { limitUser, seesEverythingOf } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
-import type { Subscriptions } from '../clients/subscriptions.ts';
-import type { UserMedia } from '../clients/user-media.ts';
 import type { Role } from '../domain/roles.ts';
 import { GENDERS, type User } from '../domain/user.ts';
 import type { RoleStore } from '../store/roles.ts';
@@ -20,31 +21,6 @@ export const toRole = (role: Role): z.output<typeof roleSchema> => ({
   title: role.title,
   permissions: role.permissions,
 });
-
-const mediaSchema = z
-  .object({
-    id: z.int(),
-    attachable_type: z.string(),
-    attachable_id: z.int(),
-    link: z.string(),
-    filename: z.string(),
-    mime_type: z.string(),
-    size: z.int(),
-    purpose: z.string().nullable(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Media' });
-
-const subscriptionSchema = z
-  .object({
-    id: z.int(),
-    user_id: z.int(),
-    type: z.string(),
-    starts_at: z.string(),
-    expires_at: z.string(),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Subscription' });
 
 /** The optional fields are absent for a viewer with limited access. */
 export const userSchema = z
@@ -89,8 +65,8 @@ export interface UserPresenter {
 export interface UserPresenterParts {
   roles: RoleStore;
   referrals: ReferralsReader;
-  media: UserMedia;
-  subscriptions: Subscriptions;
+  readMedia: ReadMedia;
+  readSubscriptions: ReadSubscriptions;
 }
 
 const licenceLink = (user: User): string | null =>
@@ -130,8 +106,8 @@ export const createUserPresenter = (parts: UserPresenterParts): UserPresenter =>
     const [referrals, roles, media, subscriptions] = await Promise.all([
       parts.referrals.read(fullyShown),
       fullyShown.length === 0 ? [] : parts.roles.findAll(),
-      parts.media.findPublic(ids),
-      parts.subscriptions.findRunning(ids),
+      parts.readMedia(MODEL.user, ids),
+      parts.readSubscriptions(ids),
     ]);
     return users.map((user) => {
       const resource = {

@@ -1,9 +1,10 @@
 import { invalid, message } from '@fitness/shared/error.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { parseInput } from '@fitness/shared/http/validation.ts';
+import { mediaSchema } from '@fitness/shared/resources/media.ts';
 import { z } from 'zod';
 import type { AttachFile } from '../app/attach-file.ts';
-import { mediaSchema, toMedia } from '../app/media-resource.ts';
+import { toMedia } from '../app/media-resource.ts';
 import type { ReceiveFile } from '../app/receive-file.ts';
 import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
 import { readUpload } from './read-upload.ts';

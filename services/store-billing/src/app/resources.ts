@@ -1,27 +1,9 @@
 /** Subscriptions and boosts as they leave us (specification 2.7). */
 import { formatTimestamp } from '@fitness/shared/clock.ts';
+import type { BoostResource } from '@fitness/shared/resources/boost.ts';
+import type { SubscriptionResource } from '@fitness/shared/resources/subscription.ts';
 import type { Boost, Grant, Subscription } from '../domain/grant.ts';
 import { modelNameOf } from '../domain/target.ts';
-
-export interface SubscriptionResource {
-  id: number;
-  user_id: number;
-  type: string;
-  starts_at: string;
-  expires_at: string;
-  created_at: string;
-}
-
-export interface BoostResource {
-  id: number;
-  /** The model name, e.g. `App\Models\Gyms\Gym`. */
-  boostable_type: string;
-  boostable_id: number;
-  level: number;
-  starts_at: string;
-  ends_at: string;
-  created_at: string;
-}
 
 export const subscriptionResource = (subscription: Subscription): SubscriptionResource => ({
   id: subscription.id,

@@ -1,12 +1,13 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
+import { boostSchema } from '@fitness/shared/resources/boost.ts';
 import { z } from 'zod';
 import type { BuyBoost } from '../app/buy-boost.ts';
 import { grantResource } from '../app/resources.ts';
 import type { Grant } from '../domain/grant.ts';
 import { BOOST_LEVELS } from '../domain/offer.ts';
 import { TARGET_TYPES } from '../domain/target.ts';
-import { boostSchema, codedErrorSchema } from './schemas.ts';
+import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/boost';
 

@@ -1,10 +1,11 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
+import { subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
 import { z } from 'zod';
 import type { BuyPremium } from '../app/buy-premium.ts';
 import { grantResource } from '../app/resources.ts';
 import type { Grant } from '../domain/grant.ts';
-import { codedErrorSchema, subscriptionSchema } from './schemas.ts';
+import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/buy-premium';
 

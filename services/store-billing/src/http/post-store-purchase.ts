@@ -1,12 +1,14 @@
 import { created, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { says } from '@fitness/shared/http/validation.ts';
+import { boostSchema } from '@fitness/shared/resources/boost.ts';
+import { subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
 import { z } from 'zod';
 import type { RedeemStorePurchase } from '../app/redeem-store-purchase.ts';
 import { grantResource } from '../app/resources.ts';
 import type { Catalogue } from '../domain/offer.ts';
 import { isStoreToken } from '../domain/purchase.ts';
 import { isTargetType, TARGET_TYPES, type Target } from '../domain/target.ts';
-import { boostSchema, codedErrorSchema, subscriptionSchema } from './schemas.ts';
+import { codedErrorSchema } from './schemas.ts';
 
 export interface StorePurchaseParts {
   redeem: RedeemStorePurchase;

@@ -1,7 +1,7 @@
 /** The payment as it leaves us (specification 2.3, 2.4). */
 import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
-import { type EmbeddedUser, embeddedUserSchema, embedUser } from '@fitness/shared/user-resource.ts';
+import { type EmbeddedUser, embeddedUserSchema, embedUser } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import { PAYMENT_TYPES, type Payment, type PaymentMeta } from '../domain/payment.ts';
 import type { WalletDeps } from './deps.ts';

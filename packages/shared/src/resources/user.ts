@@ -6,8 +6,8 @@
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import { z } from 'zod';
-import { type Caller, can } from './caller.ts';
-import type { GrpcClient } from './grpc/client.ts';
+import { type Caller, can } from '../caller.ts';
+import type { GrpcClient } from '../grpc/client.ts';
 
 /** Shown only to the user himself and to holders of `users.view_all`. */
 export const LIMITED_ACCESS_HIDDEN = [
