@@ -1,12 +1,12 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { createUserDirectory } from '@fitness/shared/resources/user.ts';
 import {
   type Foundation,
   type Overrides,
   openFoundation,
   type RunningService,
 } from '@fitness/shared/service.ts';
-import { createUserDirectory } from '@fitness/shared/user-resource.ts';
 import { createGymOwnership } from './app/blockers/gym-ownership.ts';
 import { createCreateGym } from './app/create-gym.ts';
 import { createDeleteGym } from './app/delete-gym.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '@fitness/shared/clock.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import type { UserDirectory } from '@fitness/shared/user-resource.ts';
+import type { UserDirectory } from '@fitness/shared/resources/user.ts';
 import type { Documents } from '../clients/documents.ts';
 import type { GymExtras } from '../clients/extras.ts';
 import type { GymStore } from '../store/gym-store.ts';
