@@ -52,8 +52,11 @@ export interface Overrides {
 export interface Job {
   name: string;
   intervalMs: number;
-  /** One round; it must be safe with several replicas and after a crash. A failure is logged, the next round comes. */
-  run(): Promise<unknown>;
+  /**
+   * One round; it must be safe with several replicas and after a crash. A failure is logged, the next round comes.
+   * `stopping` is aborted when the process ends: a long round then ends at its next resting place.
+   */
+  run(stopping: AbortSignal): Promise<unknown>;
 }
 
 export interface Doors {
@@ -252,20 +255,20 @@ const serve = async (
 const startJob = (job: Job, log: Logger): (() => Promise<void>) => {
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<unknown> = Promise.resolve();
-  let stopped = false;
+  const stopping = new AbortController();
   const schedule = (): void => {
     timer = setTimeout(() => {
       round = job
-        .run()
+        .run(stopping.signal)
         .catch((error) => log.error({ err: error, job: job.name }, 'job failed'))
         .finally(() => {
-          if (!stopped) schedule();
+          if (!stopping.signal.aborted) schedule();
         });
     }, job.intervalMs);
   };
   schedule();
   return async () => {
-    stopped = true;
+    stopping.abort();
     clearTimeout(timer);
     await round;
   };

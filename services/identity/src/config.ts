@@ -17,8 +17,10 @@ const shape = {
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
   /** How long a session, and a personal token without an end of its own, is valid. */
   TOKEN_LIFETIME_DAYS: days.default(30),
-  /** From the confirmation of a deletion to the erasure. */
-  DELETION_GRACE_DAYS: days.default(14),
+  /** From the confirmation of a deletion to the erasure; a fraction of a day is for trying it out. */
+  DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
+  /** How often each replica looks for accounts whose grace period is over. */
+  PURGE_INTERVAL_MS: z.coerce.number().int().min(50).max(86_400_000).default(30_000),
   /** How long a deletion waits for the slowest of its blockers. */
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
   /** How long a caller waits to learn whether an SMS went out; an unsent one is dropped then. */

@@ -7,6 +7,7 @@ import { SEEDED_ROLES } from './domain/roles.ts';
 import { createConsumers } from './events/consumers.ts';
 import { identityService } from './grpc/identity.ts';
 import { createRoutes } from './http/routes.ts';
+import { createJobs } from './jobs/jobs.ts';
 import { createParts } from './parts.ts';
 import { createUseCases } from './use-cases.ts';
 
@@ -19,18 +20,18 @@ export const startIdentity = async (
   const parts = await createParts(foundation, config, passwords);
   const useCases = createUseCases(parts, config);
   foundation.cleanup.defer('password resets under way', () => useCases.resetPassword.close());
-  const { introspect, lookUpUsers, presenter, attachLicence, forgetLicence, notifications } = useCases;
+  const { introspect, lookUpUsers, attachLicence, forgetLicence, notifications } = useCases;
   return foundation.serve({
     routes: createRoutes({ ...useCases, baseUrl: config.PUBLIC_BASE_URL }),
     grpc: [
       identityService({
         introspect,
         lookUpUsers,
-        presenter,
         attachLicence: (document) => parts.transact((session) => attachLicence(session, document)),
       }),
     ],
     consumers: createConsumers({ notifications, attachLicence, forgetLicence }),
+    jobs: createJobs(useCases.purgeAccounts, config.PURGE_INTERVAL_MS),
     beforeOpen: async () => {
       await parts.roles.seed(SEEDED_ROLES);
       const person = firstAdministratorOf(config);

@@ -10,6 +10,7 @@ import { createManageRoles } from './app/manage-roles.ts';
 import { createNotifications } from './app/notifications.ts';
 import { createPersonalTokens } from './app/personal-tokens.ts';
 import { createProfile } from './app/profile.ts';
+import { createPurgeAccounts } from './app/purge-accounts.ts';
 import { createReferralsReader } from './app/referral-score.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
@@ -26,6 +27,7 @@ export const createUseCases = (parts: Parts, config: IdentityConfig) => {
   const newSessionToken = createNewSessionToken(random, clock, config.TOKEN_LIFETIME_DAYS);
   const referrals = createReferralsReader(parts);
   const sendCode = createSendCode(parts);
+  const inbox = createNotifications({ store: notifications, users, sequences, clock });
   return {
     presenter: createUserPresenter({ ...parts, referrals }),
     register: createRegister({ ...parts, newSessionToken }),
@@ -39,7 +41,8 @@ export const createUseCases = (parts: Parts, config: IdentityConfig) => {
     manageRoles: createManageRoles(parts),
     deleteAccount: createDeleteAccount({ ...parts, sendCode, graceDays: config.DELETION_GRACE_DAYS }),
     resetPassword: createResetPassword({ ...parts, sendCode }),
-    notifications: createNotifications({ store: notifications, sequences, clock }),
+    notifications: inbox,
+    purgeAccounts: createPurgeAccounts({ ...parts, deliver: inbox.deliver }),
     introspect: createIntrospect(parts),
     lookUpUsers: createLookUpUsers(users),
     attachLicence: createAttachLicence(users),

@@ -156,6 +156,11 @@ const filters = {
 };
 const base = { searchEverything: false, withPending: false, ascending: false };
 const transact = (work: Parameters<typeof inTransaction>[1]) => inTransaction(connection, work);
+const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
+  const read: T[] = [];
+  for await (const row of rows) read.push(row);
+  return read;
+};
 
 describe('no query of the service scans a collection', () => {
   test.each(Object.entries(filters))(
@@ -183,7 +188,7 @@ describe('no query of the service scans a collection', () => {
     ['hidden accounts', () => users.partitionHidden([1, 2])],
     ['referrals', () => users.countReferrals([1, 2])],
     ['a level of referrals', () => users.findReferralsOf([1, 2])],
-    ['accounts due for deletion', () => users.findDueForDeletion(now, 5)],
+    ['accounts due for deletion', () => all(users.dueForDeletion(now))],
     ['who has a role', () => users.someoneHasRole(3)],
     ['a change', () => transact((session) => users.update(session, 1, { username: 'changed.name' }))],
     ['a password', () => transact((session) => users.setPassword(session, 1, 'x', 0))],
@@ -191,9 +196,15 @@ describe('no query of the service scans a collection', () => {
       'a scheduled deletion',
       () => transact((session) => users.scheduleDeletion(session, 2, { requestedAt: now, scheduledAt: now })),
     ],
-    ['a postponed deletion', () => transact((session) => users.postponeDeletion(session, 2, now))],
+    [
+      'a postponed deletion',
+      () => transact((session) => users.postponeDeletion(session, 2, { from: now, to: later })),
+    ],
     ['a cancelled deletion', () => transact((session) => users.cancelDeletion(session, 2))],
     ['an erasure', () => transact((session) => users.erase(session, 3, now))],
+    ['the erasure of a due account', () => transact((session) => users.erase(session, 4, now, later))],
+    ['an account that is held', () => transact((session) => users.pin(session, 1))],
+    ['a forgotten score', () => transact((session) => scores.forget(session, 1))],
     ['a new token', () => transact((session) => tokens.insert(session, token(1), 0))],
     ['a token', () => tokens.findLive('hash-1', now)],
     ['personal tokens', () => tokens.listPersonal(1, now, { skip: 0, limit: 5 })],

@@ -108,7 +108,9 @@ const standIns = (outside: Outside) =>
 /** `env` is added to the environment that the service's configuration is read from. */
 export const identityConfig = (env: Record<string, string> = {}): IdentityConfig => {
   const base = Object.entries(testConfig('identity')).map(([name, value]) => [name, String(value)]);
-  return readConfig({ ...Object.fromEntries(base), KAVENEGAR_API_KEY: 'test-key', ...env });
+  // The purge runs when a test says so.
+  const quiet = { KAVENEGAR_API_KEY: 'test-key', PURGE_INTERVAL_MS: '86400000' };
+  return readConfig({ ...Object.fromEntries(base), ...quiet, ...env });
 };
 
 export const startWorld = async (env: Record<string, string> = {}): Promise<World> => {

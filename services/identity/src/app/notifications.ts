@@ -9,6 +9,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { z } from 'zod';
 import type { NotificationRow, NotificationStore } from '../store/notifications.ts';
+import type { UserStore } from '../store/users.ts';
 
 export const notificationSchema = z
   .object({
@@ -58,7 +59,7 @@ export const toNotification = (row: NotificationRow, t: Translate): z.output<typ
 };
 
 export interface Notifications {
-  /** In the transaction of the event that it tells of. */
+  /** In the transaction of what it tells of. An account that is erased gets none: the news came too late. */
   deliver(
     session: ClientSession,
     to: { userId: number; type: NotificationType; data: Record<string, unknown>; at: Date },
@@ -70,12 +71,19 @@ export interface Notifications {
 
 export interface NotificationParts {
   store: NotificationStore;
+  users: Pick<UserStore, 'pin'>;
   sequences: Sequences;
   clock: Clock;
 }
 
-export const createNotifications = ({ store, sequences, clock }: NotificationParts): Notifications => ({
+export const createNotifications = ({
+  store,
+  users,
+  sequences,
+  clock,
+}: NotificationParts): Notifications => ({
   deliver: async (session, { userId, type, data, at }) => {
+    if (!(await users.pin(session, userId))) return;
     const id = await sequences.next('notifications');
     await store.insert(session, { _id: id, user_id: userId, type, data, created_at: at, read_at: null });
   },

@@ -2,7 +2,7 @@
  * Computed referral scores. Kept with the data they were computed from and not in Redis: a score that a flush throws
  * away would have to be computed on the next request of everyone at once.
  */
-import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 
@@ -37,6 +37,10 @@ export const createReferralScoreStore = (connection: Connection) => {
       await scores.updateOne({ _id }, { $set: fields }, { upsert: true }).catch((error: unknown) => {
         if (!isDuplicateKey(error)) throw error;
       });
+    },
+
+    forget: async (session: ClientSession, userId: number): Promise<void> => {
+      await scores.deleteOne({ _id: userId }, { session });
     },
   };
 };

@@ -13,7 +13,8 @@ interface DerivedFields {
   search_all_grams: string[];
 }
 
-export type StoredUser = User & DerivedFields & { erased_at: Date | null; tokens_issued: number };
+export type StoredUser = User &
+  DerivedFields & { erased_at: Date | null; tokens_issued: number; pins: number };
 
 /** A partial index serves a query only when the query repeats its condition, in words the database can compare. */
 export const LONG_AGO = new Date(0);
@@ -48,6 +49,7 @@ const schema = new mongoose.Schema<StoredUser>(
     version: { type: Number, default: 1 },
     credential_epoch: { type: Number, default: 0 },
     tokens_issued: { type: Number, default: 0 },
+    pins: { type: Number, default: 0 },
     search_text: String,
     search_grams: [String],
     search_all_text: String,
@@ -97,6 +99,7 @@ export const HIDDEN_FROM_READERS = {
   search_all_text: 0,
   search_all_grams: 0,
   tokens_issued: 0,
+  pins: 0,
   erased_at: 0,
 } as const;
 

@@ -21,6 +21,14 @@ export interface UserWindow {
   afterId?: number | undefined;
 }
 
+/** An account whose deletion is due, and the day it is due on: what is done about it holds for that day only. */
+export interface DueAccount {
+  userId: number;
+  scheduledAt: Date;
+}
+
+const DUE_BATCH = 100;
+
 const INDEX = {
   alive: { erased_at: 1, deletion_scheduled_at: 1, _id: 1 },
   role: { role_ids: 1, _id: 1 },
@@ -96,16 +104,16 @@ export const createUserQueries = (connection: Connection) => {
       };
     },
 
-    /** Accounts whose grace period is over, the longest waiting first. */
-    findDueForDeletion: async (now: Date, limit: number): Promise<number[]> => {
-      const due = await users
+    /** Accounts whose grace period is over at `now`, the longest waiting first; read as they are asked for. */
+    dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
+      const due = users
         .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }), erased_at: null })
-        .select({ _id: 1 })
+        .select({ deletion_scheduled_at: 1 })
         .sort({ deletion_scheduled_at: 1 })
         .hint({ deletion_scheduled_at: 1 })
-        .limit(limit)
-        .lean();
-      return due.map((user) => user._id);
+        .lean<{ _id: number; deletion_scheduled_at: Date }[]>()
+        .cursor({ batchSize: DUE_BATCH });
+      for await (const row of due) yield { userId: row._id, scheduledAt: row.deletion_scheduled_at as Date };
     },
   };
 };

@@ -7,7 +7,7 @@ import { createLoginKeys, type LoginKeys } from './login-keys.ts';
 import { BY_ID, deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
-export type { UserFilter, UserWindow } from './user-queries.ts';
+export type { DueAccount, UserFilter, UserWindow } from './user-queries.ts';
 
 /** What can be changed on a live account; keys and search fields follow by themselves. */
 export type UserChanges = Partial<Omit<User, '_id' | 'version' | 'credential_epoch' | 'created_at'>>;
@@ -177,20 +177,28 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
         { deletion_requested_at: null, deletion_scheduled_at: null },
       ),
 
-    /** A blocked one: asked again at `scheduledAt`. null when its deletion is not pending any more. */
-    postponeDeletion: (session: ClientSession, id: number, scheduledAt: Date): Promise<User | null> =>
-      change(
-        session,
-        { _id: id, deletion_scheduled_at: trusted({ $ne: null }) },
-        { deletion_scheduled_at: scheduledAt },
-      ),
+    /** A blocked one: from one day to the next. null when its deletion is not pending for that day any more. */
+    postponeDeletion: (
+      session: ClientSession,
+      id: number,
+      day: { from: Date; to: Date },
+    ): Promise<User | null> =>
+      change(session, { _id: id, deletion_scheduled_at: day.from }, { deletion_scheduled_at: day.to }),
 
-    /** Leaves an anonymous tombstone; user name, e-mail and phone are free again. Its version; null: not alive. */
-    erase: async (session: ClientSession, id: number, erasedAt: Date): Promise<number | null> => {
-      await keys.releaseAll(session, id);
+    /**
+     * Leaves an anonymous tombstone; user name, e-mail and phone are free again. With `dueOn`: only while its deletion
+     * is pending for that day. Its version; null, and nothing is written: it is not alive, or not due.
+     */
+    erase: async (
+      session: ClientSession,
+      id: number,
+      erasedAt: Date,
+      dueOn?: Date,
+    ): Promise<number | null> => {
+      const due = dueOn === undefined ? {} : { deletion_scheduled_at: dueOn };
       const tombstone = await users
         .findOneAndUpdate(
-          { _id: id, erased_at: null },
+          { _id: id, ...due, erased_at: null },
           {
             $set: { ...ERASED, erased_at: erasedAt },
             $unset: FREED,
@@ -200,7 +208,22 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
         )
         .select({ version: 1 })
         .lean<{ version: number }>();
-      return tombstone?.version ?? null;
+      if (tombstone === null) return null;
+      await keys.releaseAll(session, id);
+      return tombstone.version;
+    },
+
+    /**
+     * Whether the account is alive, and stays so until the transaction ends: the account's document is written, so of
+     * this transaction and an erasure one comes first, and nothing about an erased person is stored behind its back.
+     */
+    pin: async (session: ClientSession, id: number): Promise<boolean> => {
+      const pinned = await users.updateOne(
+        { _id: id, erased_at: null },
+        { $inc: { pins: 1 } },
+        { session, hint: BY_ID },
+      );
+      return pinned.matchedCount === 1;
     },
   };
 };
