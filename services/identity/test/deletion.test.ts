@@ -257,6 +257,16 @@ describe('password reset', () => {
     expect((await reset(person.user.username, code)).status).toBe(422);
   });
 
+  test.each(['a known account', 'nobody'])(
+    'the answer about %s waits a second, sent or not',
+    async (whose) => {
+      const login = whose === 'nobody' ? 'nobody-has-this-name' : (await join(world)).user.username;
+      const startedAt = performance.now();
+      expect((await forgot(login)).status).toBe(200);
+      expect(performance.now() - startedAt).toBeGreaterThan(990);
+    },
+  );
+
   test('an unknown account answers like a known one, byte for byte', async () => {
     const person = await join(world);
     const [known, unknown] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];

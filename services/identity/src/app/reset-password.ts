@@ -2,6 +2,7 @@
  * A forgotten password, by a code to the account's phone (contract 2). Neither step tells whether an account exists:
  * not by its answer, nor by its time, nor by its limit.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { credentialsRevoked } from '@fitness/proto/events/identity.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
 import { type AppError, invalid, message } from '@fitness/shared/error.ts';
@@ -18,6 +19,9 @@ import type { UserStore } from '../store/users.ts';
 import { CODE_BUDGET, codeBudgetKey, unknownBudgetKey } from './code-budget.ts';
 import type { SendCode } from './send-code.ts';
 
+/** By then the SMS is usually out, so that a client who reads it at once finds it; who has no account waits as long. */
+const ANSWER_AFTER_MS = 1_000;
+
 export interface ResetPasswordParts {
   users: UserStore;
   tokens: TokenStore;
@@ -32,8 +36,8 @@ export interface ResetPasswordParts {
 }
 
 export interface ResetPassword {
-  /** Starts sending a code, if there is whom to send it to; the caller never waits for it. */
-  request(login: string, locale: Locale): void;
+  /** Starts sending a code, if there is whom to send it to. Resolves after the same time whatever comes of it. */
+  request(login: string, locale: Locale): Promise<void>;
   /** 422 under `code` for every reason to refuse. */
   reset(input: { login: string; code: string; password: string }): Promise<void>;
   /** Waits for the codes that are being sent. */
@@ -60,11 +64,12 @@ export const createResetPassword = (parts: ResetPasswordParts): ResetPassword =>
   };
 
   return {
-    request: (login, locale) => {
+    request: async (login, locale) => {
       const task = send(login, locale)
         .catch((error: unknown) => log.error({ err: error }, 'a reset code was not sent'))
         .finally(() => sending.delete(task));
       sending.add(task);
+      await pause(ANSWER_AFTER_MS);
     },
     reset: async ({ login, code, password }) => {
       const user = await findWithinBudget(login);

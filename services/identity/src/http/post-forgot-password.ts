@@ -15,7 +15,7 @@ export const postForgotPassword = (resetPassword: ResetPassword): Route =>
     body: z.object({ login: z.string().min(1).max(255) }),
     responses: { 200: z.object({ message: z.string() }) },
     handle: async ({ body, locale, t }) => {
-      resetPassword.request(body.login, locale);
+      await resetPassword.request(body.login, locale);
       return ok({ message: t(message('auth.reset_requested')) });
     },
   });
