@@ -7,6 +7,7 @@ import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { GONE } from '../src/app/keep-profiles.ts';
@@ -34,7 +35,6 @@ let parts: Parts;
 let useCases: UseCases;
 let sent: Command[] = [];
 
-const user = { id: 7, username: 'u', first_name: 'F', last_name: 'L' } as never;
 const NOBODY_HIDDEN = { pending: new Set<number>(), gone: new Set<number>() };
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ beforeAll(async () => {
     clock: systemClock,
     log: createLog({ service: 'test', level: 'silent' }),
     users: {
-      getMany: async (ids) => new Map(ids.map((id) => [id, user])),
+      show: async (ids) => new Map(ids.map((id) => [id, wholeUser(id)])),
       hidden: async () => NOBODY_HIDDEN,
     },
     gyms: {

@@ -18,6 +18,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { showUsers, wholeUser } from '@fitness/shared/testing/users.ts';
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
@@ -58,27 +59,17 @@ export class World {
   }
 }
 
-const userOf = (id: number) => ({
-  id,
-  email: `user${id}@example.com`,
-  phone: `+98912000${String(id).padStart(4, '0')}`,
-  username: `user${id}`,
-  first_name: 'First',
-  last_name: 'Last',
-  created_at: '2026-01-01 00:00:00',
-  referral_code: `R${id}`,
-  is_trainer: true,
-  is_gym_owner: false,
-});
-
 /** Ids from here on are nobody's. */
 export const NOBODY = 900_000;
 
 const identityOf = (world: World) =>
   standInService(grpcDefinitions.identity(), {
-    GetUsers: async ({ ids }) => {
-      world.called('GetUsers');
-      return { users: ids.filter((id) => id < NOBODY && !world.gone.has(id)).map(userOf) };
+    ShowUsers: async (request, context) => {
+      world.called('ShowUsers');
+      return showUsers((id) => (id < NOBODY && !world.gone.has(id) ? wholeUser(id) : undefined))(
+        request,
+        context,
+      );
     },
     GetHiddenUsers: async ({ ids }) => {
       world.called('GetHiddenUsers');

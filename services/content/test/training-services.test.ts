@@ -60,7 +60,7 @@ describe('201: a training service is offered', () => {
       created_at: now,
       updated_at: now,
     });
-    expect(user).toMatchObject({ id: userId, email: `user${userId}@example.com` });
+    expect(user).toMatchObject({ id: userId, email: `user${userId}@example.test` });
     const event = await stage.tap.waitFor('content.training_service.changed', {
       matches: ({ subject }) => subject === String(id),
     });
@@ -209,7 +209,7 @@ describe('the list', () => {
     // A viewer sees his own user whole, and another's limited.
     expect(before.body.data.map(({ user }: { user: { email?: string } }) => user.email)).toEqual([
       undefined,
-      `user${staying}@example.com`,
+      `user${staying}@example.test`,
     ]);
     stage.world.pending.add(leaving);
     expect(idsOf(await stage.send('GET', list))).toEqual([kept]);
@@ -251,7 +251,7 @@ describe('the list', () => {
     for (const query of ['', '&per_page=2', '&search=cut']) {
       stage.world.calls.length = 0;
       await stage.send('GET', `/training-services?user_id=${userId}${query}`);
-      expect(stage.world.calls.toSorted()).toEqual(['GetBoosts', 'GetHiddenUsers', 'GetMedia', 'GetUsers']);
+      expect(stage.world.calls.toSorted()).toEqual(['GetBoosts', 'GetHiddenUsers', 'GetMedia', 'ShowUsers']);
     }
   });
 });

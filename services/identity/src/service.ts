@@ -20,13 +20,14 @@ export const startIdentity = async (
   const parts = await createParts(foundation, config, passwords);
   const useCases = createUseCases(parts, config);
   foundation.cleanup.defer('password resets under way', () => useCases.resetPassword.close());
-  const { introspect, lookUpUsers, attachLicence, forgetLicence, notifications } = useCases;
+  const { introspect, lookUpUsers, presenter, attachLicence, forgetLicence, notifications } = useCases;
   return foundation.serve({
     routes: createRoutes({ ...useCases, baseUrl: config.PUBLIC_BASE_URL }),
     grpc: [
       identityService({
         introspect,
         lookUpUsers,
+        presenter,
         attachLicence: (document) => parts.transact((session) => attachLicence(session, document)),
       }),
     ],

@@ -25,6 +25,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { showUsers, wholeUser } from '@fitness/shared/testing/users.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { createAuditWallets } from '../src/app/audit-wallets.ts';
 import { readConfig, type WalletConfig } from '../src/config.ts';
@@ -51,7 +52,7 @@ export interface World {
   person(options?: { bankAccount?: string | null }): UserCaller;
   /** From now on identity knows the user no more. */
   erase(userId: number): void;
-  /** Number of GetUsers calls so far. */
+  /** Number of ShowUsers calls so far. */
   identityCalls(): number;
   setIdentityDown(down: boolean): void;
   /** Puts money into a wallet. */
@@ -76,27 +77,19 @@ export const OPERATOR = caller(900_001, [
   'payments.settle_withdrawals',
 ]);
 
-const userRow = ({ id, bankAccount }: Person) => ({
-  id,
-  email: `user${id}@example.test`,
-  phone: `+98912${String(id).padStart(7, '0')}`,
-  ...(bankAccount === null ? {} : { bank_account_number: bankAccount }),
-  username: `user${id}`,
-  first_name: 'First',
-  last_name: 'Last',
-  created_at: '2026-01-01 00:00:00',
-  referral_code: `ref${id}`,
-});
-
 /** Answers like identity, and can fall silent. */
 const startIdentity = async (people: Map<number, Person>) => {
   const state = { calls: 0, down: false };
+  const show = showUsers((id) => {
+    const person = people.get(id);
+    return person && wholeUser(id, { bank_account_number: person.bankAccount });
+  });
   const server = await standIn(
     standInService(grpcDefinitions.identity(), {
-      GetUsers: async ({ ids }) => {
+      ShowUsers: (request, context) => {
         state.calls += 1;
         if (state.down) throw new Error('down');
-        return { users: ids.flatMap((id) => people.get(id) ?? []).map(userRow) };
+        return show(request, context);
       },
     }),
   );

@@ -24,7 +24,7 @@ export const mediaSchema = z
 export type MediaResource = z.output<typeof mediaSchema>;
 
 /** What media tells other services of is public: it has no purpose. */
-const toPublicMedia = (row: MediaRow__Output): MediaResource => ({
+export const toPublicMedia = (row: MediaRow__Output): MediaResource => ({
   id: row.id,
   attachable_type: row.attachable_type,
   attachable_id: row.attachable_id,

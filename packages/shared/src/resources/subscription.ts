@@ -20,7 +20,7 @@ export const subscriptionSchema = z
 
 export type SubscriptionResource = z.output<typeof subscriptionSchema>;
 
-const toSubscription = (row: Subscription__Output): SubscriptionResource => ({
+export const toSubscription = (row: Subscription__Output): SubscriptionResource => ({
   id: row.id,
   user_id: row.user_id,
   type: row.type,

@@ -1,102 +1,144 @@
 /**
- * The user as it leaves us (specification 2.1). Which fields a viewer may see is decided here and nowhere else, also
- * where a user is embedded in another resource.
+ * The user resource (specification 2.1). Identity builds it for a viewer, with what other services own of a user; the
+ * others embed it as it comes. So which fields a viewer sees is decided once, for every answer with a user in it.
  */
-
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
-import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import type {
+  UserResource as UserMessage,
+  UserResource__Output as UserMessageOutput,
+} from '@fitness/proto/gen/fitness/identity/v1/UserResource.ts';
 import { z } from 'zod';
 import { type Caller, can } from '../caller.ts';
 import type { GrpcClient } from '../grpc/client.ts';
+import { mediaSchema, toPublicMedia } from './media.ts';
+import { subscriptionSchema, toSubscription } from './subscription.ts';
+import { timestampSchema } from './timestamp.ts';
 
-/** Shown only to the user himself and to holders of `users.view_all`. */
-export const LIMITED_ACCESS_HIDDEN = [
-  'email',
-  'phone',
-  'bank_account_number',
-  'trainer_license_image',
-  'trainer_license_link',
-  'trainer_license_approved',
-  'trainer_license_rejection_reason',
-  'referrer_user_id',
-  'referral_score',
-  'referrals_count',
-  'roles',
-  'deletion_requested_at',
-  'deletion_scheduled_at',
-] as const;
+export const GENDERS = ['male', 'female', 'other'] as const;
 
-export type LimitedAccessHidden = (typeof LIMITED_ACCESS_HIDDEN)[number];
+export const roleSchema = z
+  .object({ id: z.int(), name: z.string(), title: z.string(), permissions: z.array(z.string()) })
+  .meta({ id: 'Role' });
+
+/** What every viewer sees. */
+const publicShape = {
+  id: z.int(),
+  username: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  created_at: timestampSchema,
+  referral_code: z.string(),
+  height: z.int().nullable().meta({ description: 'Centimetres' }),
+  birth_date: z.string().nullable().meta({ description: 'YYYY-MM-DD' }),
+  gender: z.enum(GENDERS).nullable(),
+  is_trainer: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
+  is_gym_owner: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
+  media: z.array(mediaSchema),
+  current_subscription: subscriptionSchema.nullable(),
+};
+
+/** Limited-access hidden: for the user himself and for holders of `users.view_all`; absent for others, not null. */
+const hiddenShape = {
+  email: z.string(),
+  phone: z.string(),
+  bank_account_number: z.string().nullable(),
+  trainer_license_image: z.string().nullable(),
+  trainer_license_link: z.string().nullable(),
+  trainer_license_approved: z.boolean().nullable().meta({ description: 'null: pending review' }),
+  trainer_license_rejection_reason: z.string().nullable(),
+  referrer_user_id: z.int().nullable(),
+  referral_score: z.number(),
+  referrals_count: z.int(),
+  roles: z.array(roleSchema),
+  deletion_requested_at: timestampSchema.nullable(),
+  deletion_scheduled_at: timestampSchema.nullable(),
+};
+
+const hiddenSchema = z.object(hiddenShape);
+
+export const LIMITED_ACCESS_HIDDEN = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
+
+export const userSchema = z.object({ ...publicShape, ...hiddenSchema.partial().shape }).meta({ id: 'User' });
+
+/** A user as some viewer may see him. */
+export type UserResource = z.output<typeof userSchema>;
+type HiddenFields = z.output<typeof hiddenSchema>;
+/** A user with every field. */
+export type WholeUser = UserResource & HiddenFields;
 
 /** Whether `viewer` sees the limited-access hidden fields of user `userId`. */
 export const seesEverythingOf = (viewer: Caller, userId: number): boolean =>
   (viewer.kind === 'user' && viewer.userId === userId) || can(viewer, 'users.view_all');
 
-/** `resource` as `viewer` may see it; hidden fields are absent, not null. */
-export const limitUser = <Resource extends { id: number }>(
-  resource: Resource,
-  viewer: Caller,
-): Omit<Resource, LimitedAccessHidden> & Partial<Resource> => {
-  if (seesEverythingOf(viewer, resource.id)) return resource;
+/** `user` as `viewer` may see him. */
+export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {
+  if (seesEverythingOf(viewer, user.id)) return user;
   const hidden: readonly string[] = LIMITED_ACCESS_HIDDEN;
-  const visible = Object.entries(resource).filter(([field]) => !hidden.includes(field));
-  return Object.fromEntries(visible) as Omit<Resource, LimitedAccessHidden> & Partial<Resource>;
+  const visible = Object.entries(user).filter(([field]) => !hidden.includes(field));
+  return Object.fromEntries(visible) as UserResource;
 };
 
-/** A user inside another resource: what identity answers in one batched call, without media and subscription. */
-export const embeddedUserSchema = z
-  .object({
-    id: z.int(),
-    email: z.string().optional(),
-    phone: z.string().optional(),
-    bank_account_number: z.string().nullable().optional(),
-    username: z.string(),
-    first_name: z.string(),
-    last_name: z.string(),
-    created_at: z.string(),
-    referral_code: z.string(),
-    referrer_user_id: z.int().nullable().optional(),
-    height: z.int().nullable(),
-    birth_date: z.string().nullable(),
-    gender: z.string().nullable(),
-    is_trainer: z.boolean(),
-    is_gym_owner: z.boolean(),
-    deletion_requested_at: z.string().nullable().optional(),
-    deletion_scheduled_at: z.string().nullable().optional(),
-  })
-  .meta({ id: 'EmbeddedUser' });
+type WithoutNull<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
 
-export type EmbeddedUser = z.output<typeof embeddedUserSchema>;
+/** On the wire a field without a value is left out. */
+const withoutNull = <Fields extends object>(fields: Fields): WithoutNull<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNull<Fields>;
 
-type UserOutput = import('@fitness/proto/gen/fitness/identity/v1/User.ts').User__Output;
+const isWhole = (user: UserResource): user is WholeUser => user.email !== undefined;
 
-const complete = (user: UserOutput) => ({
+/** A limited or a whole user for the internal wire; {@link fromUserMessage} reads it back. */
+export const toUserMessage = (user: UserResource): UserMessage => {
+  const fields = withoutNull(user);
+  if (!isWhole(user)) return fields;
+  const hidden = LIMITED_ACCESS_HIDDEN.map((field) => [field, user[field]]);
+  return { ...fields, hidden: withoutNull(Object.fromEntries(hidden) as HiddenFields) };
+};
+
+type HiddenMessage = NonNullable<UserMessageOutput['hidden']>;
+
+const toHiddenFields = (hidden: HiddenMessage): HiddenFields => ({
+  email: hidden.email,
+  phone: hidden.phone,
+  bank_account_number: hidden.bank_account_number ?? null,
+  trainer_license_image: hidden.trainer_license_image ?? null,
+  trainer_license_link: hidden.trainer_license_link ?? null,
+  trainer_license_approved: hidden.trainer_license_approved ?? null,
+  trainer_license_rejection_reason: hidden.trainer_license_rejection_reason ?? null,
+  referrer_user_id: hidden.referrer_user_id ?? null,
+  referral_score: hidden.referral_score,
+  referrals_count: hidden.referrals_count,
+  roles: hidden.roles.map(({ id, name, title, permissions }) => ({ id, name, title, permissions })),
+  deletion_requested_at: hidden.deletion_requested_at ?? null,
+  deletion_scheduled_at: hidden.deletion_scheduled_at ?? null,
+});
+
+export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
   id: user.id,
-  email: user.email,
-  phone: user.phone,
-  bank_account_number: user.bank_account_number ?? null,
   username: user.username,
   first_name: user.first_name,
   last_name: user.last_name,
   created_at: user.created_at,
   referral_code: user.referral_code,
-  referrer_user_id: user.referrer_user_id ?? null,
   height: user.height ?? null,
   birth_date: user.birth_date ?? null,
-  gender: user.gender ?? null,
+  gender: GENDERS.find((gender) => gender === user.gender) ?? null,
   is_trainer: user.is_trainer,
   is_gym_owner: user.is_gym_owner,
-  deletion_requested_at: user.deletion_requested_at ?? null,
-  deletion_scheduled_at: user.deletion_scheduled_at ?? null,
+  media: user.media.map(toPublicMedia),
+  current_subscription: user.current_subscription === null ? null : toSubscription(user.current_subscription),
+  ...(user.hidden === null ? {} : toHiddenFields(user.hidden)),
 });
-
-export const embedUser = (user: UserOutput, viewer: Caller): EmbeddedUser =>
-  limitUser(complete(user), viewer) as EmbeddedUser;
 
 /** Users for a page of rows, in one call. */
 export interface UserDirectory {
-  /** By id; an erased or unknown user is missing. Throws `unavailable` when identity does not answer. */
-  getMany(ids: readonly number[]): Promise<Map<number, UserOutput>>;
+  /** By id, for what a service decides by; it is never shown. Missing and throwing as `show`. */
+  getMany(ids: readonly number[]): Promise<Map<number, UserRecord>>;
+  /**
+   * By id, each as `viewer` may see him; an erased or unknown user is missing. Throws `unavailable` when identity does
+   * not answer.
+   */
+  show(ids: readonly number[], viewer: Caller): Promise<Map<number, UserResource>>;
 }
 
 export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): UserDirectory => ({
@@ -106,6 +148,10 @@ export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): U
     const { users } = await identity.call('GetUsers', { ids: unique }, { retry: true });
     return new Map(users.map((user) => [user.id, user]));
   },
+  show: async (ids, viewer) => {
+    const unique = [...new Set(ids)];
+    if (unique.length === 0) return new Map();
+    const { users } = await identity.call('ShowUsers', { ids: unique }, { retry: true, caller: viewer });
+    return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
+  },
 });
-
-export type { User };

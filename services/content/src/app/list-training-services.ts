@@ -1,7 +1,6 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/caller.ts';
 import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import { embedUser } from '@fitness/shared/resources/user.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';
@@ -118,7 +117,7 @@ const showPage = async (
   const sellers = rows.map(({ userId }) => userId);
   const [hidden, users, decorations] = await Promise.all([
     can(viewer, 'users.view_all') ? undefined : parts.users.hidden(sellers),
-    parts.users.getMany(sellers),
+    parts.users.show(sellers, viewer),
     decorateServices(
       parts.decorations,
       rows.map(({ id }) => id),
@@ -129,6 +128,6 @@ const showPage = async (
     const isHidden = hidden?.pending.has(service.userId) || hidden?.gone.has(service.userId);
     // An account without an answer is erased; its services follow within moments.
     if (user === undefined || isHidden) return [];
-    return [showService(service, embedUser(user, viewer), decorations)];
+    return [showService(service, user, decorations)];
   });
 };

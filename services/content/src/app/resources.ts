@@ -3,7 +3,7 @@ import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts
 import { MODEL } from '@fitness/shared/models.ts';
 import { type BoostResource, boostSchema } from '@fitness/shared/resources/boost.ts';
 import { type MediaResource, mediaSchema } from '@fitness/shared/resources/media.ts';
-import { embeddedUserSchema } from '@fitness/shared/resources/user.ts';
+import { type UserResource, userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Decorations } from '../clients/decorations.ts';
 import type { Post } from '../domain/post.ts';
@@ -61,7 +61,7 @@ export const trainingServiceSchema = z
   .object({
     id: z.int(),
     user_id: z.int(),
-    user: embeddedUserSchema,
+    user: userSchema,
     title: z.string(),
     description: z.string(),
     price: z.int(),
@@ -75,7 +75,6 @@ export const trainingServiceSchema = z
   .meta({ id: 'TrainingService' });
 
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
-export type ServiceUser = TrainingServiceResource['user'];
 
 export interface ServiceDecorations {
   media: MediaMap;
@@ -95,7 +94,7 @@ export const decorateServices = async (
 
 export const showService = (
   service: TrainingService,
-  user: ServiceUser,
+  user: UserResource,
   { media, boosts }: ServiceDecorations = { media: new Map(), boosts: new Map() },
 ): TrainingServiceResource => ({
   id: service.id,

@@ -3,16 +3,11 @@ import { trainingServiceChanged, trainingServiceDeleted } from '@fitness/proto/e
 import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, notFound, unavailable } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { embedUser } from '@fitness/shared/resources/user.ts';
+import type { UserResource } from '@fitness/shared/resources/user.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 import type { ServiceContent } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';
-import {
-  decorateServices,
-  type ServiceUser,
-  showService,
-  type TrainingServiceResource,
-} from './resources.ts';
+import { decorateServices, showService, type TrainingServiceResource } from './resources.ts';
 
 /** The owner, and operators, who see everything anyway. */
 const mayManage = (service: TrainingService, caller: Caller): boolean =>
@@ -22,10 +17,8 @@ const maySee = (service: TrainingService, caller: Caller): boolean =>
   service.isActive || mayManage(service, caller);
 
 /** Taken before anything is written: a change that was made is never answered with a 503. */
-const sellerOf = async (parts: Parts, userId: number, viewer: Caller): Promise<ServiceUser | undefined> => {
-  const found = (await parts.users.getMany([userId])).get(userId);
-  return found === undefined ? undefined : embedUser(found, viewer);
-};
+const sellerOf = async (parts: Parts, userId: number, viewer: Caller): Promise<UserResource | undefined> =>
+  (await parts.users.show([userId], viewer)).get(userId);
 
 export type CreateTrainingService = (
   caller: UserCaller,

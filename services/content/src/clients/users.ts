@@ -3,7 +3,7 @@ import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { createUserDirectory, type UserDirectory } from '@fitness/shared/resources/user.ts';
 
-export interface Users extends UserDirectory {
+export interface Users extends Pick<UserDirectory, 'show'> {
   /**
    * Which of these accounts are hidden now: `pending` with a scheduled deletion, `gone` erased or never there. Throws
    * `unavailable` when identity does not answer: whoever may be hidden is not shown on a guess.
@@ -12,7 +12,7 @@ export interface Users extends UserDirectory {
 }
 
 export const createUsers = (identity: GrpcClient<IdentityDefinition>): Users => ({
-  ...createUserDirectory(identity),
+  show: createUserDirectory(identity).show,
   hidden: async (ids) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return { pending: new Set(), gone: new Set() };

@@ -16,7 +16,7 @@ export interface Parts {
   owners: OwnerStore;
   ratings: RatingStore;
   reference: ReferenceStore;
-  users: UserDirectory;
+  users: Pick<UserDirectory, 'getMany'>;
   extras: GymExtras;
   documents: Documents;
   outbox: Outbox;

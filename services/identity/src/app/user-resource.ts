@@ -2,18 +2,20 @@
 import type { Caller } from '@fitness/shared/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
 import { MODEL } from '@fitness/shared/models.ts';
-import { mediaSchema, type ReadMedia } from '@fitness/shared/resources/media.ts';
-import { type ReadSubscriptions, subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
-import { limitUser, seesEverythingOf } from '@fitness/shared/resources/user.ts';
-import { z } from 'zod';
+import type { ReadMedia } from '@fitness/shared/resources/media.ts';
+import type { ReadSubscriptions } from '@fitness/shared/resources/subscription.ts';
+import {
+  limitUser,
+  type roleSchema,
+  seesEverythingOf,
+  type UserResource,
+  type WholeUser,
+} from '@fitness/shared/resources/user.ts';
+import type { z } from 'zod';
 import type { Role } from '../domain/roles.ts';
-import { GENDERS, type User } from '../domain/user.ts';
+import type { User } from '../domain/user.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { ReferralsReader } from './referral-score.ts';
-
-export const roleSchema = z
-  .object({ id: z.int(), name: z.string(), title: z.string(), permissions: z.array(z.string()) })
-  .meta({ id: 'Role' });
 
 export const toRole = (role: Role): z.output<typeof roleSchema> => ({
   id: role._id,
@@ -21,40 +23,6 @@ export const toRole = (role: Role): z.output<typeof roleSchema> => ({
   title: role.title,
   permissions: role.permissions,
 });
-
-/** The optional fields are absent for a viewer with limited access. */
-export const userSchema = z
-  .object({
-    id: z.int(),
-    email: z.string().optional(),
-    phone: z.string().optional(),
-    bank_account_number: z.string().nullable().optional(),
-    trainer_license_image: z.string().nullable().optional(),
-    trainer_license_link: z.string().nullable().optional(),
-    trainer_license_approved: z.boolean().nullable().optional(),
-    trainer_license_rejection_reason: z.string().nullable().optional(),
-    username: z.string(),
-    first_name: z.string(),
-    last_name: z.string(),
-    created_at: z.string(),
-    referral_code: z.string(),
-    referrer_user_id: z.int().nullable().optional(),
-    height: z.int().nullable(),
-    birth_date: z.string().nullable(),
-    gender: z.enum(GENDERS).nullable(),
-    is_trainer: z.boolean(),
-    is_gym_owner: z.boolean(),
-    referral_score: z.number().optional(),
-    referrals_count: z.int().optional(),
-    roles: z.array(roleSchema).optional(),
-    deletion_requested_at: z.string().nullable().optional(),
-    deletion_scheduled_at: z.string().nullable().optional(),
-    media: z.array(mediaSchema),
-    current_subscription: subscriptionSchema.nullable(),
-  })
-  .meta({ id: 'User' });
-
-export type UserResource = z.output<typeof userSchema>;
 
 export interface UserPresenter {
   /** In the order of `users`, each as `viewer` may see it; what is embedded is fetched once for all. */
@@ -110,7 +78,7 @@ export const createUserPresenter = (parts: UserPresenterParts): UserPresenter =>
       parts.readSubscriptions(ids),
     ]);
     return users.map((user) => {
-      const resource = {
+      const resource: WholeUser = {
         ...ownFields(user),
         referral_score: referrals.get(user._id)?.score ?? 0,
         referrals_count: referrals.get(user._id)?.count ?? 0,
@@ -118,7 +86,7 @@ export const createUserPresenter = (parts: UserPresenterParts): UserPresenter =>
         media: media.get(user._id) ?? [],
         current_subscription: subscriptions.get(user._id) ?? null,
       };
-      return limitUser(resource, viewer) as UserResource;
+      return limitUser(resource, viewer);
     });
   };
   return {

@@ -1,7 +1,7 @@
 /** The account. A user that this module speaks of is alive: an erased one is a tombstone and has no such fields. */
+import type { UserResource } from '@fitness/shared/resources/user.ts';
 
-export const GENDERS = ['male', 'female', 'other'] as const;
-export type Gender = (typeof GENDERS)[number];
+export type Gender = NonNullable<UserResource['gender']>;
 
 /** The id of no account: ids begin with 1. */
 export const NOBODY = 0;

@@ -4,10 +4,12 @@ import { formatTimestamp } from '@fitness/shared/clock.ts';
 import { invalid, message, notFound } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import { toUserMessage } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Introspect } from '../app/introspect.ts';
 import type { LicenceDocument } from '../app/license-document.ts';
 import type { LookUpUsers } from '../app/look-up-users.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 import type { User } from '../domain/user.ts';
 
 const MAX_IDS = 200;
@@ -21,6 +23,7 @@ const document = z.object({
 export interface IdentityGrpcParts {
   introspect: Introspect;
   lookUpUsers: LookUpUsers;
+  presenter: UserPresenter;
   /** Undefined: there is no such live account. Otherwise whether the document is its licence now. */
   attachLicence: (document: LicenceDocument) => Promise<boolean | undefined>;
 }
@@ -59,7 +62,12 @@ const toMessage = (user: User): User__Output => ({
   ),
 });
 
-export const identityService = ({ introspect, lookUpUsers, attachLicence }: IdentityGrpcParts): GrpcService =>
+export const identityService = ({
+  introspect,
+  lookUpUsers,
+  presenter,
+  attachLicence,
+}: IdentityGrpcParts): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
       const { userId, permissions, tokenId, tokenKind } = await introspect(token);
@@ -69,6 +77,11 @@ export const identityService = ({ introspect, lookUpUsers, attachLicence }: Iden
       assertFewEnough(ids);
       const users = await lookUpUsers.byIds(ids);
       return { users: users.map(toMessage) };
+    },
+    ShowUsers: async ({ ids }, { caller }) => {
+      assertFewEnough(ids);
+      const resources = await presenter.page(await lookUpUsers.byIds(ids), caller);
+      return { users: resources.map(toUserMessage) };
     },
     GetHiddenUsers: async ({ ids }) => {
       assertFewEnough(ids);

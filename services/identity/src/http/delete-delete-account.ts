@@ -1,8 +1,9 @@
 import { message } from '@fitness/shared/error.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { DeleteAccount } from '../app/delete-account.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 
 export const deleteDeleteAccount = (deleteAccount: DeleteAccount, presenter: UserPresenter): Route =>
   defineRoute({

@@ -1,9 +1,9 @@
 /** The fields of an account as a client sends them: one rule each, for every route that takes one. */
 import { says, wellFormed } from '@fitness/shared/http/validation.ts';
+import { GENDERS } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from '../domain/birth-date.ts';
 import { normalizePhone } from '../domain/phone.ts';
-import { GENDERS } from '../domain/user.ts';
 
 /** One line, without control characters. */
 const name = wellFormed(z.string().trim().min(1).max(100)).refine(

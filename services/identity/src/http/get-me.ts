@@ -1,7 +1,8 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Profile } from '../app/profile.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 
 export const getMe = (profile: Profile, presenter: UserPresenter): Route =>
   defineRoute({

@@ -1,8 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { roleSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { ManageRoles } from '../app/manage-roles.ts';
-import { roleSchema, toRole } from '../app/user-resource.ts';
+import { toRole } from '../app/user-resource.ts';
 
 export const getRoles = (manageRoles: ManageRoles, baseUrl: string): Route =>
   defineRoute({

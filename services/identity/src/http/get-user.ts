@@ -1,8 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { BrowseUsers } from '../app/browse-users.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 
 export const getUser = (browseUsers: BrowseUsers, presenter: UserPresenter): Route =>
   defineRoute({

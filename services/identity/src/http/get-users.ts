@@ -1,9 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean } from '@fitness/shared/http/validation.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { BrowseUsers } from '../app/browse-users.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 
 export const getUsers = (browseUsers: BrowseUsers, presenter: UserPresenter, baseUrl: string): Route =>
   defineRoute({

@@ -1,9 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
 import { PERMISSIONS } from '@fitness/shared/permissions.ts';
+import { roleSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { ManageRoles } from '../app/manage-roles.ts';
-import { roleSchema, toRole } from '../app/user-resource.ts';
+import { toRole } from '../app/user-resource.ts';
 
 export const putRole = (manageRoles: ManageRoles): Route =>
   defineRoute({

@@ -1,8 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { AdministerUsers } from '../app/administer-users.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 import { profileShape } from './fields.ts';
 
 export const putUser = (administerUsers: AdministerUsers, presenter: UserPresenter): Route =>

@@ -1,9 +1,10 @@
 /** The answer of registering and of signing in. */
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { SignedIn } from '../app/session-tokens.ts';
-import { type UserPresenter, userSchema } from '../app/user-resource.ts';
+import type { UserPresenter } from '../app/user-resource.ts';
 import type { User } from '../domain/user.ts';
 
 export const signedInSchema = z

@@ -1,7 +1,7 @@
 /** The payment as it leaves us (specification 2.3, 2.4). */
 import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
-import { type EmbeddedUser, embeddedUserSchema, embedUser } from '@fitness/shared/resources/user.ts';
+import { type UserResource, userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import { PAYMENT_TYPES, type Payment, type PaymentMeta } from '../domain/payment.ts';
 import type { WalletDeps } from './deps.ts';
@@ -35,7 +35,7 @@ export const paymentSchema = z
   .object({
     id: z.int(),
     user_id: z.int(),
-    user: embeddedUserSchema.nullable().meta({ description: 'null when the account is erased' }),
+    user: userSchema.nullable().meta({ description: 'null when the account is erased' }),
     type: z.enum(PAYMENT_TYPES),
     amount: z.int().meta({ description: 'Tooman' }),
     description: z.string().nullable(),
@@ -55,7 +55,7 @@ export const paymentSchema = z
 export interface PaymentResource {
   id: number;
   user_id: number;
-  user: EmbeddedUser | null;
+  user: UserResource | null;
   type: Payment['type'];
   amount: number;
   description: string | null;
@@ -68,18 +68,16 @@ export interface PaymentResource {
   user_balance?: number;
 }
 
-export type KnownUser = Parameters<typeof embedUser>[0];
-
-/** `balance` is the user's live spendable balance; it is shown only where the specification says so. */
+/** `user` as `viewer` may see him. `balance` is the user's live spendable balance; it is shown only where the specification says so. */
 export const toResource = (
   payment: Payment,
   viewer: Caller,
-  user: KnownUser | undefined,
+  user: UserResource | undefined,
   balance: number | undefined,
 ): PaymentResource => ({
   id: payment.id,
   user_id: payment.userId,
-  user: user === undefined ? null : embedUser(user, viewer),
+  user: user ?? null,
   type: payment.type,
   amount: payment.amount,
   description: payment.description,
@@ -105,7 +103,10 @@ export const presentPayments = async (
   payments: readonly Payment[],
   viewer: Caller,
 ): Promise<PaymentResource[]> => {
-  const known = await users.getMany(payments.map(({ userId }) => userId));
+  const known = await users.show(
+    payments.map(({ userId }) => userId),
+    viewer,
+  );
   const shown = payments.filter((payment) => seesBalanceOf(viewer, payment)).map(({ userId }) => userId);
   const balances = shown.length === 0 ? new Map<number, number>() : await store.wallets.balances(shown);
   return payments.map((payment) =>

@@ -28,7 +28,7 @@ export const createRequestDeposit =
     const { store, clock, rates, users, gateway, idempotency } = deps;
     const { userId } = caller;
     return idempotency.run({ userId, key: idempotencyKey, fingerprint }, async (run) => {
-      const known = await users.getMany([userId]);
+      const known = await users.show([userId], caller);
       const id = await store.payments.nextId();
       const meta = depositBreakdown(amount, rates);
       // Asked before the row is written: an order that nobody was given an address for needs no row, and nobody can

@@ -2,13 +2,14 @@
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { type AppError, invalid, type Message, message } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
+import type { UserResource } from '@fitness/shared/resources/user.ts';
 import { isInsufficientBalance } from '../domain/balance.ts';
 import { holdRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
 import { announceBooked } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
-import { type KnownUser, toResource } from './payment-resource.ts';
+import { toResource } from './payment-resource.ts';
 
 export interface RequestWithdrawalInput {
   caller: UserCaller;
@@ -28,7 +29,7 @@ export const createRequestWithdrawal =
     const { userId } = input.caller;
     const { idempotencyKey: key, fingerprint } = input;
     return deps.idempotency.run({ userId, key, fingerprint }, async (run) => {
-      const user = (await deps.users.getMany([userId])).get(userId);
+      const user = (await deps.users.show([userId], input.caller)).get(userId);
       const balance = (await deps.store.wallets.balances([userId])).get(userId) ?? 0;
       assertPossible(input.amount, balance, user);
       return hold(deps, input, user, run);
@@ -38,7 +39,7 @@ export const createRequestWithdrawal =
 const TOO_MUCH: Message = message('payments.insufficient_balance');
 
 /** Names everything that is wrong at once; the hold itself decides about the balance once more. */
-const assertPossible = (amount: number, balance: number, user: KnownUser | undefined): void => {
+const assertPossible = (amount: number, balance: number, user: UserResource | undefined): void => {
   const account = user?.bank_account_number?.trim() ?? '';
   const wrong = {
     ...(amount > balance ? { amount: TOO_MUCH } : {}),
@@ -50,7 +51,7 @@ const assertPossible = (amount: number, balance: number, user: KnownUser | undef
 const hold = async (
   deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock'>,
   { caller, amount, description }: RequestWithdrawalInput,
-  user: KnownUser | undefined,
+  user: UserResource | undefined,
   run: Parameters<Parameters<WalletDeps['idempotency']['run']>[1]>[0],
 ): Promise<RouteReply> => {
   const { store, clock } = deps;

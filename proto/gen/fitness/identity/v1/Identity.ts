@@ -10,6 +10,8 @@ import type { GetUsersRequest as _fitness_identity_v1_GetUsersRequest, GetUsersR
 import type { GetUsersResponse as _fitness_identity_v1_GetUsersResponse, GetUsersResponse__Output as _fitness_identity_v1_GetUsersResponse__Output } from '../../../fitness/identity/v1/GetUsersResponse.ts';
 import type { IntrospectRequest as _fitness_identity_v1_IntrospectRequest, IntrospectRequest__Output as _fitness_identity_v1_IntrospectRequest__Output } from '../../../fitness/identity/v1/IntrospectRequest.ts';
 import type { IntrospectResponse as _fitness_identity_v1_IntrospectResponse, IntrospectResponse__Output as _fitness_identity_v1_IntrospectResponse__Output } from '../../../fitness/identity/v1/IntrospectResponse.ts';
+import type { ShowUsersRequest as _fitness_identity_v1_ShowUsersRequest, ShowUsersRequest__Output as _fitness_identity_v1_ShowUsersRequest__Output } from '../../../fitness/identity/v1/ShowUsersRequest.ts';
+import type { ShowUsersResponse as _fitness_identity_v1_ShowUsersResponse, ShowUsersResponse__Output as _fitness_identity_v1_ShowUsersResponse__Output } from '../../../fitness/identity/v1/ShowUsersResponse.ts';
 
 export interface IdentityClient extends grpc.Client {
   AttachLicense(argument: _fitness_identity_v1_AttachLicenseRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_AttachLicenseResponse__Output>): grpc.ClientUnaryCall;
@@ -48,6 +50,15 @@ export interface IdentityClient extends grpc.Client {
   introspect(argument: _fitness_identity_v1_IntrospectRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
   introspect(argument: _fitness_identity_v1_IntrospectRequest, callback: grpc.requestCallback<_fitness_identity_v1_IntrospectResponse__Output>): grpc.ClientUnaryCall;
   
+  ShowUsers(argument: _fitness_identity_v1_ShowUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  ShowUsers(argument: _fitness_identity_v1_ShowUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  ShowUsers(argument: _fitness_identity_v1_ShowUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  ShowUsers(argument: _fitness_identity_v1_ShowUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  showUsers(argument: _fitness_identity_v1_ShowUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  showUsers(argument: _fitness_identity_v1_ShowUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  showUsers(argument: _fitness_identity_v1_ShowUsersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  showUsers(argument: _fitness_identity_v1_ShowUsersRequest, callback: grpc.requestCallback<_fitness_identity_v1_ShowUsersResponse__Output>): grpc.ClientUnaryCall;
+  
 }
 
 export interface IdentityHandlers extends grpc.UntypedServiceImplementation {
@@ -59,6 +70,8 @@ export interface IdentityHandlers extends grpc.UntypedServiceImplementation {
   
   Introspect: grpc.handleUnaryCall<_fitness_identity_v1_IntrospectRequest__Output, _fitness_identity_v1_IntrospectResponse>;
   
+  ShowUsers: grpc.handleUnaryCall<_fitness_identity_v1_ShowUsersRequest__Output, _fitness_identity_v1_ShowUsersResponse>;
+  
 }
 
 export interface IdentityDefinition extends grpc.ServiceDefinition {
@@ -66,4 +79,5 @@ export interface IdentityDefinition extends grpc.ServiceDefinition {
   GetHiddenUsers: MethodDefinition<_fitness_identity_v1_GetHiddenUsersRequest, _fitness_identity_v1_GetHiddenUsersResponse, _fitness_identity_v1_GetHiddenUsersRequest__Output, _fitness_identity_v1_GetHiddenUsersResponse__Output>
   GetUsers: MethodDefinition<_fitness_identity_v1_GetUsersRequest, _fitness_identity_v1_GetUsersResponse, _fitness_identity_v1_GetUsersRequest__Output, _fitness_identity_v1_GetUsersResponse__Output>
   Introspect: MethodDefinition<_fitness_identity_v1_IntrospectRequest, _fitness_identity_v1_IntrospectResponse, _fitness_identity_v1_IntrospectRequest__Output, _fitness_identity_v1_IntrospectResponse__Output>
+  ShowUsers: MethodDefinition<_fitness_identity_v1_ShowUsersRequest, _fitness_identity_v1_ShowUsersResponse, _fitness_identity_v1_ShowUsersRequest__Output, _fitness_identity_v1_ShowUsersResponse__Output>
 }
