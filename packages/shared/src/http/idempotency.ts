@@ -7,6 +7,7 @@ import type { ClientSession, Connection } from 'mongoose';
 import { z } from 'zod';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { AppError, invalid, message } from '../error.ts';
+import { collectionPrivacy, erase } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
 import type { RouteReply } from './define-route.ts';
 
@@ -24,6 +25,12 @@ interface Entry {
   reply: { status: number; body: unknown } | null;
   expires_at: Date;
 }
+
+collectionPrivacy<Entry>(
+  COLLECTION,
+  erase('stored answers; in any case gone after 24 hours', '_id', 'user_id', 'request_hash', 'claim'),
+  erase('likewise', 'claimed_until', 'reply', 'expires_at'),
+);
 
 /** The header's schema: 1 to 255 visible characters. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/);

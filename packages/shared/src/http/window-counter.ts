@@ -5,6 +5,7 @@
 import type { Connection } from 'mongoose';
 import { SECOND_MS, systemClock } from '../clock.ts';
 import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
+import { collectionPrivacy, retain } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
 import type { RateLimit, RateLimitState } from './rate-limit.ts';
 
@@ -18,6 +19,17 @@ interface Window {
   points: number;
   expire: Date;
 }
+
+collectionPrivacy<Window & { _id: unknown }>(
+  COLLECTION,
+  retain(
+    'counts for a minute, by the number of an account or the hash of a login',
+    '_id',
+    'key',
+    'points',
+    'expire',
+  ),
+);
 
 export interface WindowCounter {
   /** Takes one point of the window of `key`, if there is one left. Rejects when the database cannot be asked. */

@@ -1,5 +1,6 @@
 /** The collections behind the outbox, its relay and the inbox; every service's database has them. */
 import { type Connection, type Model, Schema } from 'mongoose';
+import { privacy, pseudonymise, retain } from './privacy.ts';
 
 /** An event that is committed and not yet confirmed by the broker. */
 export interface OutboxDocument {
@@ -52,6 +53,14 @@ const outboxSchema = new Schema<OutboxDocument>(
   { collection: 'outbox', versionKey: false },
 ).index({ unroutableSince: 1, _id: 1 });
 
+// Events carry ids, and leave by deletion once the broker has them; see docs/adr/0003.
+privacy(
+  outboxSchema,
+  retain('gone when it is published, as a rule within a second', '_id', 'type', 'aggregateVersion'),
+  retain('likewise', 'body', 'occurredAt', 'unroutableSince'),
+  pseudonymise('the number of what changed', 'aggregate'),
+);
+
 const inboxSchema = new Schema<InboxDocument>(
   {
     consumer: { type: String, required: true },
@@ -63,6 +72,17 @@ const inboxSchema = new Schema<InboxDocument>(
   .index({ consumer: 1, eventId: 1 }, { unique: true })
   .index({ processedAt: 1 }, { expireAfterSeconds: INBOX_TTL_S });
 
+privacy(
+  inboxSchema,
+  retain(
+    'which event was handled, without what it said; for thirty days',
+    '_id',
+    'consumer',
+    'eventId',
+    'processedAt',
+  ),
+);
+
 const leaseSchema = new Schema<RelayLeaseDocument>(
   {
     _id: { type: String, required: true },
@@ -71,6 +91,8 @@ const leaseSchema = new Schema<RelayLeaseDocument>(
   },
   { collection: 'relay_leases', versionKey: false },
 );
+
+privacy(leaseSchema, retain('which process publishes', '_id', 'owner', 'until'));
 
 /** The models on this connection, registered on first use. */
 export const registerEventModels = (connection: Connection): EventModels => ({

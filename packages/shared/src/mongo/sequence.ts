@@ -1,6 +1,7 @@
 /** Integer ids that grow with time. */
 import type { Connection } from 'mongoose';
 import { jitteredDelayMs, sleep } from './backoff.ts';
+import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey } from './transaction.ts';
 
 export interface Sequences {
@@ -16,6 +17,8 @@ interface SequenceDocument {
   _id: string;
   value: number;
 }
+
+collectionPrivacy<SequenceDocument>('sequences', retain('the last number given', '_id', 'value'));
 
 const ATTEMPTS = 50;
 const WRITE_CONFLICT = 112;

@@ -1,4 +1,5 @@
 /** The collections of content's database. */
+import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { ProfileCounts } from '../domain/post.ts';
 import type { ProfileKind } from '../domain/profile.ts';
@@ -210,6 +211,46 @@ const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
   { _id: text, trainee_id: number, expires_at: date },
   settings('purchase_keys'),
 ).index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+
+privacy(
+  postSchema,
+  erase('a post of an erased account goes as a whole', '_id', 'title', 'content', 'grams', 'facets'),
+  erase('likewise', 'profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'),
+  erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version'),
+);
+
+privacy(
+  profileSchema,
+  pseudonymise('the number of the account or gym', '_id', 'profile_id', 'owner_user_id'),
+  retain('the mark that it is gone: what comes late is not shown', 'kind', 'is_active', 'gone', 'version'),
+  retain('counters', 'newest', 'counts.published_blog', 'counts.published_regular'),
+  retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
+);
+
+privacy(counterSchema, retain('how many there are', '_id', 'counts', 'newest'));
+
+privacy(
+  trainingServiceSchema,
+  erase('a service of an erased account goes as a whole', '_id', 'title', 'description', 'price', 'grams'),
+  erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until'),
+  erase('likewise', 'created_at', 'updated_at', 'version'),
+);
+
+privacy(
+  boostSchema,
+  erase('goes with its training service', '_id', 'training_service_id', 'ends_at', 'version'),
+);
+
+privacy(
+  traineeSchema,
+  erase('a text of the buyer', 'purchase_key'),
+  pseudonymise('the numbers of the accounts', 'seller_user_id', 'user_id'),
+  retain('what the other side has bought or sold, under the title that it had', '_id', 'title', 'price'),
+  retain('likewise', 'training_service_id', 'commission', 'status', 'lease_until', 'created_at'),
+  retain('likewise', 'delivered_at', 'version'),
+);
+
+privacy(purchaseKeySchema, erase('a text of the buyer', '_id', 'trainee_id', 'expires_at'));
 
 export interface Models {
   posts: Model<PostDocument>;

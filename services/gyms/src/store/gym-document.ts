@@ -1,4 +1,6 @@
 /** How a gym is stored: its own fields, and those that are derived from them so that an index can serve a question. */
+
+import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { foldedSpellings, indexGrams } from '@fitness/shared/text-search.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { encodeGeohash } from '../domain/geohash.ts';
@@ -77,6 +79,19 @@ const gymSchema = new Schema<GymDocument>(
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
   .index({ grams: 1 });
+
+privacy(
+  gymSchema,
+  retain('the place, not a person; owning one stands in the way of an erasure', '_id', 'name', 'address'),
+  retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
+  retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
+  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'searchText', 'grams'),
+  retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
+  erase('should the owner be erased all the same, the gym has none', 'ownerId'),
+  erase('the document and its review name him', 'license.image', 'license.mediaId', 'license.approved'),
+  erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId'),
+  retain('so that an older document never comes back', 'license.newestMediaId'),
+);
 
 export const gymModel = (connection: Connection): Model<GymDocument> =>
   connection.models.Gym ?? connection.model<GymDocument>('Gym', gymSchema);

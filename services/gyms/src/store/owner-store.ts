@@ -3,6 +3,7 @@
  * the two at once the database lets one go first, and no gym is left with an owner who is gone.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 
@@ -20,6 +21,12 @@ const ownerSchema = new Schema<OwnerDocument>(
     gifts: { type: Number, default: 0 },
   },
   { collection: 'gym_owners', versionKey: false },
+);
+
+privacy(
+  ownerSchema,
+  pseudonymise('the number of the account, so that it is given no gym any more', '_id'),
+  retain('the mark itself', 'erased', 'gifts'),
 );
 
 export interface OwnerStore {

@@ -1,5 +1,6 @@
 /** Who rated which gym how: one rating for each user and gym, by a unique index. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 
 interface RatingDocument {
@@ -22,6 +23,12 @@ const ratingSchema = new Schema<RatingDocument>(
   .index({ gymId: 1, userId: 1 }, { unique: true, partialFilterExpression: { userId: { $type: 'number' } } })
   .index({ gymId: 1 })
   .index({ userId: 1 });
+
+privacy(
+  ratingSchema,
+  erase('who gave it', 'userId'),
+  retain('the average of the gym stays true', '_id', 'gymId', 'score', 'ratedAt'),
+);
 
 export interface RatingStore {
   /** Stores the user's score, instead of his earlier one; answers the earlier one. */

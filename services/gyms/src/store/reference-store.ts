@@ -1,6 +1,7 @@
 /** Cities with their states, and majors: seeded at start, read by everyone, changed by nobody. */
 
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema, trusted } from 'mongoose';
 import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/reference-data.ts';
@@ -30,6 +31,10 @@ const majorSchema = new Schema<Stored<MajorRow>>(
   { _id: { type: Number, required: true }, title: { type: localized, required: true } },
   { collection: 'majors', versionKey: false },
 );
+
+privacy(stateSchema, retain('about nobody', '_id', 'name.en', 'name.fa'));
+privacy(citySchema, retain('about nobody', '_id', 'stateId', 'name.en', 'name.fa'));
+privacy(majorSchema, retain('about nobody', '_id', 'title.en', 'title.fa'));
 
 export interface City extends CityRow {
   state: StateRow;

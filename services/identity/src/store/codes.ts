@@ -1,5 +1,6 @@
 /** Confirmation codes, one document an account. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
 import {
   type CodePurpose,
@@ -37,6 +38,13 @@ const schema = new mongoose.Schema<CodesDocument>(
     locked_until: { type: Date, default: null },
   },
   { collection: 'confirmation_codes', versionKey: false },
+);
+
+privacy(
+  schema,
+  erase('codes of the account', '_id', 'wrong_in_row', 'locked_until'),
+  erase('likewise', 'deletion.id', 'deletion.hash', 'deletion.expires_at', 'deletion.tries'),
+  erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
 );
 
 export interface CodeStore {

@@ -3,6 +3,7 @@
  * own and not unique indexes over accounts, because those would have to hold the shard key once accounts are sharded.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
@@ -29,6 +30,8 @@ const schema = new mongoose.Schema<LoginKey>(
   { _id: String, user_id: { type: Number, required: true } },
   { versionKey: false, collection: 'login_keys' },
 ).index({ user_id: 1 });
+
+privacy(schema, erase('names, e-mails and phones are free again', '_id', 'user_id'));
 
 export type LoginKeys = ReturnType<typeof createLoginKeys>;
 

@@ -2,6 +2,7 @@
 
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
 
 export interface NotificationRow {
@@ -25,6 +26,11 @@ const schema = new mongoose.Schema<NotificationRow>(
   { collection: 'notifications', versionKey: false },
 );
 schema.index({ user_id: 1, _id: -1 });
+
+privacy(
+  schema,
+  erase('what the account was told', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
+);
 
 export interface NotificationStore {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;

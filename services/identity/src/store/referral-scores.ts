@@ -3,6 +3,7 @@
  * away would have to be computed on the next request of everyone at once.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 
@@ -17,6 +18,8 @@ const schema = new mongoose.Schema<CachedScore>(
   { _id: Number, score: { type: Number, required: true }, computed_at: { type: Date, required: true } },
   { versionKey: false, collection: 'referral_scores' },
 ).index({ computed_at: 1 }, { expireAfterSeconds: 2 * 86_400 });
+
+privacy(schema, erase('a number about the account', '_id', 'score', 'computed_at'));
 
 export type ReferralScoreStore = ReturnType<typeof createReferralScoreStore>;
 

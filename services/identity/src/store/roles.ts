@@ -1,5 +1,6 @@
 /** Roles: named sets of permissions. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 import type { Role } from '../domain/roles.ts';
@@ -13,6 +14,8 @@ const schema = new mongoose.Schema<Role>(
   },
   { versionKey: false, collection: 'roles' },
 ).index({ name: 1 }, { unique: true });
+
+privacy(schema, retain('about nobody', '_id', 'name', 'title', 'permissions'));
 
 export type RoleStore = ReturnType<typeof createRoleStore>;
 

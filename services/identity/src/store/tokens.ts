@@ -1,5 +1,6 @@
 /** Credentials by the hash of their token. A document is a live credential; revoking deletes it. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { BY_ID, userModel } from './user-document.ts';
@@ -35,6 +36,12 @@ const schema = new mongoose.Schema<Token>(
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
   .index(BY_USER);
+
+privacy(
+  schema,
+  erase('credentials of the account', '_id', 'user_id', 'kind', 'token_number', 'name', 'permissions'),
+  erase('likewise', 'created_at', 'expires_at'),
+);
 
 export const tokenModel = (connection: Connection): Model<Token> =>
   (connection.models.Token as Model<Token> | undefined) ?? connection.model<Token>('Token', schema);

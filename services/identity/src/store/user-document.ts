@@ -1,5 +1,6 @@
 /** How an account is stored, with the fields that follow from others. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import { localPhone } from '../domain/phone.ts';
 import { indexText } from '../domain/search-text.ts';
@@ -72,6 +73,25 @@ const schema = new mongoose.Schema<StoredUser>(
   .index({ role_ids: 1, _id: 1 })
   .index({ search_grams: 1, _id: 1 })
   .index({ search_all_grams: 1, _id: 1 });
+
+privacy(
+  schema,
+  erase('who the person is', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
+  erase('the profile', 'height', 'birth_date', 'gender', 'bank_account_number', 'is_trainer', 'is_gym_owner'),
+  erase(
+    'the licence',
+    'trainer_license_image',
+    'trainer_license_media_id',
+    'trainer_license_newest_media_id',
+  ),
+  erase('its review', 'trainer_license_approved', 'trainer_license_rejection_reason'),
+  erase('given to others by the person', 'referral_code'),
+  erase('nobody signs in with it any more', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
+  erase('made of the names', 'search_text', 'search_grams', 'search_all_text', 'search_all_grams'),
+  retain('the tombstone: payments and receipts name it, and it is counted where it was invited', '_id'),
+  retain('likewise', 'created_at', 'referrer_user_id', 'erased_at'),
+  retain('counters that order what is written', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
+);
 
 export const userModel = (connection: Connection): Model<StoredUser> =>
   (connection.models.User as Model<StoredUser> | undefined) ?? connection.model<StoredUser>('User', schema);

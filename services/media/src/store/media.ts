@@ -1,5 +1,6 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
 import type { MediaRow, Target } from '../domain/media.ts';
 
@@ -27,6 +28,13 @@ const schema = new mongoose.Schema<MediaRow>(
     { attachable_type: 1, attachable_id: 1, purpose: 1 },
     { unique: true, partialFilterExpression: { purpose: { $type: 'string' } } },
   );
+
+privacy(
+  schema,
+  erase('a file of an erased account goes, and its row as a whole', '_id', 'attachable_type', 'attachable_id'),
+  erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
+  erase('also where the file is that of a gym and stays', 'uploaded_by'),
+);
 
 export interface MediaStore {
   findById(id: number): Promise<MediaRow | null>;

@@ -1,4 +1,5 @@
 /** The collections of this service's database. */
+import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AttemptState } from '../domain/attempt.ts';
 import type { TargetType } from '../domain/target.ts';
@@ -282,6 +283,112 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
 )
   .index({ lease_until: 1 })
   .index({ user_id: 1, client_key: 1 });
+
+privacy(
+  subscriptions,
+  pseudonymise('the number of the account', 'user_id'),
+  retain(
+    'what was granted, for the books',
+    '_id',
+    'type',
+    'starts_at',
+    'expires_at',
+    'source',
+    'created_at',
+    'version',
+  ),
+);
+
+privacy(
+  boosts,
+  pseudonymise('the number of the account', 'user_id'),
+  retain(
+    'what was granted, for the books',
+    '_id',
+    'boostable_type',
+    'boostable_id',
+    'level',
+    'starts_at',
+    'ends_at',
+  ),
+  retain('likewise', 'source', 'created_at', 'end_due_at', 'version'),
+);
+
+privacy(
+  slots,
+  pseudonymise('names the account or what was boosted, by its number', '_id'),
+  retain(
+    'the mark that nothing is granted there any more',
+    'closed',
+    'active_until',
+    'grant_id',
+    'reserved_by',
+    'version',
+  ),
+);
+
+privacy(
+  storePurchases,
+  pseudonymise('the number of the account', 'user_id'),
+  retain('the receipt: a purchase is granted once, and may be taken back by the store', '_id', 'channel'),
+  retain('likewise', 'purchase_token', 'product_id', 'user_premium_subscription_id', 'marketing_boost_id'),
+  retain('likewise', 'created_at', 'acknowledged_at', 'acknowledge_tries', 'acknowledge_due_at'),
+  retain('likewise', 'look_due_at', 'grant_ended_at', 'version'),
+);
+
+privacy(
+  attempts,
+  pseudonymise('the number of the account', 'user_id'),
+  retain('what was paid is granted or paid back, also when the payer is gone', '_id', 'channel', 'state'),
+  retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
+  retain('likewise', 'owed', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
+);
+
+privacy(
+  refunds,
+  pseudonymise('the number of the account', 'user_id'),
+  retain(
+    'what is owed is paid back, also when the payer is gone',
+    '_id',
+    'attempt_id',
+    'owed_for',
+    'channel',
+  ),
+  retain(
+    'likewise',
+    'purchase_token',
+    'product_id',
+    'boostable_type',
+    'boostable_id',
+    'reason',
+    'created_at',
+  ),
+  retain('likewise', 'resolved_at', 'resolution', 'look_due_at'),
+);
+
+privacy(
+  walletPurchases,
+  erase('a text of the buyer', 'client_key'),
+  pseudonymise('the number of the account', 'user_id'),
+  retain(
+    'what was charged and granted, for the books',
+    '_id',
+    'offer',
+    'boostable_type',
+    'boostable_id',
+    'amount',
+  ),
+  retain(
+    'likewise',
+    'grant_id',
+    'state',
+    'undone_because',
+    'lease_owner',
+    'lease_until',
+    'tries',
+    'created_at',
+  ),
+);
 
 export interface Models {
   subscriptions: Model<SubscriptionDocument>;

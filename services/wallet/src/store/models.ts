@@ -1,4 +1,5 @@
 /** The collections of the wallet's database. Amounts are refused when a double does not hold them exactly. */
+import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
 import { GATEWAY_STATES, type GatewayState, PAYMENT_TYPES, type PaymentType } from '../domain/payment.ts';
@@ -107,6 +108,40 @@ const entrySchema = new Schema<EntryDocument>(
 )
   .index({ payment_ids: 1 })
   .index({ 'rows.account': 1 });
+
+privacy(
+  walletSchema,
+  pseudonymise('the number of the account', '_id'),
+  retain(
+    'the sum of the payments, and the mark that nothing personal comes in any more',
+    'balance',
+    'version',
+  ),
+  retain('likewise', 'erased_at'),
+);
+
+privacy(
+  paymentSchema,
+  erase('written by the person, or about him', 'description', 'meta.card_number'),
+  pseudonymise('the number of the account', 'user_id'),
+  retain('the books are kept: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
+  retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'created_at', 'version'),
+  retain('the bank gateway names the deposit by it', 'gateway.track_id', 'gateway.state', 'gateway.check_at'),
+);
+
+privacy(
+  entrySchema,
+  pseudonymise('accounts of the ledger, by the number of the user', 'rows.account'),
+  retain(
+    'the ledger is never changed',
+    '_id',
+    'kind',
+    'input_hash',
+    'rows.amount',
+    'payment_ids',
+    'booked_at',
+  ),
+);
 
 export interface Models {
   wallets: Model<WalletDocument>;
