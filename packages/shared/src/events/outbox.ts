@@ -3,9 +3,9 @@ import type { EventDefinition, EventInput } from '@fitness/proto/events/define-e
 import { cloudEventSchema, eventSource } from '@fitness/proto/events/envelope.ts';
 import type { Clock, Random } from '../clock.ts';
 import type { ClientSession, Connection } from '../mongo/connect.ts';
-import { registerEventModels } from '../mongo/event-models.ts';
+import { type OutboxDocument, registerEventModels } from '../mongo/event-models.ts';
 import { createSequences } from '../mongo/sequence.ts';
-import { afterCommit } from '../mongo/transaction.ts';
+import { afterCommit, attemptKey, beforeCommit } from '../mongo/transaction.ts';
 import { currentTraceparent } from '../trace.ts';
 import { announceCommittedEvents } from './wake.ts';
 
@@ -20,7 +20,7 @@ export interface EmitOptions<Definition extends EventDefinition> {
 export interface Outbox {
   /**
    * Stores an event that the relay publishes once the transaction of `session` is committed; nothing leaves when it is
-   * aborted. Call it after the aggregate was read or written in the same transaction: events of one aggregate then
+   * aborted. The events of one transaction are written together, as its last write. Call it after the aggregate was read or written in the same transaction: events of one aggregate then
    * leave in the order of their versions. Throws, as a programmer's error, when the event does not fit its definition
    * or `session` is not one of `inTransaction`.
    */
@@ -64,21 +64,40 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
     throw new Error(`The event ${definition.type} does not fit its definition: ${problems.join('; ')}`);
   };
 
+  /** The events that the attempts under way have gathered. */
+  const gathered = new WeakMap<object, Omit<OutboxDocument, '_id'>[]>();
+
+  const write = async (session: ClientSession, events: readonly Omit<OutboxDocument, '_id'>[]) => {
+    // A counter of its own and not a time: two processes' clocks never agree well enough to order by.
+    const ids = await sequences.take('outbox', events.length);
+    const documents = events.map((event, index) => ({ _id: ids[index] as number, ...event }));
+    // By the driver: the events fit their definitions already, and this write is part of nearly every transaction.
+    await outbox.collection.insertMany(documents as never[], { session });
+  };
+
+  /** The list of this attempt's events, written before its commit. */
+  const eventsOf = (session: ClientSession): Omit<OutboxDocument, '_id'>[] => {
+    const attempt = attemptKey(session);
+    const known = gathered.get(attempt);
+    if (known !== undefined) return known;
+    const events: Omit<OutboxDocument, '_id'>[] = [];
+    gathered.set(attempt, events);
+    beforeCommit(session, () => write(session, events));
+    afterCommit(session, () => announceCommittedEvents(connection));
+    return events;
+  };
+
   return {
     emit: async (session, definition, options) => {
       const event = build(definition, options);
-      afterCommit(session, () => announceCommittedEvents(connection));
-      const document = {
-        // A counter of its own and not a time: two processes' clocks never agree well enough to order by.
-        _id: await sequences.next('outbox'),
+      eventsOf(session).push({
         type: event.type,
         aggregate: `${source}/${event.subject}`,
         aggregateVersion: event.aggregateversion,
         body: JSON.stringify(event),
         occurredAt: new Date(event.time),
         unroutableSince: null,
-      };
-      await outbox.create([document], { session });
+      });
     },
   };
 };

@@ -17,7 +17,13 @@ export interface TransactionOptions {
 
 type Hook = () => unknown;
 
-const hooksOf = new WeakMap<ClientSession, Hook[]>();
+/** What one attempt of a transaction still has to do. */
+interface Attempt {
+  beforeCommit: Hook[];
+  afterCommit: Hook[];
+}
+
+const attempts = new WeakMap<ClientSession, Attempt>();
 
 /**
  * Runs `work` in one transaction and returns what it returned, once it is committed.
@@ -41,7 +47,7 @@ export const inTransaction = async <T>(
     await runHooks(session, options.log);
     return result;
   } finally {
-    hooksOf.delete(session);
+    attempts.delete(session);
     await session.endSession();
   }
 };
@@ -52,10 +58,12 @@ const untilCommitted = async <T>(
   deadline: number,
 ): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
-    hooksOf.set(session, []);
+    const pending: Attempt = { beforeCommit: [], afterCommit: [] };
+    attempts.set(session, pending);
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
     try {
       const result = await work(session);
+      for (const hook of pending.beforeCommit) await hook();
       await commit(session, deadline);
       return result;
     } catch (error) {
@@ -81,7 +89,7 @@ const commit = async (session: ClientSession, deadline: number): Promise<void> =
 };
 
 const runHooks = async (session: ClientSession, log: Logger | undefined): Promise<void> => {
-  for (const hook of hooksOf.get(session) ?? []) {
+  for (const hook of attempts.get(session)?.afterCommit ?? []) {
     try {
       await hook();
     } catch (error) {
@@ -90,16 +98,32 @@ const runHooks = async (session: ClientSession, log: Logger | undefined): Promis
   }
 };
 
+const attemptOf = (session: ClientSession, asker: string): Attempt => {
+  const attempt = attempts.get(session);
+  if (attempt === undefined) throw new Error(`${asker} needs the session of a running inTransaction`);
+  return attempt;
+};
+
+/**
+ * Runs `fn` as the last thing inside the transaction of `session`; what it throws aborts the transaction. For writes
+ * that gather while the work goes on and are sent together. Throws when the session is not one that `inTransaction`
+ * handed out.
+ */
+export const beforeCommit = (session: ClientSession, fn: () => Promise<void>): void => {
+  attemptOf(session, 'beforeCommit').beforeCommit.push(fn);
+};
+
 /**
  * Runs `fn` once, after the transaction of `session` is committed; never when it is not. `inTransaction` waits for it.
  * It may be lost in a crash right after the commit: use it to hurry something that would happen anyway. A failure is
  * logged. Throws when the session is not one that `inTransaction` handed out.
  */
 export const afterCommit = (session: ClientSession, fn: () => unknown): void => {
-  const hooks = hooksOf.get(session);
-  if (hooks === undefined) throw new Error('afterCommit needs the session of a running inTransaction');
-  hooks.push(fn);
+  attemptOf(session, 'afterCommit').afterCommit.push(fn);
 };
+
+/** What is the same during one attempt of the transaction of `session`, and another thing in the next. */
+export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
 
 /** The error and what caused it, read by shape: a test run may hold several copies of a class. */
 const causes = (error: unknown): Record<string, unknown>[] => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ManualClock, systemClock, systemRandom } from '../../src/clock.ts';
 import type { Broker } from '../../src/events/broker.ts';
 import { onEvent, startConsumers } from '../../src/events/consumer.ts';
@@ -73,6 +73,45 @@ describe('emit', () => {
     );
     await expect(wrong).rejects.toThrow('shop.order.placed does not fit its definition: data.order_id');
     expect(await waiting()).toBe(0);
+  });
+
+  test('the events of one transaction are one write, in the order in which they were emitted', async () => {
+    const { outbox: stored } = registerEventModels(connection);
+    const inserts = jest.spyOn(stored.collection, 'insertMany');
+    const subjects = Array.from({ length: 20 }, (_, index) => `together-${index}`);
+    await inTransaction(connection, async (session) => {
+      for (const subject of subjects)
+        await outbox.emit(session, orderPlaced, { subject, data: { order_id: 7 }, aggregateVersion: 1 });
+      expect(await stored.countDocuments({})).toBe(0);
+    });
+    expect(inserts).toHaveBeenCalledTimes(1);
+    inserts.mockRestore();
+    const rows = await stored.find({}).sort({ _id: 1 }).lean();
+    expect(rows.map(({ aggregate }) => aggregate)).toEqual(
+      subjects.map((subject) => `/services/shop/${subject}`),
+    );
+    await stored.deleteMany({});
+  });
+
+  test('an attempt that is repeated emits its events once', async () => {
+    const { outbox: stored } = registerEventModels(connection);
+    const contested = connection.collection<{ _id: string; value: number }>('contested');
+    await contested.insertOne({ _id: 'one', value: 0 });
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        inTransaction(connection, async (session) => {
+          await outbox.emit(session, orderPlaced, {
+            subject: `contested-${index}`,
+            data: { order_id: 7 },
+            aggregateVersion: 1,
+          });
+          await contested.updateOne({ _id: 'one' }, { $inc: { value: 1 } }, { session });
+        }),
+      ),
+    );
+    expect((await contested.findOne({ _id: 'one' }))?.value).toBe(20);
+    expect(await stored.countDocuments({})).toBe(20);
+    await stored.deleteMany({});
   });
 
   test('a session outside a transaction is refused', async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import mongoose, { type Model } from 'mongoose';
 import { pingMongo, syncIndexes, trusted } from '../../src/mongo/connect.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
-import { afterCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
+import { afterCommit, beforeCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
 import { dropDatabase, openDatabase, until } from '../events/support.ts';
 
 type Connection = Awaited<ReturnType<typeof openDatabase>>;
@@ -143,6 +143,82 @@ describe('createSequences', () => {
     expect(taken.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
     expect(await sequences.next('orders')).toBe(201);
     expect(await sequences.next('invoices')).toBe(1);
+  });
+
+  test('callers that come while the counter is being asked share the next question', async () => {
+    const sequences = createSequences(connection);
+    const counters = connection.collection<{ _id: string; value: number }>('sequences');
+    const asked = jest.spyOn(counters, 'findOneAndUpdate');
+    await Promise.all(Array.from({ length: 50 }, () => sequences.next('shared')));
+    // The first finds no counter and makes it; the other forty-nine go together.
+    expect(asked.mock.calls.length).toBeLessThanOrEqual(3);
+    asked.mockRestore();
+  });
+
+  test('two processes that take blocks at once get numbers of their own, each block without a gap', async () => {
+    const processes = [createSequences(connection), createSequences(connection)];
+    const blocks = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => processes[index % 2]!.take('blocks', (index % 4) + 1)),
+    );
+    for (const block of blocks)
+      expect(block).toEqual(Array.from(block, (_, index) => (block[0] ?? 0) + index));
+    const all = blocks.flat().toSorted((a, b) => a - b);
+    expect(all).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+  });
+
+  test('a number is larger than every number that was handed out before it was asked for', async () => {
+    const processes = [createSequences(connection), createSequences(connection)];
+    let largest = 0;
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, caller) => {
+        for (let round = 0; round < 10; round += 1) {
+          const before = largest;
+          const number = await processes[caller % 2]!.next('ordered');
+          expect(number).toBeGreaterThan(before);
+          largest = Math.max(largest, number);
+        }
+      }),
+    );
+    expect(largest).toBe(200);
+  });
+
+  test('a counter that cannot be asked fails those who waited, and serves the next', async () => {
+    const sequences = createSequences(connection);
+    const counters = connection.collection<{ _id: string; value: number }>('sequences');
+    const broken = jest.spyOn(counters, 'findOneAndUpdate').mockRejectedValueOnce(new Error('gone') as never);
+    await expect(Promise.all([sequences.next('broken'), sequences.next('other')])).rejects.toThrow('gone');
+    broken.mockRestore();
+    expect(await sequences.next('broken')).toBe(1);
+  });
+});
+
+describe('beforeCommit', () => {
+  test('runs last inside the transaction, once for each attempt, and aborts it by throwing', async () => {
+    await counters.create({ _id: 'last', value: 0 });
+    const steps: string[] = [];
+    await inTransaction(connection, async (session) => {
+      beforeCommit(session, async () => {
+        steps.push('before commit');
+        await counters.updateOne({ _id: 'last' }, { $inc: { value: 1 } }, { session });
+      });
+      steps.push('work');
+    });
+    expect(steps).toEqual(['work', 'before commit']);
+    expect((await counters.findById('last').lean())?.value).toBe(1);
+    const aborted = inTransaction(connection, async (session) => {
+      await counters.updateOne({ _id: 'last' }, { $inc: { value: 1 } }, { session });
+      beforeCommit(session, async () => {
+        throw new Error('no');
+      });
+    });
+    await expect(aborted).rejects.toThrow('no');
+    expect((await counters.findById('last').lean())?.value).toBe(1);
+  });
+
+  test('a session that inTransaction did not hand out is refused', async () => {
+    const session = await connection.startSession();
+    expect(() => beforeCommit(session, async () => undefined)).toThrow('inTransaction');
+    await session.endSession();
   });
 });
 
