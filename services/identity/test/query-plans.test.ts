@@ -182,6 +182,7 @@ describe('no query of the service scans a collection', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['an account by id', () => users.findById(1)],
     ['accounts by id', () => users.findByIds([1, 2, 3])],
+    ['erased accounts by id', () => users.findErased([1, 2, 3])],
     ['a login', () => users.findByLogin('user.1')],
     ['a referral code', () => users.findByReferralCode('CODE1')],
     ['taken names', () => users.findTaken({ username: 'user.1', email: 'a@b.c', phone: '+1' })],

@@ -1,6 +1,11 @@
 /** Users inside other services' answers: the same resource that this service shows, for the same viewer. */
 import { type Caller, GUEST } from '@fitness/shared/caller.ts';
-import { fromUserMessage, LIMITED_ACCESS_HIDDEN } from '@fitness/shared/resources/user.ts';
+import {
+  erasedUser,
+  fromUserMessage,
+  LIMITED_ACCESS_HIDDEN,
+  userSchema,
+} from '@fitness/shared/resources/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { join, joinAs, type Person, startWorld, type World } from './support.ts';
 
@@ -54,6 +59,18 @@ describe('a user shown inside another resource', () => {
       expect(await shown(asked, operator.caller)).toHaveLength(asked.length);
       expect(world.outside.calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
     }
+  });
+
+  test('once erased, is missing; or, where the answer needs one, well-formed and nobody', async () => {
+    const gone = await join(world);
+    await world.send('DELETE', `/users/${gone.id}`, { as: operator.caller });
+    expect(await shown([gone.id], operator.caller)).toEqual([]);
+    const asked = { ids: [gone.id, person.id, 999_999_999], with_erased: true };
+    const { users } = await world.identity.call('ShowUsers', asked, { caller: operator.caller });
+    const [living, nobody] = users.map(fromUserMessage);
+    expect(living?.id).toBe(person.id);
+    expect(nobody).toEqual(erasedUser(gone.id, gone.user.created_at));
+    expect(userSchema.parse(nobody)).toEqual(nobody);
   });
 
   test('is missing when there is no such account', async () => {

@@ -1,4 +1,5 @@
 import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/clock.ts';
+import { userSchema } from '@fitness/shared/resources/user.ts';
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { servedBy } from '../src/store/payments.ts';
@@ -183,7 +184,7 @@ describe('GET /payments', () => {
     expect(JSON.stringify(due)).not.toContain('COLLSCAN');
   });
 
-  test('identity out of reach is 503, and an erased user is null', async () => {
+  test('identity out of reach is 503, and the user of an erased account is well-formed and nobody', async () => {
     const gone = world.person();
     await world.give(gone.userId, 1);
     world.setIdentityDown(true);
@@ -193,7 +194,11 @@ describe('GET /payments', () => {
     expect(down.headers.get('retry-after')).not.toBeNull();
     world.erase(gone.userId);
     const { body } = await send('GET', `/payments?user_id=${gone.userId}`, { as: OPERATOR });
-    expect(body.data[0]).toMatchObject({ user_id: gone.userId, user: null });
+    expect(body.data[0]).toMatchObject({
+      user_id: gone.userId,
+      user: { id: gone.userId, username: `deleted:${gone.userId}`, first_name: '', last_name: '' },
+    });
+    expect(userSchema.parse(body.data[0].user)).toEqual(body.data[0].user);
   });
 
   test('a guest is 401, a token without a payments permission 403', async () => {

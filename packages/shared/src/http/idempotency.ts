@@ -69,6 +69,9 @@ const hashOf = (value: unknown): string =>
     .update(JSON.stringify(value) ?? '')
     .digest('hex');
 
+/** How a client's key is stored, by this module and by whoever stores it besides: its words may be about a person. */
+export const storedKey = (userId: number, key: string): string => hashOf([userId, key]);
+
 const running = (): AppError =>
   new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
 
@@ -120,7 +123,7 @@ export const createIdempotency = (connection: Connection, clock: Clock, uuid: ()
     request: IdempotencyRequest & { key: string },
     work: (run: IdempotentRun) => Promise<RouteReply>,
   ): Promise<RouteReply> => {
-    const id = hashOf([request.userId, request.key]);
+    const id = storedKey(request.userId, request.key);
     const mine = uuid();
     const stored = await claim(id, request.userId, hashOf(request.fingerprint), mine);
     if (stored !== undefined) return stored;

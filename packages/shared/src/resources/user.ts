@@ -79,6 +79,26 @@ export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {
   return Object.fromEntries(visible) as UserResource;
 };
 
+/**
+ * What stands for an erased account where an answer has to name its user: well-formed, and nobody. No user name holds a
+ * colon, so that this one is nobody else's.
+ */
+export const erasedUser = (id: number, createdAt: string): UserResource => ({
+  id,
+  username: `deleted:${id}`,
+  first_name: '',
+  last_name: '',
+  created_at: createdAt,
+  referral_code: '',
+  height: null,
+  birth_date: null,
+  gender: null,
+  is_trainer: false,
+  is_gym_owner: false,
+  media: [],
+  current_subscription: null,
+});
+
 type WithoutNull<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
 
 /** On the wire a field without a value is left out. */
@@ -135,10 +155,14 @@ export interface UserDirectory {
   /** By id, for what a service decides by; it is never shown. Missing and throwing as `show`. */
   getMany(ids: readonly number[]): Promise<Map<number, UserRecord>>;
   /**
-   * By id, each as `viewer` may see him; an erased or unknown user is missing. Throws `unavailable` when identity does
-   * not answer.
+   * By id, each as `viewer` may see him; an unknown user is missing, and so is an erased one, unless `withErased`: then
+   * {@link erasedUser} stands for him. Throws `unavailable` when identity does not answer.
    */
-  show(ids: readonly number[], viewer: Caller): Promise<Map<number, UserResource>>;
+  show(
+    ids: readonly number[],
+    viewer: Caller,
+    options?: { withErased?: boolean },
+  ): Promise<Map<number, UserResource>>;
 }
 
 export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): UserDirectory => ({
@@ -148,10 +172,11 @@ export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): U
     const { users } = await identity.call('GetUsers', { ids: unique }, { retry: true });
     return new Map(users.map((user) => [user.id, user]));
   },
-  show: async (ids, viewer) => {
+  show: async (ids, viewer, { withErased = false } = {}) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return new Map();
-    const { users } = await identity.call('ShowUsers', { ids: unique }, { retry: true, caller: viewer });
+    const asked = { ids: unique, with_erased: withErased };
+    const { users } = await identity.call('ShowUsers', asked, { retry: true, caller: viewer });
     return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
   },
 });

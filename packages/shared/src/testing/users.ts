@@ -2,7 +2,7 @@
 import type { ShowUsersRequest__Output } from '@fitness/proto/gen/fitness/identity/v1/ShowUsersRequest.ts';
 import type { ShowUsersResponse } from '@fitness/proto/gen/fitness/identity/v1/ShowUsersResponse.ts';
 import type { InternalContext } from '../caller.ts';
-import { limitUser, toUserMessage, type WholeUser } from '../resources/user.ts';
+import { erasedUser, limitUser, toUserMessage, type WholeUser } from '../resources/user.ts';
 
 export const wholeUser = (id: number, fields: Partial<WholeUser> = {}): WholeUser => ({
   id,
@@ -34,9 +34,16 @@ export const wholeUser = (id: number, fields: Partial<WholeUser> = {}): WholeUse
   ...fields,
 });
 
-/** The RPC ShowUsers over these users, for whom it is asked. */
+/** The RPC ShowUsers over these users, for whom it is asked; whom `find` does not know is erased. */
 export const showUsers =
   (find: (id: number) => WholeUser | undefined) =>
-  async ({ ids }: ShowUsersRequest__Output, { caller }: InternalContext): Promise<ShowUsersResponse> => ({
-    users: ids.flatMap((id) => find(id) ?? []).map((user) => toUserMessage(limitUser(user, caller))),
+  async (
+    { ids, with_erased: withErased }: ShowUsersRequest__Output,
+    { caller }: InternalContext,
+  ): Promise<ShowUsersResponse> => ({
+    users: ids.flatMap((id) => {
+      const user = find(id);
+      if (user !== undefined) return toUserMessage(limitUser(user, caller));
+      return withErased ? toUserMessage(erasedUser(id, '2026-01-01 00:00:00')) : [];
+    }),
   });

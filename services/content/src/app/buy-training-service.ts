@@ -8,7 +8,7 @@ import type { UserCaller } from '@fitness/shared/caller.ts';
 import { SECOND_MS } from '@fitness/shared/clock.ts';
 import { AppError, badRequest, conflict, message } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
-import type { IdempotentRun } from '@fitness/shared/http/idempotency.ts';
+import { type IdempotentRun, storedKey } from '@fitness/shared/http/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
@@ -48,7 +48,7 @@ export const buyTrainingService =
       },
       async (run) => {
         const key =
-          purchase.idempotencyKey === undefined ? null : `${caller.userId}:${purchase.idempotencyKey}`;
+          purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
         const begun = await findBegun(parts, caller.userId, purchase.trainingServiceId, key);
         if (begun !== undefined && isPaid(begun)) return created({ data: showTrainee(begun) });
         const trainee = begun ?? (await begin(parts, caller.userId, purchase.trainingServiceId, key));

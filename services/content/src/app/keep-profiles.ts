@@ -37,9 +37,10 @@ export const GONE: ProfileState = { ownerUserId: null, isActive: false, gone: tr
 export type EraseAccount = (session: ClientSession, userId: number, version: number) => Promise<void>;
 
 export const eraseAccount =
-  (parts: Pick<Parts, 'store' | 'outbox'>): EraseAccount =>
+  (parts: Pick<Parts, 'store' | 'outbox' | 'idempotency'>): EraseAccount =>
   async (session, userId, version) => {
     await keepProfile(parts)(session, { ref: userProfile(userId).ref, state: GONE, version });
     for (const id of await parts.store.trainingServices.idsOfUser(session, userId))
       await removeTrainingService(parts, session, id);
+    await parts.idempotency.forgetUser(session, userId);
   };

@@ -95,7 +95,7 @@ export interface TraineeDocument {
 
 /** A buyer's `Idempotency-Key`: a repeated request goes on with the purchase that it began. */
 export interface PurchaseKeyDocument {
-  /** User and key; one purchase under one key, whoever else is busy with it. */
+  /** Hash of user and key; one purchase under one key, whoever else is busy with it. */
   _id: string;
   trainee_id: number;
   expires_at: Date;
@@ -176,6 +176,7 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
   settings('training_services'),
 )
   .index({ facets: 1, _id: -1 })
+  .index({ facets: 1, price: 1 })
   .index({ grams: 1, _id: -1 })
   .index({ boosted_until: 1 })
   .index({ user_id: 1 });
@@ -243,14 +244,14 @@ privacy(
 
 privacy(
   traineeSchema,
-  erase('a text of the buyer', 'purchase_key'),
   pseudonymise('the numbers of the accounts', 'seller_user_id', 'user_id'),
   retain('what the other side has bought or sold, under the title that it had', '_id', 'title', 'price'),
   retain('likewise', 'training_service_id', 'commission', 'status', 'lease_until', 'created_at'),
   retain('likewise', 'delivered_at', 'version'),
+  retain('the hash of a key', 'purchase_key'),
 );
 
-privacy(purchaseKeySchema, erase('a text of the buyer', '_id', 'trainee_id', 'expires_at'));
+privacy(purchaseKeySchema, retain('the hash of a key, for 24 hours', '_id', 'trainee_id', 'expires_at'));
 
 export interface Models {
   posts: Model<PostDocument>;

@@ -4,7 +4,7 @@ import { formatTimestamp } from '@fitness/shared/clock.ts';
 import { invalid, message, notFound } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import { toUserMessage } from '@fitness/shared/resources/user.ts';
+import { erasedUser, toUserMessage } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Introspect } from '../app/introspect.ts';
 import type { LicenceDocument } from '../app/license-document.ts';
@@ -78,10 +78,12 @@ export const identityService = ({
       const users = await lookUpUsers.byIds(ids);
       return { users: users.map(toMessage) };
     },
-    ShowUsers: async ({ ids }, { caller }) => {
+    ShowUsers: async ({ ids, with_erased: withErased }, { caller }) => {
       assertFewEnough(ids);
       const resources = await presenter.page(await lookUpUsers.byIds(ids), caller);
-      return { users: resources.map(toUserMessage) };
+      const erased = withErased ? await lookUpUsers.erasedAmong(ids) : [];
+      const tombstones = erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)));
+      return { users: [...resources, ...tombstones].map(toUserMessage) };
     },
     GetHiddenUsers: async ({ ids }) => {
       assertFewEnough(ids);

@@ -65,6 +65,14 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
         .select(HIDDEN_FROM_READERS)
         .lean<User[]>(),
 
+    /** What is left of those of `ids` that are erased. */
+    findErased: (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> =>
+      users
+        .find({ _id: trusted({ $in: [...ids] }), erased_at: trusted({ $ne: null }) })
+        .hint(BY_ID)
+        .select({ created_at: 1 })
+        .lean<Pick<User, '_id' | 'created_at'>[]>(),
+
     /** By user name, e-mail or phone in any usual spelling. One that is not there costs as many reads. */
     findByLogin: async (login: string): Promise<User | null> => {
       const wanted = loginKeysOf(login);

@@ -4,12 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, badRequest, invalid, isAppError, message, unavailable } from '@fitness/shared/error.ts';
+import { storedKey } from '@fitness/shared/http/idempotency.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { type Grant, type Order, payableTypeOf, slotOf } from '../domain/grant.ts';
 import type { Offer } from '../domain/offer.ts';
 import {
   CLIENT_KEY_MS,
   chargeKey,
+  isAtRest,
   isOver,
   refundKey,
   SAGA_LEASE_MS,
@@ -55,7 +57,8 @@ const refusalError = (refusal: Pick<SlotRefusal, 'by'>, offer: Offer): AppError 
 
 export const createBuyFromWallet =
   (deps: BillingDeps): BuyFromWallet =>
-  async ({ order, clientKey, complete }) => {
+  async ({ order, clientKey: given, complete }) => {
+    const clientKey = given === undefined ? undefined : storedKey(order.userId, given);
     const known = await findEarlier(deps, order, clientKey);
     if (known !== undefined) return finishEarlier(deps, known, complete);
     const { store, clock } = deps;
@@ -67,9 +70,8 @@ export const createBuyFromWallet =
       if ('purchase' in reserved) return drive(deps, reserved.purchase, complete);
       const { refusal } = reserved;
       if (refusal.by !== 'reserved') throw refusalError(refusal, order.offer);
-      if (performance.now() >= giveUpAt)
-        throw unavailable(`${slot} is held by the wallet purchase ${refusal.purchaseId}`);
-      await waitFor(deps, refusal.purchaseId, giveUpAt);
+      const holder = await waitFor(deps, refusal.purchaseId, giveUpAt);
+      if (holder.state === 'reserved') throw unavailable(`${slot} is held by the wallet purchase ${holder.id}`);
     }
   };
 
@@ -101,7 +103,7 @@ const finishEarlier = async (
   const settled = await waitFor(deps, purchase.id, giveUpAt, complete);
   if (settled.state === 'granted') return grantOf(deps, settled);
   if (settled.state === 'undone') throw undoneError(settled);
-  if (settled.state === 'refunded' || settled.state === 'refunding') throw targetNotFound();
+  if (settled.state === 'refunded' || settled.state === 'refunding') throw givenBackError(settled);
   throw unavailable(`the wallet purchase ${purchase.id} is not settled yet`);
 };
 
@@ -111,6 +113,10 @@ const undoneError = ({ order, undoneBecause }: WalletPurchase): AppError =>
     : undoneBecause === null
       ? alreadyRunning(order.offer)
       : unavailable(`the wallet refused: ${undoneBecause}`);
+
+/** Charged, and not given: somebody else had taken the slot, or it is closed for good. */
+const givenBackError = ({ order, undoneBecause }: WalletPurchase): AppError =>
+  refusalError({ by: undoneBecause === 'active' ? 'active' : 'closed' }, order.offer);
 
 const grantOf = async ({ store }: BillingDeps, { order, grantId, id }: WalletPurchase): Promise<Grant> => {
   const grant = await store.grants.find(order.offer.kind, grantId);
@@ -135,6 +141,7 @@ const reserve = async (
     clientKey: clientKey ?? null,
     leaseOwner: random.uuid(),
     leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
+    unattended: false,
     tries: 0,
     createdAt: now,
   };
@@ -159,7 +166,7 @@ const drive = async (deps: BillingDeps, purchase: WalletPurchase, complete: Comp
   };
   if (purchase.state === 'refunding') {
     await giveBack(deps, purchase, charge);
-    throw targetNotFound();
+    throw givenBackError(purchase);
   }
   const charged = await wallet.charge({ key: chargeKey(purchase.id), ...charge });
   if (charged.outcome === 'unknown') {
@@ -167,6 +174,7 @@ const drive = async (deps: BillingDeps, purchase: WalletPurchase, complete: Comp
       { err: charged.error, wallet_purchase: purchase.id },
       'nobody knows whether a wallet was charged',
     );
+    await store.walletPurchases.leave(purchase);
     throw unavailable('the wallet did not answer', charged.error);
   }
   if (charged.outcome === 'refused') {
@@ -194,14 +202,16 @@ const settle = (deps: BillingDeps, id: string, complete: Complete): Promise<Sett
     const current = await store.walletPurchases.find(id, session);
     if (current === undefined) throw new Error(`the wallet purchase ${id} is not there`);
     if (current.state === 'granted') return { grant: await grantOf(deps, current) };
-    if (current.state === 'refunding' || current.state === 'refunded') return { refusal: { by: 'closed' } };
+    if (current.state === 'refunding' || current.state === 'refunded')
+      return { refusal: { by: current.undoneBecause === 'active' ? 'active' : 'closed' } };
     const { order, grantId } = current;
-    // Undone by mistake, by somebody whose lease had run out: it is charged, so it is granted if that is possible.
-    const heldBy = current.state === 'reserved' ? id : null;
-    const placed = await placeGrant(deps, session, { order, grantId, source: 'wallet', heldBy });
+    // Also when it was passed over, or undone by somebody whose lease had run out: it is charged, so it is granted if
+    // that is possible.
+    const placement = { order, grantId, source: 'wallet', heldBy: id, isNewSlot: false };
+    const placed = await placeGrant(deps, session, placement);
     if ('refusal' in placed) {
       const until = new Date(clock.now().getTime() + SAGA_LEASE_MS);
-      await store.walletPurchases.startRefund(session, current, until);
+      await store.walletPurchases.startRefund(session, current, placed.refusal.by, until);
       await store.slots.release(session, slotOf(order), id);
       return placed;
     }
@@ -228,7 +238,7 @@ const giveBack = async (
 
 const nothing: Complete = async () => undefined;
 
-/** Waits for another request's saga; takes it over when its owner is gone. Gives it as it was last seen. */
+/** Waits for another request's saga; takes it over when its lease has run out. Gives it as it was last seen. */
 const waitFor = async (
   deps: BillingDeps,
   id: string,
@@ -240,7 +250,9 @@ const waitFor = async (
     const found = await store.walletPurchases.find(id);
     if (found === undefined) throw new Error(`the wallet purchase ${id} is not there`);
     if (isOver(found) || performance.now() >= giveUpAt) return found;
-    if (!(await continueIfLeft(deps, id, complete))) await sleep(POLL_MS);
+    if (await continueIfLeft(deps, id, complete)) continue;
+    if (isAtRest(found)) return found;
+    await sleep(POLL_MS);
   }
 };
 

@@ -25,7 +25,7 @@ export interface WalletPurchase {
   state: WalletPurchaseState;
   /** Why it was undone: a code of the client contract. */
   undoneBecause: string | null;
-  /** The client's `Idempotency-Key`. */
+  /** The hash of the client's `Idempotency-Key`. */
   clientKey: string | null;
   /** Whoever drives it. */
   leaseOwner: string;

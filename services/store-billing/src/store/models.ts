@@ -1,5 +1,5 @@
 /** The collections of this service's database. */
-import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AttemptState } from '../domain/attempt.ts';
 import type { TargetType } from '../domain/target.ts';
@@ -368,7 +368,7 @@ privacy(
 
 privacy(
   walletPurchases,
-  erase('a text of the buyer', 'client_key'),
+  retain('the hash of a key', 'client_key'),
   pseudonymise('the number of the account', 'user_id'),
   retain(
     'what was charged and granted, for the books',

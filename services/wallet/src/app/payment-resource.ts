@@ -35,7 +35,7 @@ export const paymentSchema = z
   .object({
     id: z.int(),
     user_id: z.int(),
-    user: userSchema.nullable().meta({ description: 'null when the account is erased' }),
+    user: userSchema.nullable().meta({ description: 'Of an erased account: a user without names' }),
     type: z.enum(PAYMENT_TYPES),
     amount: z.int().meta({ description: 'Tooman' }),
     description: z.string().nullable(),
@@ -106,6 +106,7 @@ export const presentPayments = async (
   const known = await users.show(
     payments.map(({ userId }) => userId),
     viewer,
+    { withErased: true },
   );
   const shown = payments.filter((payment) => seesBalanceOf(viewer, payment)).map(({ userId }) => userId);
   const balances = shown.length === 0 ? new Map<number, number>() : await store.wallets.balances(shown);

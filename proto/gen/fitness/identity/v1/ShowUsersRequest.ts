@@ -4,8 +4,10 @@ import type { Long } from '@grpc/proto-loader';
 
 export interface ShowUsersRequest {
   'ids'?: (number | string | Long)[];
+  'with_erased'?: (boolean);
 }
 
 export interface ShowUsersRequest__Output {
   'ids': (number)[];
+  'with_erased': (boolean);
 }
