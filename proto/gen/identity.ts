@@ -15,6 +15,9 @@ export interface ProtoGrpcType {
       v1: {
         AttachLicenseRequest: MessageTypeDefinition
         AttachLicenseResponse: MessageTypeDefinition
+        DeletionBlocker: MessageTypeDefinition
+        GetDeletionBlockersRequest: MessageTypeDefinition
+        GetDeletionBlockersResponse: MessageTypeDefinition
         GetHiddenUsersRequest: MessageTypeDefinition
         GetHiddenUsersResponse: MessageTypeDefinition
         GetUsersRequest: MessageTypeDefinition

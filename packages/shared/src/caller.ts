@@ -16,6 +16,11 @@ export interface UserCaller {
   tokenKind: 'session' | 'personal' | 'oauth';
 }
 
+/** Every kind of token there is. */
+export const ANY_TOKEN: readonly UserCaller['tokenKind'][] = ['session', 'personal', 'oauth'];
+/** The user himself and his own programs: not the apps of others that he has let in. */
+export const FIRST_PARTY: readonly UserCaller['tokenKind'][] = ['session', 'personal'];
+
 export type Caller = UserCaller | { kind: 'guest' };
 
 export const GUEST: Caller = { kind: 'guest' };

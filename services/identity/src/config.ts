@@ -17,6 +17,10 @@ const shape = {
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
   /** How long a session, and a personal token without an end of its own, is valid. */
   TOKEN_LIFETIME_DAYS: days.default(30),
+  /** How long an OAuth access token is valid; its client then refreshes it. */
+  OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
+  /** How long a client that does not come back can still refresh. */
+  OAUTH_REFRESH_TOKEN_DAYS: z.coerce.number().int().min(1).max(365).default(30),
   /** From the confirmation of a deletion to the erasure; a fraction of a day is for trying it out. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
   /** How often each replica looks for accounts whose grace period is over. */

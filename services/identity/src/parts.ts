@@ -14,6 +14,7 @@ import { createSmsSender, serveSms } from './clients/sms.ts';
 import type { IdentityConfig } from './config.ts';
 import { createCodeStore } from './store/codes.ts';
 import { createNotificationStore } from './store/notifications.ts';
+import { createOauthStore } from './store/oauth.ts';
 import { createReferralScoreStore } from './store/referral-scores.ts';
 import { createRoleStore } from './store/roles.ts';
 import { createTokenStore } from './store/tokens.ts';
@@ -24,6 +25,7 @@ type Connection = Foundation['connection'];
 const createStores = (connection: Connection) => ({
   users: createUserStore(connection),
   tokens: createTokenStore(connection),
+  oauth: createOauthStore(connection),
   roles: createRoleStore(connection),
   scores: createReferralScoreStore(connection),
   codes: createCodeStore(connection),

@@ -8,6 +8,7 @@ import { createConsumers } from './events/consumers.ts';
 import { identityService } from './grpc/identity.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
+import { createOauthDoor } from './oauth/door.ts';
 import { createParts } from './parts.ts';
 import { createUseCases } from './use-cases.ts';
 
@@ -23,11 +24,21 @@ export const startIdentity = async (
   const { introspect, lookUpUsers, presenter, attachLicence, forgetLicence, notifications } = useCases;
   return foundation.serve({
     routes: createRoutes({ ...useCases, baseUrl: config.PUBLIC_BASE_URL }),
+    prepareHttp: createOauthDoor({
+      ...parts,
+      signIn: useCases.signIn,
+      signer: foundation.signer,
+      issuer: config.PUBLIC_BASE_URL,
+      secret: config.INTERNAL_AUTH_SECRET,
+      accessTokenMinutes: config.OAUTH_ACCESS_TOKEN_MINUTES,
+      refreshTokenDays: config.OAUTH_REFRESH_TOKEN_DAYS,
+    }),
     grpc: [
       identityService({
         introspect,
         lookUpUsers,
         presenter,
+        deletionBlockers: (userId) => parts.blockers.evaluate(userId),
         attachLicence: (document) => parts.transact((session) => attachLicence(session, document)),
       }),
     ],

@@ -59,7 +59,11 @@ export interface RouteSpec<A extends Access, Params, Query, Body> {
   permissions?: readonly Permission[];
   /** The caller must hold all of these besides; decided with `permissions`. */
   alsoNeeds?: readonly Permission[];
-  /** Kinds of token that have access, all when left out; decided with `permissions`. */
+  /**
+   * Kinds of token that have access; decided with `permissions`. When left out: all where a permission is needed or
+   * guests are let in, else first-party ones alone. A third party may do what a scope names, and what asks for no
+   * permission no scope speaks of.
+   */
   tokenKinds?: readonly UserCaller['tokenKind'][];
   /** A budget for each user (or address, for a guest), taken before the body is read. */
   limit?: RateLimit;

@@ -10,7 +10,15 @@ import Fastify, {
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { CALLER_HEADER, type Caller, type CallerSigner, can, GUEST } from '../caller.ts';
+import {
+  ANY_TOKEN,
+  CALLER_HEADER,
+  type Caller,
+  type CallerSigner,
+  can,
+  FIRST_PARTY,
+  GUEST,
+} from '../caller.ts';
 import { AppError, forbidden, message, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
 import { negotiateLocale } from '../i18n/negotiate.ts';
@@ -204,7 +212,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
       await takeLimit(route, request, reply, options.limiter);
       const { caller } = request;
-      if (caller.kind === 'user' && route.tokenKinds?.includes(caller.tokenKind) === false) {
+      if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
         throw forbidden(`not with a token of kind ${caller.tokenKind}`);
       }
       // Only a guest's route is open to one, and there a token must carry the permission that a guest does not need.
@@ -219,6 +227,11 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
     },
     handler: (request, reply) => handle(route, request, reply),
   });
+};
+
+const tokenKindsOf = ({ tokenKinds, access, permissions, alsoNeeds }: Route): typeof ANY_TOKEN => {
+  const isScoped = access === 'guest' || permissions !== undefined || alsoNeeds !== undefined;
+  return tokenKinds ?? (isScoped ? ANY_TOKEN : FIRST_PARTY);
 };
 
 const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<Caller> => {
@@ -339,7 +352,7 @@ const refusals = (route: Route): Record<number, z.ZodType> => {
   const statuses = new Set([401, 500, 503, ...(route.mayRefuse ?? [])]);
   if (takesBody) for (const status of [400, 413, 415]) statuses.add(status);
   if (takesBody || route.query !== undefined) statuses.add(422);
-  if (route.permissions !== undefined || route.tokenKinds !== undefined) statuses.add(403);
+  if (route.permissions !== undefined || tokenKindsOf(route) !== ANY_TOKEN) statuses.add(403);
   if (route.params !== undefined)
     for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
   if (route.limit !== undefined) statuses.add(429);

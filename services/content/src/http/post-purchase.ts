@@ -1,3 +1,4 @@
+import { FIRST_PARTY } from '@fitness/shared/caller.ts';
 import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
@@ -15,6 +16,8 @@ export const postPurchase = ({ buyTrainingService }: UseCases): Route =>
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
+    // The permission of seeing payments: whoever was lent that was not lent the money.
+    tokenKinds: FIRST_PARTY,
     params: idParams,
     idempotent: true,
     errorStyle: 'error_code',

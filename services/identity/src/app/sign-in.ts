@@ -26,7 +26,9 @@ export interface SignInParts {
 export interface SignIn {
   /** Takes a point of the budget of this login from this address. Throws 429 when it is spent. */
   takeLimit(login: string, address: string): Promise<RateLimitState>;
-  /** 422 under `login` for a wrong pair. Also succeeds while a deletion is pending. */
+  /** 422 under `login` for a wrong pair; issues nothing. */
+  authenticate(login: string, password: string): Promise<User>;
+  /** As `authenticate`, with a token. Also succeeds while a deletion is pending. */
   signIn(login: string, password: string): Promise<SignedIn<User>>;
 }
 
@@ -53,6 +55,8 @@ export const createSignIn = (parts: SignInParts): SignIn => {
       if (!state.allowed) throw rateLimited(state);
       return state;
     },
+
+    authenticate,
 
     signIn: async (login, password) => {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {

@@ -5,12 +5,18 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
+/** What is presented at the API. */
 export type TokenKind = 'session' | 'personal' | 'oauth';
 
-const PREFIX: Readonly<Record<TokenKind, string>> = {
+/** What an OAuth client presents at the token endpoint only. */
+export type GrantSecret = 'refresh' | 'code';
+
+const PREFIX: Readonly<Record<TokenKind | GrantSecret, string>> = {
   session: 'fps_',
   personal: 'fpp_',
   oauth: 'fpo_',
+  refresh: 'fpr_',
+  code: 'fpc_',
 };
 
 /** 240 bits: 40 characters of base64url without a remainder. */
@@ -21,7 +27,7 @@ const CHECKSUM_LENGTH = 8;
 const checksum = (text: string): string => crc32(text).toString(16).padStart(CHECKSUM_LENGTH, '0');
 
 /** `<prefix><40 random characters><crc32 of both, in hex>`. */
-export const buildToken = (kind: TokenKind, entropy: Buffer): string => {
+export const buildToken = (kind: TokenKind | GrantSecret, entropy: Buffer): string => {
   if (entropy.length !== TOKEN_ENTROPY_BYTES) throw new Error(`a token needs ${TOKEN_ENTROPY_BYTES} bytes`);
   const text = `${PREFIX[kind]}${entropy.toString('base64url')}`;
   return `${text}${checksum(text)}`;

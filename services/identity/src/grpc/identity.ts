@@ -1,7 +1,8 @@
 /** What other processes ask identity. */
 import type { User__Output } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import { type Caller, can } from '@fitness/shared/caller.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
-import { invalid, message, notFound } from '@fitness/shared/error.ts';
+import { forbidden, invalid, message, notFound, unauthenticated } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { erasedUser, toUserMessage } from '@fitness/shared/resources/user.ts';
@@ -26,7 +27,16 @@ export interface IdentityGrpcParts {
   presenter: UserPresenter;
   /** Undefined: there is no such live account. Otherwise whether the document is its licence now. */
   attachLicence: (document: LicenceDocument) => Promise<boolean | undefined>;
+  /** What stands in the way of deleting the account, in the order of the catalogue. */
+  deletionBlockers: (userId: number) => Promise<{ code: string; extras: Record<string, string | number> }[]>;
 }
+
+/** Blockers tell of balances and subscriptions. */
+const whoMaySeeOwnPayments = (caller: Caller): number => {
+  if (caller.kind !== 'user') throw unauthenticated();
+  if (!can(caller, 'payments.view_own')) throw forbidden('needs payments.view_own');
+  return caller.userId;
+};
 
 const assertFewEnough = (ids: readonly number[]): void => {
   if (ids.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
@@ -67,6 +77,7 @@ export const identityService = ({
   lookUpUsers,
   presenter,
   attachLicence,
+  deletionBlockers,
 }: IdentityGrpcParts): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
@@ -97,5 +108,11 @@ export const identityService = ({
       const current = await attachLicence({ userId, mediaId, filename });
       if (current === undefined) throw notFound();
       return { current };
+    },
+    GetDeletionBlockers: async (_request, { caller }) => {
+      const blockers = await deletionBlockers(whoMaySeeOwnPayments(caller));
+      return {
+        blockers: blockers.map(({ code, extras }) => ({ code, extras_json: JSON.stringify(extras) })),
+      };
     },
   });

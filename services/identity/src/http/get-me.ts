@@ -1,3 +1,4 @@
+import { ANY_TOKEN } from '@fitness/shared/caller.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
@@ -11,6 +12,7 @@ export const getMe = (profile: Profile, presenter: UserPresenter): Route =>
     summary: 'The own account',
     tag: 'auth',
     access: 'user',
+    tokenKinds: ANY_TOKEN,
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller }) => {
       const user = await profile.read(caller);

@@ -1,3 +1,4 @@
+import { ANY_TOKEN } from '@fitness/shared/caller.ts';
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import type { SignOut } from '../app/sign-out.ts';
 
@@ -9,6 +10,7 @@ export const postLogout = (signOut: SignOut): Route =>
     description: 'The presenting token answers 401 from then on.',
     tag: 'auth',
     access: 'user',
+    tokenKinds: ANY_TOKEN,
     responses: { 204: null },
     handle: async ({ caller }) => {
       await signOut(caller);

@@ -3,6 +3,7 @@ import { type ClientSession, type Connection, trusted } from '@fitness/shared/mo
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
+import { oauthRecordModel, BY_USER as RECORDS_BY_USER } from './oauth-record.ts';
 import { BY_ID, userModel } from './user-document.ts';
 
 export interface Token {
@@ -15,11 +16,14 @@ export interface Token {
   name: string | null;
   /** null: whatever the user may. */
   permissions: string[] | null;
+  /** Of an OAuth access token: what the user has consented to, and to whom it was issued. */
+  grant_id?: string | null;
+  client_id?: string | null;
   created_at: Date;
   expires_at: Date;
 }
 
-const BY_USER = { user_id: 1, kind: 1, token_number: 1 } as const;
+export const BY_USER = { user_id: 1, kind: 1, token_number: 1 } as const;
 
 const schema = new mongoose.Schema<Token>(
   {
@@ -29,6 +33,8 @@ const schema = new mongoose.Schema<Token>(
     token_number: { type: Number, default: null },
     name: { type: String, default: null },
     permissions: { type: [String], default: null },
+    grant_id: { type: String, default: null },
+    client_id: { type: String, default: null },
     created_at: { type: Date, required: true },
     expires_at: { type: Date, required: true },
   },
@@ -40,7 +46,7 @@ const schema = new mongoose.Schema<Token>(
 privacy(
   schema,
   erase('credentials of the account', '_id', 'user_id', 'kind', 'token_number', 'name', 'permissions'),
-  erase('likewise', 'created_at', 'expires_at'),
+  erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at'),
 );
 
 export const tokenModel = (connection: Connection): Model<Token> =>
@@ -51,6 +57,7 @@ export type TokenStore = ReturnType<typeof createTokenStore>;
 export const createTokenStore = (connection: Connection) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
+  const oauthRecords = oauthRecordModel(connection);
 
   const revoke = async (
     session: ClientSession,
@@ -60,6 +67,7 @@ export const createTokenStore = (connection: Connection) => {
     // First the user: whoever issues a credential at this moment writes the same document, and one of the two waits.
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
     await tokens.deleteMany({ user_id: userId, ...filter }, { session, hint: BY_USER });
+    await oauthRecords.deleteMany({ user_id: userId }, { session, hint: RECORDS_BY_USER });
   };
 
   return {

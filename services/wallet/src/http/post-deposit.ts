@@ -1,3 +1,4 @@
+import { FIRST_PARTY } from '@fitness/shared/caller.ts';
 import { message } from '@fitness/shared/error.ts';
 import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
@@ -18,6 +19,8 @@ export const postDepositRoute = (requestDeposit: RequestDeposit): Route =>
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
+    // The permission of seeing payments: whoever was lent that was not lent the money.
+    tokenKinds: FIRST_PARTY,
     body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
     idempotent: true,
     responses: {

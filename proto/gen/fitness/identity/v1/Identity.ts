@@ -4,6 +4,8 @@ import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { AttachLicenseRequest as _fitness_identity_v1_AttachLicenseRequest, AttachLicenseRequest__Output as _fitness_identity_v1_AttachLicenseRequest__Output } from '../../../fitness/identity/v1/AttachLicenseRequest.ts';
 import type { AttachLicenseResponse as _fitness_identity_v1_AttachLicenseResponse, AttachLicenseResponse__Output as _fitness_identity_v1_AttachLicenseResponse__Output } from '../../../fitness/identity/v1/AttachLicenseResponse.ts';
+import type { GetDeletionBlockersRequest as _fitness_identity_v1_GetDeletionBlockersRequest, GetDeletionBlockersRequest__Output as _fitness_identity_v1_GetDeletionBlockersRequest__Output } from '../../../fitness/identity/v1/GetDeletionBlockersRequest.ts';
+import type { GetDeletionBlockersResponse as _fitness_identity_v1_GetDeletionBlockersResponse, GetDeletionBlockersResponse__Output as _fitness_identity_v1_GetDeletionBlockersResponse__Output } from '../../../fitness/identity/v1/GetDeletionBlockersResponse.ts';
 import type { GetHiddenUsersRequest as _fitness_identity_v1_GetHiddenUsersRequest, GetHiddenUsersRequest__Output as _fitness_identity_v1_GetHiddenUsersRequest__Output } from '../../../fitness/identity/v1/GetHiddenUsersRequest.ts';
 import type { GetHiddenUsersResponse as _fitness_identity_v1_GetHiddenUsersResponse, GetHiddenUsersResponse__Output as _fitness_identity_v1_GetHiddenUsersResponse__Output } from '../../../fitness/identity/v1/GetHiddenUsersResponse.ts';
 import type { GetUsersRequest as _fitness_identity_v1_GetUsersRequest, GetUsersRequest__Output as _fitness_identity_v1_GetUsersRequest__Output } from '../../../fitness/identity/v1/GetUsersRequest.ts';
@@ -22,6 +24,15 @@ export interface IdentityClient extends grpc.Client {
   attachLicense(argument: _fitness_identity_v1_AttachLicenseRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_AttachLicenseResponse__Output>): grpc.ClientUnaryCall;
   attachLicense(argument: _fitness_identity_v1_AttachLicenseRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_AttachLicenseResponse__Output>): grpc.ClientUnaryCall;
   attachLicense(argument: _fitness_identity_v1_AttachLicenseRequest, callback: grpc.requestCallback<_fitness_identity_v1_AttachLicenseResponse__Output>): grpc.ClientUnaryCall;
+  
+  GetDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  GetDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  GetDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  GetDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  getDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  getDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  getDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
+  getDeletionBlockers(argument: _fitness_identity_v1_GetDeletionBlockersRequest, callback: grpc.requestCallback<_fitness_identity_v1_GetDeletionBlockersResponse__Output>): grpc.ClientUnaryCall;
   
   GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
   GetHiddenUsers(argument: _fitness_identity_v1_GetHiddenUsersRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_identity_v1_GetHiddenUsersResponse__Output>): grpc.ClientUnaryCall;
@@ -64,6 +75,8 @@ export interface IdentityClient extends grpc.Client {
 export interface IdentityHandlers extends grpc.UntypedServiceImplementation {
   AttachLicense: grpc.handleUnaryCall<_fitness_identity_v1_AttachLicenseRequest__Output, _fitness_identity_v1_AttachLicenseResponse>;
   
+  GetDeletionBlockers: grpc.handleUnaryCall<_fitness_identity_v1_GetDeletionBlockersRequest__Output, _fitness_identity_v1_GetDeletionBlockersResponse>;
+  
   GetHiddenUsers: grpc.handleUnaryCall<_fitness_identity_v1_GetHiddenUsersRequest__Output, _fitness_identity_v1_GetHiddenUsersResponse>;
   
   GetUsers: grpc.handleUnaryCall<_fitness_identity_v1_GetUsersRequest__Output, _fitness_identity_v1_GetUsersResponse>;
@@ -76,6 +89,7 @@ export interface IdentityHandlers extends grpc.UntypedServiceImplementation {
 
 export interface IdentityDefinition extends grpc.ServiceDefinition {
   AttachLicense: MethodDefinition<_fitness_identity_v1_AttachLicenseRequest, _fitness_identity_v1_AttachLicenseResponse, _fitness_identity_v1_AttachLicenseRequest__Output, _fitness_identity_v1_AttachLicenseResponse__Output>
+  GetDeletionBlockers: MethodDefinition<_fitness_identity_v1_GetDeletionBlockersRequest, _fitness_identity_v1_GetDeletionBlockersResponse, _fitness_identity_v1_GetDeletionBlockersRequest__Output, _fitness_identity_v1_GetDeletionBlockersResponse__Output>
   GetHiddenUsers: MethodDefinition<_fitness_identity_v1_GetHiddenUsersRequest, _fitness_identity_v1_GetHiddenUsersResponse, _fitness_identity_v1_GetHiddenUsersRequest__Output, _fitness_identity_v1_GetHiddenUsersResponse__Output>
   GetUsers: MethodDefinition<_fitness_identity_v1_GetUsersRequest, _fitness_identity_v1_GetUsersResponse, _fitness_identity_v1_GetUsersRequest__Output, _fitness_identity_v1_GetUsersResponse__Output>
   Introspect: MethodDefinition<_fitness_identity_v1_IntrospectRequest, _fitness_identity_v1_IntrospectResponse, _fitness_identity_v1_IntrospectRequest__Output, _fitness_identity_v1_IntrospectResponse__Output>

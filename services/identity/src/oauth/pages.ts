@@ -1,0 +1,226 @@
+/**
+ * The pages on which a person signs in for an app and says what it may do. Plain forms: they work without scripts, and
+ * their policy lets no script run, no other site frame them, and no form go anywhere but here and back to the client.
+ */
+import { createHash } from 'node:crypto';
+import { type Message, message } from '@fitness/shared/error.ts';
+import { type Locale, type Translate, translator } from '@fitness/shared/i18n/translate.ts';
+import type { Permission } from '@fitness/shared/permissions.ts';
+
+export interface Page {
+  status: number;
+  html: string;
+  headers: Record<string, string>;
+}
+
+interface PageOptions {
+  locale: Locale;
+  status?: number;
+  title: Message;
+  /** HTML, escaped where it needs to be. */
+  body: string;
+  /** Where the answer of a form may lead besides this origin. */
+  redirectUri?: string | undefined;
+}
+
+/** The app as the pages name it. */
+export interface ShownClient {
+  name: string | undefined;
+  redirectUri: string;
+}
+
+/** What a form of an interaction carries besides its fields. */
+export interface FormState {
+  locale: Locale;
+  client: ShownClient;
+  /** Where the form goes. */
+  action: string;
+  csrf: string;
+}
+
+const RIGHT_TO_LEFT: ReadonlySet<Locale> = new Set(['fa']);
+
+const STYLE = `
+:root{color-scheme:light dark}
+body{font:1rem/1.6 system-ui,"Vazirmatn","Noto Sans Arabic",sans-serif;max-width:26rem;margin:8vh auto;padding:0 1.25rem}
+h1{font-size:1.35rem;overflow-wrap:anywhere}
+label{display:block;margin-top:1rem}
+input{box-sizing:border-box;width:100%;font:inherit;padding:.5rem}
+button{font:inherit;padding:.5rem 1.25rem;margin:1.25rem 0 0;margin-inline-end:.75rem}
+.error{border-inline-start:.25rem solid #c22;padding-inline-start:.75rem}
+.note{opacity:.8}
+`;
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+
+/** Of a policy no source can name an IPv6 address. */
+const formTarget = (redirectUri: string): string => {
+  const { origin, hostname } = new URL(redirectUri);
+  return hostname.startsWith('[') ? 'http:' : origin;
+};
+
+const policyOf = (redirectUri: string | undefined): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${STYLE_HASH}'`,
+    `form-action 'self'${redirectUri === undefined ? '' : ` ${formTarget(redirectUri)}`}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+const page = ({ locale, status = 200, title, body, redirectUri }: PageOptions): Page => {
+  const heading = escapeHtml(translator(locale)(title));
+  return {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-language': locale,
+      'content-security-policy': policyOf(redirectUri),
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+    },
+    html: `<!doctype html>
+<html lang="${locale}" dir="${RIGHT_TO_LEFT.has(locale) ? 'rtl' : 'ltr'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${heading}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${heading}</h1>
+${body}
+</main>
+</body>
+</html>
+`,
+  };
+};
+
+/** A name in whatever script, that does not pull the words around it into its own direction. */
+const isolate = (text: string): string => `\u2068${text}\u2069`;
+
+const clientName = ({ name }: ShownClient, t: Translate): string =>
+  isolate(name ?? t(message('oauth.unnamed')));
+
+const form = (
+  { action, csrf }: FormState,
+  content: string,
+): string => `<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+${content}
+</form>`;
+
+const button = (value: string, text: string): string =>
+  `<button name="action" value="${value}">${escapeHtml(text)}</button>`;
+
+const paragraph = (text: string, kind?: 'error' | 'note'): string =>
+  `<p${kind === undefined ? '' : ` class="${kind}"`}${kind === 'error' ? ' role="alert"' : ''}>${escapeHtml(text)}</p>`;
+
+export interface LoginState extends FormState {
+  /** What was typed before. */
+  login?: string | undefined;
+  problem?: { status: number; text: Message } | undefined;
+}
+
+export const loginPage = (state: LoginState): Page => {
+  const { locale, client, login, problem } = state;
+  const t = translator(locale);
+  const name = clientName(client, t);
+  const label = (text: Message, input: string): string => `<label>${escapeHtml(t(text))}\n${input}</label>`;
+  return page({
+    locale,
+    status: problem?.status ?? 200,
+    redirectUri: client.redirectUri,
+    title: message('oauth.login.title', { client: name }),
+    body: [
+      paragraph(t(message('oauth.login.lead', { client: name }))),
+      ...(problem === undefined ? [] : [paragraph(t(problem.text), 'error')]),
+      form(
+        state,
+        [
+          label(
+            message('oauth.login.login'),
+            `<input name="login" autocomplete="username" autocapitalize="none" dir="ltr" maxlength="254" value="${escapeHtml(login ?? '')}">`,
+          ),
+          label(
+            message('oauth.login.password'),
+            '<input name="password" type="password" autocomplete="current-password" dir="ltr" maxlength="1000">',
+          ),
+          button('login', t(message('oauth.login.submit'))),
+          button('cancel', t(message('oauth.cancel'))),
+        ].join('\n'),
+      ),
+    ].join('\n'),
+  });
+};
+
+export interface ConsentState extends FormState {
+  username: string;
+  permissions: readonly Permission[];
+}
+
+export const consentPage = (state: ConsentState): Page => {
+  const { locale, client, username, permissions } = state;
+  const t = translator(locale);
+  const name = clientName(client, t);
+  const rights = [
+    t(message('oauth.consent.profile')),
+    ...permissions.map((permission) => t(message(`oauth.scope.${permission}` as Message['key']))),
+  ];
+  const host = isolate(new URL(client.redirectUri).host);
+  return page({
+    locale,
+    redirectUri: client.redirectUri,
+    title: message('oauth.consent.title', { client: name }),
+    body: [
+      paragraph(t(message('oauth.consent.account', { username: isolate(username) }))),
+      paragraph(t(message('oauth.consent.lead', { client: name }))),
+      `<ul>\n${rights.map((right) => `<li>${escapeHtml(right)}</li>`).join('\n')}\n</ul>`,
+      paragraph(t(message('oauth.consent.destination', { host })), 'note'),
+      form(
+        state,
+        [
+          button('allow', t(message('oauth.consent.allow'))),
+          button('cancel', t(message('oauth.consent.deny'))),
+        ].join('\n'),
+      ),
+    ].join('\n'),
+  });
+};
+
+/** Who is about to leave lets nobody new in. */
+export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
+  const t = translator(state.locale);
+  return page({
+    locale: state.locale,
+    status: 403,
+    redirectUri: state.client.redirectUri,
+    title: message('oauth.pending.title'),
+    body: [
+      paragraph(t(message('oauth.pending.body', { deletion_scheduled_at: isolate(state.scheduledAt) }))),
+      form(state, button('cancel', t(message('oauth.back')))),
+    ].join('\n'),
+  });
+};
+
+/** A request that leads nowhere; `code` is an error code of OAuth, for the maker of the app. */
+export const problemPage = (locale: Locale, status: number, code?: string): Page => {
+  const t = translator(locale);
+  const isExpired = code === undefined;
+  const texts = isExpired
+    ? ([message('oauth.expired.title'), message('oauth.expired.body')] as const)
+    : ([message('oauth.refused.title'), message('oauth.refused.body', { code: isolate(code) })] as const);
+  return page({ locale, status, title: texts[0], body: paragraph(t(texts[1])) });
+};

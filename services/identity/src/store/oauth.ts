@@ -1,0 +1,148 @@
+/**
+ * OAuth clients, grants, codes, refresh tokens and the sessions of signing in for them. Access tokens stand among all
+ * other credentials (tokens.ts). A live document is a live right; revoking deletes it.
+ */
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { BY_GRANT, BY_UID, type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
+import { BY_USER as TOKENS_BY_USER, type Token, tokenModel } from './tokens.ts';
+import { BY_ID, userModel } from './user-document.ts';
+
+export type { OauthRecord } from './oauth-record.ts';
+
+/** A record as it is written; whether it is consumed and what was issued under it change by themselves. */
+export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'issued'>;
+
+export type OauthStore = ReturnType<typeof createOauthStore>;
+
+export const createOauthStore = (connection: Connection) => ({
+  ...createRecords(connection),
+  ...createGrants(connection),
+  ...createClients(connection),
+});
+
+const createRecords = (connection: Connection) => {
+  const records = oauthRecordModel(connection);
+  const live = <Row extends { expires_at: Date }>(row: Row | null, now: Date): Row | null =>
+    row !== null && row.expires_at > now ? row : null;
+  return {
+    /** Writes, or writes over, a record that hangs on no grant. */
+    put: async ({ _id, ...fields }: NewOauthRecord): Promise<void> => {
+      await records.updateOne({ _id }, { $set: fields }, { upsert: true });
+    },
+
+    find: async (id: string, now: Date): Promise<OauthRecord | null> =>
+      live(await records.findById(id).lean<OauthRecord>(), now),
+
+    findByUid: async (uid: string, now: Date): Promise<OauthRecord | null> =>
+      live(await records.findOne({ uid }).hint(BY_UID).lean<OauthRecord>(), now),
+
+    /** Of any number of callers at once, one gets true. */
+    consume: async (id: string, now: Date): Promise<boolean> => {
+      const consumed = await records.updateOne(
+        { _id: id, consumed_at: null },
+        { $set: { consumed_at: now } },
+        { hint: BY_ID },
+      );
+      return consumed.matchedCount === 1;
+    },
+
+    delete: async (id: string): Promise<void> => {
+      await records.deleteOne({ _id: id });
+    },
+
+    /** The access token of this hash, as it was issued. */
+    findAccessToken: (hash: string): Promise<Token | null> =>
+      tokenModel(connection).findOne({ _id: hash, kind: 'oauth' }).hint(BY_ID).lean<Token>(),
+  };
+};
+
+const createGrants = (connection: Connection) => {
+  const records = oauthRecordModel(connection);
+  const tokens = tokenModel(connection);
+  const users = userModel(connection);
+
+  /** Whether the grant still stands. Writes it: who revokes it at the same moment comes before or after. */
+  const touch = async (session: ClientSession, grantKey: string): Promise<boolean> => {
+    const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 } }, { session });
+    return touched.matchedCount === 1;
+  };
+
+  return {
+    /**
+     * Writes down what a user has consented to; false, and nothing is stored, when all of his credentials were revoked
+     * since `credentialEpoch` was read, or while the deletion of his account is pending.
+     */
+    insertGrant: async (
+      session: ClientSession,
+      grant: NewOauthRecord,
+      credentialEpoch: number,
+    ): Promise<boolean> => {
+      const touched = await users.updateOne(
+        {
+          _id: grant.user_id,
+          credential_epoch: credentialEpoch,
+          deletion_scheduled_at: null,
+          erased_at: null,
+        },
+        { $inc: { tokens_issued: 1 } },
+        { session, hint: BY_ID },
+      );
+      if (touched.matchedCount === 0) return false;
+      await records.create([grant], { session });
+      return true;
+    },
+
+    /** Issues a code or a refresh token; false when the grant was revoked. */
+    insertUnderGrant: async (
+      session: ClientSession,
+      grantKey: string,
+      record: NewOauthRecord,
+    ): Promise<boolean> => {
+      if (!(await touch(session, grantKey))) return false;
+      await records.create([record], { session });
+      return true;
+    },
+
+    /** Issues an access token; false when the grant was revoked. */
+    insertAccessToken: async (session: ClientSession, grantKey: string, token: Token): Promise<boolean> => {
+      if (!(await touch(session, grantKey))) return false;
+      await tokens.create([token], { session });
+      return true;
+    },
+
+    /** The grant and everything under it; again does no harm. */
+    revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
+      const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
+      if (grant === null) return;
+      await records.deleteMany({ grant_id: grantId }, { session, hint: BY_GRANT });
+      await tokens.deleteMany(
+        { user_id: grant.user_id, kind: 'oauth', grant_id: grantId },
+        { session, hint: TOKENS_BY_USER },
+      );
+    },
+  };
+};
+
+const createClients = (connection: Connection) => {
+  const clients = oauthClientModel(connection);
+  return {
+    /** Its registration as JSON. */
+    findClient: async (id: string, now: Date): Promise<string | null> => {
+      const client = await clients.findById(id).lean<{ metadata: string; expires_at: Date }>();
+      return client !== null && client.expires_at > now ? client.metadata : null;
+    },
+
+    insertClient: async (id: string, metadata: string, expiresAt: Date): Promise<void> => {
+      await clients.create([{ _id: id, metadata, expires_at: expiresAt }]);
+    },
+
+    /** Remembers a client until `expiresAt` at least. */
+    keepClient: async (session: ClientSession, id: string, expiresAt: Date): Promise<void> => {
+      await clients.updateOne(
+        { _id: id, expires_at: trusted({ $lt: expiresAt }) },
+        { $set: { expires_at: expiresAt } },
+        { session, hint: BY_ID },
+      );
+    },
+  };
+};
