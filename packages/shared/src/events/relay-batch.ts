@@ -51,37 +51,55 @@ interface SettlerOptions {
 }
 
 /**
- * Deletes what was published, keeps aside what no queue is bound for, and gives that up after its grace. Resolves with
- * whether the whole batch was dealt with.
+ * Deletes what was published, keeps aside what no queue is bound for, and gives that up after its grace. A type that
+ * nobody has listened to for as long as the grace is not kept aside any more: its events go at once, so that what
+ * nobody hears costs little and does not pile up. Resolves with whether the whole batch was dealt with.
  */
 export const createBatchSettler = ({ outbox, clock, log, stats, unroutableGraceMs }: SettlerOptions) => {
   const toldTypes = new Set<string>();
+  /** Since when this relay knows that no queue is bound for a type. */
+  const unheardSinceMs = new Map<string, number>();
 
-  const tellUnheard = ({ type }: OutboxDocument): void => {
+  const tellUnheard = (type: string): void => {
     const level = toldTypes.has(type) ? 'debug' : 'info';
     toldTypes.add(type);
     log[level]({ event: type }, 'an event was dropped: no service listens to it');
   };
 
-  const setAside = async (events: OutboxDocument[]): Promise<void> => {
-    const now = clock.now();
-    const isLate = ({ unroutableSince }: OutboxDocument): boolean =>
-      unroutableSince !== null && now.getTime() - unroutableSince.getTime() >= unroutableGraceMs;
-    const fresh = events.filter(({ unroutableSince }) => unroutableSince === null);
+  const note = (published: OutboxDocument[], unroutable: OutboxDocument[], nowMs: number): void => {
+    for (const { type } of published) unheardSinceMs.delete(type);
+    for (const { type } of unroutable) {
+      if (!unheardSinceMs.has(type)) unheardSinceMs.set(type, nowMs);
+    }
+  };
+
+  const setAside = async (events: OutboxDocument[], now: Date): Promise<void> => {
+    const givenUpBefore = new Date(now.getTime() - unroutableGraceMs);
+    const isLate = ({ type, unroutableSince }: OutboxDocument): boolean =>
+      unroutableSince === null
+        ? (unheardSinceMs.get(type) ?? now.getTime()) <= givenUpBefore.getTime()
+        : unroutableSince <= givenUpBefore;
+    const fresh = events.filter((event) => event.unroutableSince === null && !isLate(event));
     const late = events.filter(isLate);
     if (fresh.length > 0) await outbox.updateMany(among(fresh), { $set: { unroutableSince: now } });
-    if (late.length > 0) await outbox.deleteMany(among(late));
-    stats.unheard += late.length;
-    for (const event of late) tellUnheard(event);
+    if (late.length === 0) return;
+    const types = [...new Set(late.map(({ type }) => type))];
+    const { deletedCount } = await outbox.deleteMany(among(late));
+    // What waits behind them is of the same type, and its time is over as well: nobody hears it either.
+    const behind = { unroutableSince: trusted({ $lte: givenUpBefore }), type: trusted({ $in: types }) };
+    stats.unheard += deletedCount + (await outbox.deleteMany(behind)).deletedCount;
+    for (const type of types) tellUnheard(type);
   };
 
   return async (batch: OutboxDocument[], outcomes: Map<number, PublishOutcome>): Promise<boolean> => {
     const those = (wanted: PublishOutcome) => batch.filter(({ _id }) => outcomes.get(_id) === wanted);
     const published = those('published');
     const unroutable = those('unroutable');
+    const now = clock.now();
     if (published.length > 0) await outbox.deleteMany(among(published));
     stats.published += published.length;
-    await setAside(unroutable);
+    note(published, unroutable, now.getTime());
+    await setAside(unroutable, now);
     return published.length + unroutable.length === batch.length;
   };
 };

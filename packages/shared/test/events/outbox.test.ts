@@ -242,6 +242,39 @@ describe('startRelay', () => {
     await relay.close();
   });
 
+  test('a type that nobody has listened to for a minute is dropped at once, until somebody does', async () => {
+    const clock = new ManualClock();
+    const timing = { pollIntervalMs: 20, unroutableRetryMs: 20 };
+    const relay = startRelay({ connection, broker, log, clock, ...timing });
+    const cancel = (subject: string) =>
+      inTransaction(connection, (session) =>
+        outbox.emit(session, orderCancelled, { subject, data: { order_id: 1 }, aggregateVersion: 1 }),
+      );
+    // More than one batch: what waits behind the first hundred is given up with them.
+    for (let index = 0; index < 105; index += 1) await cancel(`unheard-${index}`);
+    await until(async () => (await waiting()) === 105);
+    await until(
+      async () =>
+        (await registerEventModels(connection).outbox.countDocuments({ unroutableSince: null })) === 0,
+    );
+    clock.advance(60_000);
+    await until(async () => (await waiting()) === 0);
+    await cancel('unheard-later');
+    await until(async () => relay.stats().unheard === 106);
+    expect(await waiting()).toBe(0);
+    const late = await tapEvents(broker, orderCancelled.type);
+    await cancel('heard');
+    await late.waitFor(orderCancelled.type, { matches: ({ subject }) => subject === 'heard' });
+    await late.close();
+    // Heard once, it is kept aside again for a minute.
+    await cancel('unheard-again');
+    await pause(200);
+    expect(await waiting()).toBe(1);
+    clock.advance(60_000);
+    await until(async () => (await waiting()) === 0);
+    await relay.close();
+  });
+
   test('an event that was emitted before its first consumer ever started still reaches it', async () => {
     const relay = startRelay({ connection, broker, log, pollIntervalMs: 50, unroutableRetryMs: 50 });
     await inTransaction(connection, (session) =>
