@@ -10,6 +10,7 @@ import { createBlockers } from './clients/blockers.ts';
 import { createKavenegar } from './clients/kavenegar.ts';
 import { createLicenceDocuments } from './clients/licence-documents.ts';
 import type { Passwords } from './clients/password-hasher.ts';
+import { createScoreTurns } from './clients/score-turns.ts';
 import { createSmsSender, serveSms } from './clients/sms.ts';
 import type { IdentityConfig } from './config.ts';
 import { createCodeStore } from './store/codes.ts';
@@ -76,9 +77,22 @@ const openSms = async ({ broker, cleanup, log }: Foundation, config: IdentityCon
 
 export const createParts = async (foundation: Foundation, config: IdentityConfig, passwords: Passwords) => {
   const { connection, clock, random, log, outbox, sequences, limiter, idempotency } = foundation;
+  const turns = createScoreTurns(foundation.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log });
   const transact: Transact = (work) => inTransaction(connection, work, { log });
   const sms = await openSms(foundation, config);
-  const ground = { clock, random, log, outbox, sequences, limiter, idempotency, transact, passwords, sms };
+  const ground = {
+    clock,
+    random,
+    log,
+    outbox,
+    sequences,
+    limiter,
+    idempotency,
+    transact,
+    passwords,
+    sms,
+    turns,
+  };
   return { ...createStores(connection), ...createClients(foundation, config), ...ground };
 };
 

@@ -188,7 +188,7 @@ describe('no query of the service scans a collection', () => {
     ['taken names', () => users.findTaken({ username: 'user.1', email: 'a@b.c', phone: '+1' })],
     ['hidden accounts', () => users.partitionHidden([1, 2])],
     ['referrals', () => users.countReferrals([1, 2])],
-    ['a level of referrals', () => users.findReferralsOf([1, 2])],
+    ['a level of referrals', () => all(users.referralsOf([1, 2]))],
     ['accounts due for deletion', () => all(users.dueForDeletion(now))],
     ['who has a role', () => users.someoneHasRole(3)],
     ['a change', () => transact((session) => users.update(session, 1, { username: 'changed.name' }))],

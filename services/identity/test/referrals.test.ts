@@ -1,6 +1,11 @@
-import { HOUR_MS } from '@fitness/shared/clock.ts';
+import { HOUR_MS, systemRandom } from '@fitness/shared/clock.ts';
+import { createLog } from '@fitness/shared/log.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createReferralsReader } from '../src/app/referral-score.ts';
+import { createScoreTurns, type ScoreTurns } from '../src/clients/score-turns.ts';
+import { createReferralScoreStore } from '../src/store/referral-scores.ts';
 import { createUserStore } from '../src/store/users.ts';
 import { join, joinAs, type Person, startWorld, type World } from './support.ts';
 
@@ -97,5 +102,123 @@ describe('referral_score', () => {
     await invite(await invite(person));
     const answers = await Promise.all(Array.from({ length: 20 }, () => referralsOf(person)));
     expect(answers).toEqual(Array(20).fill([1, 1.5]));
+  });
+});
+
+describe('a cold score', () => {
+  const log = createLog({ service: 'test', level: 'silent' });
+  const scores = () => createReferralScoreStore(world.database);
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await connectRedis({ url: world.config.REDIS_URL });
+  });
+  afterAll(() => redis.disconnect());
+
+  /** A process of its own, as far as scores go, that counts how often it began to compute. */
+  const replica = (began: number[], turns?: ScoreTurns) => {
+    const users = createUserStore(world.database);
+    const keyPrefix = world.config.EVENTS_NAMESPACE;
+    return createReferralsReader({
+      users: {
+        countReferrals: users.countReferrals,
+        referralsOf: (ids) => {
+          const [first = 0] = ids;
+          began.push(first);
+          return users.referralsOf(ids);
+        },
+      },
+      scores: scores(),
+      turns: turns ?? createScoreTurns(redis, { keyPrefix, random: systemRandom, log }),
+      clock: world.clock,
+    });
+  };
+
+  const inviter = async (): Promise<Person> => {
+    const person = await join(world);
+    await invite(await invite(person));
+    return person;
+  };
+
+  test('is computed once for twenty who ask at once, ten in each of two replicas', async () => {
+    const { id } = await inviter();
+    const began: number[] = [];
+    const replicas = [replica(began), replica(began)];
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => replicas[index % 2]?.read([id])),
+    );
+    expect(answers.map((answer) => answer?.get(id))).toEqual(Array(20).fill({ count: 1, score: 1.5 }));
+    expect(began.filter((first) => first === id)).toHaveLength(1);
+  });
+
+  test('is computed by another when the one whose turn it was has died', async () => {
+    const { id } = await inviter();
+    const key = `${world.config.EVENTS_NAMESPACE}:referral-score:${id}`;
+    await redis.set(key, 'one that died', 'PX', 300);
+    expect((await replica([]).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
+  });
+
+  test('is computed without Redis', async () => {
+    const gone = await connectRedis({ url: 'redis://127.0.0.1:1' });
+    const turns = createScoreTurns(gone, { keyPrefix: 'x', random: systemRandom, log });
+    const { id } = await inviter();
+    expect((await replica([], turns).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
+    gone.disconnect();
+  });
+
+  test('that cannot be computed is not kept, and the next who asks tries again', async () => {
+    const { id } = await inviter();
+    const users = createUserStore(world.database);
+    let broken = true;
+    const reader = createReferralsReader({
+      users: {
+        countReferrals: users.countReferrals,
+        referralsOf: (ids) => {
+          if (broken) throw new Error('the database is gone');
+          return users.referralsOf(ids);
+        },
+      },
+      scores: scores(),
+      turns: createScoreTurns(redis, { keyPrefix: 'y', random: systemRandom, log }),
+      clock: world.clock,
+    });
+    await expect(reader.read([id])).rejects.toThrow('the database is gone');
+    broken = false;
+    expect((await reader.read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
+  });
+
+  test('of many on one page comes for each', async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, inviter));
+    const ids = people.map(({ id }) => id);
+    const read = await replica([]).read(ids);
+    expect(ids.map((id) => read.get(id))).toEqual(ids.map(() => ({ count: 1, score: 1.5 })));
+  });
+
+  test('of somebody who invited very many is as many', async () => {
+    const { id } = await join(world);
+    const rows = Array.from({ length: 45_000 }, (_, index) => ({
+      _id: 1_000_000_000 + index,
+      referrer_user_id: id,
+      erased_at: world.clock.now(),
+    }));
+    await world.database.collection('users').insertMany(rows as never[]);
+    expect((await replica([]).read([id])).get(id)).toEqual({ count: 45_000, score: 45_000 });
+  });
+});
+
+describe('who referred whom', () => {
+  test('is never changed, by oneself or by an operator: there can be no circle', async () => {
+    const operator = await joinAs(world, 'operator');
+    const [person, friend] = [await join(world), await join(world)];
+    const body = { referrer_user_id: friend.id, referral_code: friend.user.referral_code, height: 170 };
+    const own = await world.send('PUT', '/auth/me', { as: person.caller, body });
+    const other = await world.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
+    for (const answer of [own, other]) {
+      expect(answer.status).toBe(200);
+      expect(answer.body.user).toMatchObject({
+        height: 170,
+        referrer_user_id: null,
+        referral_code: person.user.referral_code,
+      });
+    }
   });
 });

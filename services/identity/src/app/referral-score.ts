@@ -1,14 +1,18 @@
 /**
- * Referral counts and scores (specification 2.2). The score goes level by level, in batches, and is kept for ten hours;
- * the count is always counted.
+ * Referral counts and scores (specification 2.2). The count is always counted. The score is kept for ten hours, and
+ * computed once however many ask for it: in this process they wait for one promise, in another for its result.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, HOUR_MS } from '@fitness/shared/clock.ts';
-import { addLevel, canStillChange, EMPTY_SCORE } from '../domain/referral-score.ts';
+import type { ScoreTurns } from '../clients/score-turns.ts';
+import { sumLevels } from '../domain/referral-score.ts';
 import type { ReferralScoreStore } from '../store/referral-scores.ts';
 import type { UserStore } from '../store/users.ts';
 
 const KEPT_MS = 10 * HOUR_MS;
-const BATCH = 1_000;
+/** Each may hold the ids of a whole level; the others wait. */
+const MAX_AT_ONCE = 4;
+const LOOK_AGAIN_MS = 50;
 
 export interface Referrals {
   count: number;
@@ -21,40 +25,47 @@ export interface ReferralsReader {
 }
 
 export interface ReferralsReaderParts {
-  users: UserStore;
-  scores: ReferralScoreStore;
+  users: Pick<UserStore, 'countReferrals' | 'referralsOf'>;
+  scores: Pick<ReferralScoreStore, 'findComputedSince' | 'save'>;
+  turns: ScoreTurns;
   clock: Clock;
 }
 
-export const createReferralsReader = ({ users, scores, clock }: ReferralsReaderParts): ReferralsReader => {
+export const createReferralsReader = (parts: ReferralsReaderParts): ReferralsReader => {
+  const { users, scores, turns, clock } = parts;
   const computing = new Map<number, Promise<number>>();
+  const inLine = createLine(MAX_AT_ONCE);
 
-  const nextLevel = async (level: readonly number[]): Promise<number[]> => {
-    const next: number[] = [];
-    for (let start = 0; start < level.length; start += BATCH) {
-      next.push(...(await users.findReferralsOf(level.slice(start, start + BATCH))));
-    }
-    return next;
-  };
+  const findKept = (userIds: readonly number[]): Promise<Map<number, number>> =>
+    scores.findComputedSince(userIds, new Date(clock.now().getTime() - KEPT_MS));
 
   const compute = async (userId: number): Promise<number> => {
     const computedAt = clock.now();
-    const allUsers = await users.estimateCount();
-    let sum = EMPTY_SCORE;
-    let level = await nextLevel([userId]);
-    while (level.length > 0) {
-      sum = addLevel(sum, level.length);
-      level = canStillChange(sum, allUsers) ? await nextLevel(level) : [];
-    }
-    await scores.save({ _id: userId, score: sum.score, computed_at: computedAt });
-    return sum.score;
+    const score = await sumLevels(userId, users.referralsOf);
+    await scores.save({ _id: userId, score, computed_at: computedAt });
+    return score;
   };
 
-  /** Those who ask for the same score at the same time wait for one computation. */
-  const computeOnce = (userId: number): Promise<number> => {
+  /** Computes it, or waits until the process whose turn it is has. */
+  const obtain = async (userId: number): Promise<number> => {
+    for (;;) {
+      const endTurn = await turns.take(userId);
+      try {
+        // Another may have finished since it was looked for.
+        const kept = (await findKept([userId])).get(userId);
+        if (kept !== undefined) return kept;
+        if (endTurn !== undefined) return await inLine(() => compute(userId));
+      } finally {
+        await endTurn?.();
+      }
+      await pause(LOOK_AGAIN_MS);
+    }
+  };
+
+  const obtainOnce = (userId: number): Promise<number> => {
     const running = computing.get(userId);
     if (running !== undefined) return running;
-    const started = compute(userId).finally(() => computing.delete(userId));
+    const started = obtain(userId).finally(() => computing.delete(userId));
     computing.set(userId, started);
     return started;
   };
@@ -63,17 +74,35 @@ export const createReferralsReader = ({ users, scores, clock }: ReferralsReaderP
     read: async (userIds) => {
       const counts = await users.countReferrals(userIds);
       // Without a referral the score is 0 at once, and is not kept: the ten hours begin with the first one.
-      const kept = await scores.findComputedSince(
-        [...counts.keys()],
-        new Date(clock.now().getTime() - KEPT_MS),
+      const invited = [...counts.keys()];
+      const kept = await findKept(invited);
+      const scored = await Promise.all(
+        invited.map(async (userId) => [userId, kept.get(userId) ?? (await obtainOnce(userId))] as const),
       );
-      const result = new Map<number, Referrals>();
-      for (const userId of userIds) {
-        const count = counts.get(userId) ?? 0;
-        const score = count === 0 ? 0 : (kept.get(userId) ?? (await computeOnce(userId)));
-        result.set(userId, { count, score });
-      }
-      return result;
+      const scoreOf = new Map(scored);
+      return new Map(
+        userIds.map((userId) => [
+          userId,
+          { count: counts.get(userId) ?? 0, score: scoreOf.get(userId) ?? 0 },
+        ]),
+      );
     },
+  };
+};
+
+/** Runs at most `size` pieces of work at once, in the order of asking. */
+const createLine = (size: number) => {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= size) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
   };
 };

@@ -4,7 +4,6 @@ import { given } from './changes.ts';
 import { canonicalLogin, loginKeysOf } from './login.ts';
 import { localPhone, normalizePhone } from './phone.ts';
 import { normalizeReferralCode, toReferralCode } from './referral-code.ts';
-import { addLevel, canStillChange, EMPTY_SCORE } from './referral-score.ts';
 import { carriedBy, holdsAll, permissionsOf, SEEDED_ROLES } from './roles.ts';
 import { indexText, searchQuery } from './search-text.ts';
 import { buildToken, hashToken, isWellFormedToken } from './token.ts';
@@ -69,20 +68,6 @@ describe('a token', () => {
 
   test('is stored as its SHA-256', () => {
     expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
-  });
-});
-
-describe('the referral score', () => {
-  test('is the sum of the levels, halved at each: 3 invited, one more below: 3.5', () => {
-    expect(addLevel(addLevel(EMPTY_SCORE, 3), 1).score).toBe(3.5);
-  });
-
-  test('levels are read only while they could change the double', () => {
-    const deep = (levels: number) =>
-      Array.from({ length: levels }).reduce<typeof EMPTY_SCORE>((sum) => addLevel(sum, 1), EMPTY_SCORE);
-    expect(canStillChange(deep(10), 1)).toBe(true);
-    expect(canStillChange(deep(50), 1_000_000)).toBe(true);
-    expect(canStillChange(deep(60), 1)).toBe(false);
   });
 });
 

@@ -1,20 +1,66 @@
 /**
  * `score(u)` is the sum over u's direct referrals of `1 + score / 2` (specification 2.2). Unrolled, it is the sum over
- * the levels below u of their sizes, halved at each level: n1 + n2/2 + n3/4 …
+ * the levels below u of their sizes, halved at each level: n1 + n2/2 + n3/4 … So it needs no recursion, only how many
+ * users each level has. It is summed exactly and rounded once: the double nearest to it.
  */
 export interface ScoreSoFar {
-  score: number;
-  /** What one user of the next level adds. */
-  weight: number;
+  levels: number;
+  /** The sum, times 2^(levels - 1). */
+  scaled: bigint;
 }
 
-export const EMPTY_SCORE: ScoreSoFar = { score: 0, weight: 1 };
+export const EMPTY_SCORE: ScoreSoFar = { levels: 0, scaled: 0n };
 
-export const addLevel = ({ score, weight }: ScoreSoFar, size: number): ScoreSoFar => ({
-  score: score + size * weight,
-  weight: weight / 2,
+export const addLevel = ({ levels, scaled }: ScoreSoFar, size: number): ScoreSoFar => ({
+  levels: levels + 1,
+  scaled: scaled * 2n + BigInt(size),
 });
 
-/** Whether the levels not read yet, had they all other users together, could still change the double. */
-export const canStillChange = ({ score, weight }: ScoreSoFar, allUsers: number): boolean =>
-  score + allUsers * weight !== score;
+/** `Number` rounds to the nearest double, once; a power of two divides it exactly. */
+export const scoreOf = ({ levels, scaled }: ScoreSoFar): number =>
+  levels === 0 ? 0 : Number(scaled) / 2 ** (levels - 1);
+
+/** Ids are positive integers that a double holds exactly, and each is one user's: there are fewer users than this. */
+const MORE_THAN_ALL_USERS = 2n ** 53n;
+const MAX_LEVELS = 160;
+
+/**
+ * Whether the levels not read yet could change the double, had they all users that there can be.
+ *
+ * When this is false, reading on gives the very same number: a user of a further level counts half a unit of the last
+ * level or less, so all of them together add some x, 0 ≤ x < MORE_THAN_ALL_USERS / 2 in that unit. Rounding is monotonic:
+ * round(sum) ≤ round(sum + x) ≤ round(sum + MORE_THAN_ALL_USERS / 2), and the outer two are equal.
+ *
+ * It becomes false about level 107, when x is below half of the last digit of a sum of 1 or more, and later only as long
+ * as the sum lies closer than x to the middle between two doubles. A sum that comes closer to such a middle for ever, and
+ * never gets there, is as near to one of the two as to the other: that is given up at MAX_LEVELS. So a tree that goes on
+ * and on ends here, even a circle that no road of ours leads to.
+ */
+export const canStillChange = ({ levels, scaled }: ScoreSoFar): boolean =>
+  levels < MAX_LEVELS && Number(scaled) !== Number(scaled + MORE_THAN_ALL_USERS / 2n);
+
+/** The direct referrals of these users, in pieces as they come; never more than a piece of them is held at once. */
+export type ReferralsOf = (userIds: readonly number[]) => AsyncIterable<readonly number[]>;
+
+/** How many users are asked about at once. */
+const BATCH = 1_000;
+
+/**
+ * The score, level by level. At any moment it holds the ids of one level and of what is read of the next, eight bytes
+ * each: a million users are some 16 MiB at the most.
+ */
+export const sumLevels = async (userId: number, referralsOf: ReferralsOf): Promise<number> => {
+  let sum = EMPTY_SCORE;
+  let level = [userId];
+  while (level.length > 0 && canStillChange(sum)) {
+    const next: number[] = [];
+    for (let start = 0; start < level.length; start += BATCH) {
+      for await (const ids of referralsOf(level.slice(start, start + BATCH))) {
+        for (const id of ids) next.push(id);
+      }
+    }
+    sum = addLevel(sum, next.length);
+    level = next;
+  }
+  return scoreOf(sum);
+};

@@ -1,0 +1,164 @@
+/**
+ * The referral score of trees of a million users, beside one plain pass over the same tree in memory; and how much more
+ * memory than at rest it takes. Goal: less than 300 MiB more. Each computation runs in a process of its own.
+ */
+import { execFileSync } from 'node:child_process';
+import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { connectRedis } from '@fitness/shared/redis.ts';
+import { createReferralsReader } from '../services/identity/src/app/referral-score.ts';
+import { createScoreTurns } from '../services/identity/src/clients/score-turns.ts';
+import { createReferralScoreStore } from '../services/identity/src/store/referral-scores.ts';
+import { createUserStore } from '../services/identity/src/store/users.ts';
+import { ms, quantile, timed } from './figures.ts';
+
+const USERS = 1_000_000;
+const STARS = 100;
+const PER_INSERT = 10_000;
+const MIB = 1024 ** 2;
+
+interface Tree {
+  name: string;
+  /** The id of the user whose score is asked; the others follow it, by who referred each. */
+  root: number;
+  referrerOf: (place: number) => number;
+}
+
+const perStar = Math.floor((USERS - 1) / STARS);
+const TREES: readonly Tree[] = [
+  {
+    // Every user of it is read: a chain of stars, where the first of each star has the next one.
+    name: `a chain of ${STARS} stars of ${perStar}`,
+    root: 1,
+    referrerOf: (place) => {
+      const star = Math.floor((place - 1) / perStar);
+      return star === 0 ? 0 : (star - 1) * perStar + 1;
+    },
+  },
+  { name: `a chain ${USERS - 1} deep`, root: 10_000_001, referrerOf: (place) => place - 1 },
+];
+
+const needed = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run this by \`npm run bench\``);
+  return value;
+};
+
+const log = createLog({ service: 'bench', level: 'silent' });
+const connection = await connectMongo({ uri: needed('MONGODB_URI'), database: 'bench_referrals' });
+
+const plant = async ({ root, referrerOf }: Tree): Promise<void> => {
+  const users = connection.collection('users');
+  for (let from = 0; from < USERS; from += PER_INSERT) {
+    const rows = Array.from({ length: Math.min(PER_INSERT, USERS - from) }, (_, index) => {
+      const place = from + index;
+      const referrer = place === 0 ? null : root + referrerOf(place);
+      return { _id: root + place, referrer_user_id: referrer, erased_at: null };
+    });
+    await users.insertMany(rows as never[], { ordered: false });
+  }
+};
+
+/** The same tree in memory: an index of who was referred by whom, built and passed through once, level by level. */
+const plainPass = ({ referrerOf }: Tree): { score: number; passMs: number } => {
+  const referrers = Int32Array.from({ length: USERS }, (_, place) => (place === 0 ? -1 : referrerOf(place)));
+  const startedAt = performance.now();
+  const children = new Map<number, number[]>();
+  for (let place = 1; place < USERS; place += 1) {
+    const referrer = referrers[place] ?? 0;
+    const siblings = children.get(referrer);
+    if (siblings === undefined) children.set(referrer, [place]);
+    else siblings.push(place);
+  }
+  const sizes: number[] = [];
+  let level = [0];
+  while (level.length > 0) {
+    const next: number[] = [];
+    for (const place of level) for (const child of children.get(place) ?? []) next.push(child);
+    if (next.length > 0) sizes.push(next.length);
+    level = next;
+  }
+  const score = sizes.reduceRight((below, size) => size + below / 2, 0);
+  return { score, passMs: performance.now() - startedAt };
+};
+
+interface Computed {
+  score: number;
+  coldMs: number;
+  keptMs: number;
+  atRestMiB: number;
+  peakMiB: number;
+}
+
+/** In this process and no other: what identity does for one who asks. */
+const compute = async (root: number): Promise<Computed> => {
+  const redis = await connectRedis({ url: needed('REDIS_URL') });
+  const reader = createReferralsReader({
+    users: createUserStore(connection),
+    scores: createReferralScoreStore(connection),
+    turns: createScoreTurns(redis, { keyPrefix: 'bench', random: systemRandom, log }),
+    clock: systemClock,
+  });
+  await reader.read([root - 1]);
+  const atRest = process.memoryUsage().rss;
+  let peak = atRest;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  }, 5);
+  let score = 0;
+  const ask = async (): Promise<void> => {
+    score = (await reader.read([root])).get(root)?.score ?? 0;
+  };
+  const coldMs = await timed(ask);
+  const keptMs = await timed(ask);
+  clearInterval(watch);
+  redis.disconnect();
+  return {
+    score,
+    coldMs,
+    keptMs,
+    atRestMiB: atRest / MIB,
+    peakMiB: Math.max(peak, process.memoryUsage().rss) / MIB,
+  };
+};
+
+const inOwnProcess = (root: number): Computed =>
+  JSON.parse(
+    execFileSync(process.execPath, [...process.execArgv, import.meta.filename, String(root)], {
+      encoding: 'utf8',
+    }),
+  );
+
+const report = async (tree: Tree): Promise<void> => {
+  await plant(tree);
+  const passes = Array.from({ length: 5 }, () => plainPass(tree));
+  const passMs = quantile(
+    passes.map((pass) => pass.passMs),
+    0.5,
+  );
+  const { score, coldMs, keptMs, atRestMiB, peakMiB } = inOwnProcess(tree.root);
+  const inMemory = passes[0]?.score ?? 0;
+  console.log(
+    `${tree.name}: score ${score}, in memory ${inMemory}${Math.abs(score - inMemory) <= 4 * Number.EPSILON * inMemory ? '' : ': NOT THE SAME'}`,
+  );
+  console.log(
+    `  cold ${ms(coldMs)}, one pass in memory ${ms(passMs)}: ratio ${(coldMs / passMs).toFixed(1)}; kept ${ms(keptMs)}`,
+  );
+  console.log(
+    `  memory ${(peakMiB - atRestMiB).toFixed(0)} MiB more than the ${atRestMiB.toFixed(0)} MiB at rest (goal: less than 300)`,
+  );
+};
+
+const asked = process.argv[2];
+if (asked === undefined) {
+  createUserStore(connection);
+  createReferralScoreStore(connection);
+  await connection.dropDatabase();
+  await syncIndexes(connection);
+  for (const tree of TREES) await report(tree);
+  await connection.dropDatabase();
+} else {
+  process.stdout.write(JSON.stringify(await compute(Number(asked))));
+}
+await connection.close();

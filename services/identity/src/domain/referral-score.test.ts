@@ -1,0 +1,134 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  addLevel,
+  canStillChange,
+  EMPTY_SCORE,
+  type ReferralsOf,
+  scoreOf,
+  sumLevels,
+} from './referral-score.ts';
+
+/** A tree of users 0 … n-1, by who referred each (none: -1), and how many of its users were asked about. */
+const treeOf = (referrers: ArrayLike<number>) => {
+  const children = new Map<number, number[]>();
+  for (let id = 0; id < referrers.length; id += 1) {
+    const referrer = referrers[id] ?? -1;
+    if (referrer < 0) continue;
+    const siblings = children.get(referrer);
+    if (siblings === undefined) children.set(referrer, [id]);
+    else siblings.push(id);
+  }
+  const asked = { users: 0, largest: 0 };
+  const referralsOf: ReferralsOf = async function* (ids) {
+    asked.users += ids.length;
+    asked.largest = Math.max(asked.largest, ids.length);
+    for (const id of ids) yield children.get(id) ?? [];
+  };
+  return { children, referralsOf, asked };
+};
+
+/** By the definition, bottom up: who is referred comes after his referrer. */
+const byDefinition = (referrers: readonly number[]): number[] => {
+  const scores = referrers.map(() => 0);
+  for (let id = referrers.length - 1; id > 0; id -= 1) {
+    scores[referrers[id] ?? 0] = (scores[referrers[id] ?? 0] ?? 0) + 1 + (scores[id] ?? 0) / 2;
+  }
+  return scores;
+};
+
+/** The sum over all levels without any rounding, then rounded once. */
+const exactly = (sizes: readonly number[]): number => {
+  const last = BigInt(sizes.length - 1);
+  const scaled = sizes.reduce((sum, size, level) => sum + (BigInt(size) << (last - BigInt(level))), 0n);
+  const kept = last > 1_000n ? 1_000n : last;
+  return Number(scaled >> (last - kept)) / 2 ** Number(kept);
+};
+
+describe('the referral score, level by level', () => {
+  test('three referrals, one of whom referred one more: 3.5', async () => {
+    expect(await sumLevels(0, treeOf([-1, 0, 0, 0, 2]).referralsOf)).toBe(3.5);
+  });
+
+  test('is the recursive definition, for any tree', async () => {
+    const trees = fc
+      .array(fc.nat(), { minLength: 0, maxLength: 45 })
+      .map((picks) => [-1, ...picks.map((pick, index) => pick % (index + 1))]);
+    await fc.assert(
+      fc.asyncProperty(trees, async (referrers) => {
+        expect(await sumLevels(0, treeOf(referrers).referralsOf)).toBe(byDefinition(referrers)[0]);
+      }),
+    );
+  });
+
+  test('a chain 999,999 deep is 2 to the last digit, without recursion and without reading it to its end', async () => {
+    const chain = Int32Array.from({ length: 1_000_000 }, (_, id) => id - 1);
+    const { referralsOf, asked } = treeOf(chain);
+    expect(await sumLevels(0, referralsOf)).toBe(2);
+    expect(asked.users).toBeLessThanOrEqual(110);
+  });
+
+  test('what the early stop leaves out would not have changed the double', async () => {
+    // A chain of stars: each of the first 5,000 users below the root has 20 referrals, the last of whom goes on.
+    const sizes = Array.from({ length: 5_000 }, () => 20);
+    const referrers = [-1];
+    let last = 0;
+    for (const size of sizes) {
+      for (let child = 0; child < size; child += 1) referrers.push(last);
+      last = referrers.length - 1;
+    }
+    const { referralsOf, asked } = treeOf(referrers);
+    const stopped = await sumLevels(0, referralsOf);
+    expect(stopped).toBe(exactly(sizes));
+    expect(asked.users).toBeLessThanOrEqual(110 * 20);
+  });
+
+  test('the bound: from then on not even all users that there can be would change the double', () => {
+    for (const sizes of [[1], [1, 0], [1, 1], [3, 1], [9_999], [1_000_000, 1], [2 ** 40, 5]]) {
+      let sum = EMPTY_SCORE;
+      while (canStillChange(sum)) sum = addLevel(sum, sizes[sum.levels % sizes.length] ?? 0);
+      expect(sum.levels).toBeLessThanOrEqual(110);
+      const score = scoreOf(sum);
+      let all = addLevel(sum, 2 ** 53 - 1);
+      expect(scoreOf(all)).toBe(score);
+      for (let level = 0; level < 500; level += 1) {
+        sum = addLevel(sum, 1_000_000);
+        expect(scoreOf(sum)).toBe(score);
+      }
+      all = addLevel(all, 0);
+      expect(scoreOf(all)).toBe(score);
+    }
+    expect(canStillChange(addLevel(EMPTY_SCORE, 1))).toBe(true);
+  });
+
+  test('a sum that lies between two doubles is not rounded before the last level that decides is read', () => {
+    // 1 + 2^-53 is the middle between 1 and its neighbour; one user far below decides.
+    let sum = addLevel(EMPTY_SCORE, 1);
+    for (let level = 1; level < 53; level += 1) sum = addLevel(sum, 0);
+    sum = addLevel(sum, 1);
+    expect([scoreOf(sum), canStillChange(sum)]).toEqual([1, true]);
+    for (let level = 0; level < 40; level += 1) sum = addLevel(sum, 0);
+    expect(canStillChange(sum)).toBe(true);
+    expect(scoreOf(addLevel(sum, 1))).toBe(1 + Number.EPSILON);
+  });
+
+  test('a sum that comes close to such a middle for ever is given up, and either neighbour is right', () => {
+    let sum = addLevel(EMPTY_SCORE, 4);
+    for (let level = 1; level < 52; level += 1) sum = addLevel(sum, 0);
+    while (canStillChange(sum)) sum = addLevel(sum, 1);
+    expect(sum.levels).toBeLessThanOrEqual(160);
+    expect([4, 4 + 4 * Number.EPSILON]).toContain(scoreOf(sum));
+  });
+
+  test('a star of a million is a million, asked about a thousand at a time', async () => {
+    const { referralsOf, asked } = treeOf(
+      Int32Array.from({ length: 1_000_001 }, (_, id) => (id === 0 ? -1 : 0)),
+    );
+    expect(await sumLevels(0, referralsOf)).toBe(1_000_000);
+    expect(asked.largest).toBe(1_000);
+  });
+
+  test('ends even where two have referred each other, which no road leads to', async () => {
+    expect(await sumLevels(0, treeOf([1, 0]).referralsOf)).toBe(2);
+  });
+});
