@@ -21,7 +21,7 @@ import {
   userProfile,
 } from '../domain/profile.ts';
 import { asksForText } from '../domain/search.ts';
-import type { IdStream, Order } from '../store/id-stream.ts';
+import type { ListQuery, Order } from '../store/list-reader.ts';
 import type { Profile } from '../store/profiles.ts';
 import type { Parts } from './parts.ts';
 import { type PostResource, showPosts } from './resources.ts';
@@ -45,17 +45,22 @@ export type ListPosts = (
 export const listPosts =
   (parts: Parts): ListPosts =>
   async (viewer, query, request) => {
-    const streams = await streamsFor(parts, viewer, query);
-    const page = asksForText(query.search)
-      ? await searchPage(parts, streams, query.search, query.order, request)
-      : await plainPage(parts, streams, query.order, request);
+    const lists = await listsFor(parts, viewer, query);
+    const page = await readPage(parts, lists, query, request);
     return { page, data: await showPosts(parts.decorations, page.rows) };
   };
+
+/** One list: its word, how many posts it has, and the largest id among them. */
+interface List {
+  facet: string;
+  total: number;
+  newest: number;
+}
 
 const ALL_KINDS: readonly ProfileKind[] = ['gym', 'user'];
 
 /** The lists that together hold what is asked for and may be seen; they have no post in common. */
-const streamsFor = async (parts: Parts, viewer: Caller, query: PostQuery): Promise<IdStream[]> => {
+const listsFor = async (parts: Parts, viewer: Caller, query: PostQuery): Promise<List[]> => {
   const kinds = query.kinds ?? ALL_KINDS;
   const blog = blogOf(query.inBlog);
   return query.itemIds === undefined
@@ -68,17 +73,17 @@ const everywhere = async (
   viewer: Caller,
   kinds: readonly ProfileKind[],
   blog: Blog,
-): Promise<IdStream[]> => {
+): Promise<List[]> => {
   const totals = await store.counters.posts();
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
   const scope = can(viewer, 'posts.view_all') ? 'all' : 'public';
   const count = cellsOf(scope, kind, blog).reduce((sum, cell) => sum + totals.count(cell), 0);
-  const common: IdStream = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
+  const common: List = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const own = (await store.profiles.ownedBy(viewer.userId)).filter(({ ref }) => kinds.includes(ref.kind));
   const ownScope: Scope = `own:${viewer.userId}`;
-  const hidden: IdStream = {
+  const hidden: List = {
     facet: facet(ownScope, kind, blog),
     total: own.reduce((sum, { counts, state }) => sum + countIn(counts, state, 'own', blog), 0),
     newest: Math.max(0, ...own.map(({ newest }) => newest)),
@@ -99,7 +104,7 @@ const onProfiles = async (
   kinds: readonly ProfileKind[],
   itemIds: readonly number[],
   blog: Blog,
-): Promise<IdStream[]> => {
+): Promise<List[]> => {
   const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
   const known = await parts.store.profiles.find(refs);
   const visible = [...known.values()].filter(({ state }) => isVisible(viewer, state));
@@ -107,10 +112,10 @@ const onProfiles = async (
     const unknown = refs.filter((ref) => !known.has(profileKey(ref)));
     if (!(await anyVisible(parts, viewer, unknown))) throw notFound();
   }
-  return visible.map((profile) => streamOf(viewer, profile, blog));
+  return visible.map((profile) => listOf(viewer, profile, blog));
 };
 
-const streamOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: Blog): IdStream => {
+const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: Blog): List => {
   const scope = seesAllOf(viewer, state) ? 'all' : 'public';
   return {
     facet: facet(scope, profileKey(ref) as Where, blog),
@@ -134,56 +139,34 @@ const anyVisible = async (
   return states.some((state) => isVisible(viewer, state));
 };
 
-const plainPage = async (
+const readPage = async (
   { store }: Parts,
-  streams: readonly IdStream[],
-  order: Order,
+  lists: readonly List[],
+  { search, order }: PostQuery,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
-  const total = streams.reduce((sum, stream) => sum + stream.total, 0);
-  const { skip, after } = windowOf(request);
-  if (skip >= total) return { rows: [], total, next: undefined };
-  const ids = await store.posts.ids(streams, { order, after, need: skip + request.perPage + 1 });
-  return pageOf(store, ids, skip, request, total);
-};
-
-const searchPage = async (
-  { store }: Parts,
-  streams: readonly IdStream[],
-  search: string,
-  order: Order,
-  request: PageRequest,
-): Promise<PageOf<Post>> => {
-  const filled = streams.filter(({ total }) => total > 0);
-  if (filled.length === 0) return { rows: [], total: 0, next: undefined };
-  const { skip, after } = windowOf(request);
-  const found = await store.posts.search(
-    {
-      facets: filled.map((stream) => stream.facet),
-      query: search,
-      total: filled.reduce((sum, stream) => sum + stream.total, 0),
-      newest: Math.max(...filled.map(({ newest }) => newest)),
-    },
-    { order, after, need: skip + request.perPage + 1 },
-  );
-  return pageOf(store, found.ids, skip, request, found.total);
-};
-
-const windowOf = (request: PageRequest): { skip: number; after: number | undefined } =>
-  request.mode === 'page' ? { skip: request.skip, after: undefined } : { skip: 0, after: request.after[0] };
-
-const pageOf = async (
-  store: Parts['store'],
-  ids: readonly number[],
-  skip: number,
-  { mode, perPage }: PageRequest,
-  total: number | undefined,
-): Promise<PageOf<Post>> => {
-  const shown = ids.slice(skip, skip + perPage);
-  const last = shown.at(-1);
-  return {
-    rows: await store.posts.findMany(shown),
-    total: mode === 'page' ? total : undefined,
-    next: ids.length > skip + perPage && last !== undefined ? [last] : undefined,
+  const filled = lists.filter(({ total }) => total > 0);
+  const query: ListQuery = {
+    facets: filled.map(({ facet: word }) => word),
+    total: filled.reduce((sum, { total }) => sum + total, 0),
+    newest: Math.max(0, ...filled.map(({ newest }) => newest)),
+    search,
   };
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const after = isPaged ? undefined : request.after[0];
+  const isSearch = asksForText(search);
+  if (skip >= query.total)
+    return { rows: [], total: isPaged && !isSearch ? query.total : undefined, next: undefined };
+  const { rows, more, total } = await store.posts.list(query, {
+    order,
+    after,
+    skip,
+    take: request.perPage,
+    counted: isPaged,
+  });
+  const last = rows.at(-1);
+  // The counters know how many posts a list has; how many hold a text is learnt by reading them.
+  const known = isSearch ? total : query.total;
+  return { rows, total: isPaged ? known : undefined, next: more && last ? [last.id] : undefined };
 };

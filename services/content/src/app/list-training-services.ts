@@ -1,6 +1,7 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/caller.ts';
-import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { asksForText } from '../domain/search.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';
@@ -37,6 +38,23 @@ const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   return [serviceFacet('active'), serviceFacet('inactive', viewer.userId)];
 };
 
+/** How many rows a filter has, its text left aside: the counters know it of everybody's, the rest is counted. */
+const totalOf = async (
+  { store }: Parts,
+  filter: ServiceFilter,
+  counts: { active: number; inactive: number },
+): Promise<number> => {
+  if (filter.minPrice !== undefined || filter.maxPrice !== undefined)
+    return store.trainingServices.count(filter);
+  const known = new Map([
+    [serviceFacet('all'), counts.active + counts.inactive],
+    [serviceFacet('active'), counts.active],
+  ]);
+  const facets = filter.facets.filter((facet) => !known.has(facet));
+  const counted = facets.length === 0 ? 0 : await store.trainingServices.count({ ...filter, facets });
+  return filter.facets.reduce((sum, facet) => sum + (known.get(facet) ?? 0), counted);
+};
+
 export const listTrainingServices =
   (parts: Parts): ListTrainingServices =>
   async (viewer, query, request) => {
@@ -67,45 +85,17 @@ const withoutHidden = (
   return { ...page, total: isPaged ? Number(page.total) - dropped : undefined };
 };
 
-/** A row's place: boosted rows have rank 1 and come first. */
-const rankedIds = async (
-  { store, clock }: Parts,
-  filter: ServiceFilter,
-  newest: number,
-  from: { rank: number; after?: number | undefined; need: number },
-): Promise<CursorKey[]> => {
-  const now = clock.now();
-  const { rank, after, need } = from;
-  const boosted =
-    rank === 1 ? await store.trainingServices.ids(filter, { boosted: true, now, after, need }, newest) : [];
-  const missing = need - boosted.length;
-  const rest =
-    missing > 0
-      ? await store.trainingServices.ids(
-          filter,
-          { boosted: false, now, after: rank === 1 ? undefined : after, need: missing },
-          newest,
-        )
-      : [];
-  return [...boosted.map((id) => [1, id]), ...rest.map((id) => [0, id])];
-};
-
 const readPage = async (
   parts: Parts,
   filter: ServiceFilter,
   request: PageRequest,
 ): Promise<PageOf<TrainingService>> => {
-  const { trainingServices, counters } = parts.store;
-  const newest = await counters.newestService();
-  const total = request.mode === 'page' ? await trainingServices.count(filter, newest) : undefined;
-  const skip = request.mode === 'page' ? request.skip : 0;
-  if (total !== undefined && skip >= total) return { rows: [], total, next: undefined };
-  const [rank = 1, after] = request.mode === 'cursor' ? request.after : [];
-  const need = skip + request.perPage + 1;
-  const keys = await rankedIds(parts, filter, newest, { rank: rank === 1 ? 1 : 0, after, need });
-  const shown = keys.slice(skip, skip + request.perPage);
-  const rows = await trainingServices.findMany(shown.map(([, id]) => id ?? 0));
-  return { rows, total, next: keys.length > skip + request.perPage ? shown.at(-1) : undefined };
+  const { store, clock } = parts;
+  const { newest, ...counts } = await store.counters.services();
+  const total = await totalOf(parts, filter, counts);
+  if (request.mode === 'page' && request.skip >= total)
+    return { rows: [], total: asksForText(filter.search) ? undefined : total, next: undefined };
+  return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
 };
 
 /** Four calls a page, whatever it holds: who is hidden, users, media, boosts. */

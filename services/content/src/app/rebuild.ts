@@ -62,7 +62,7 @@ const rebuildProfiles = async ({ store, gyms, users }: RebuildParts, refs: reado
   }
 };
 
-/** One snapshot of all profiles; a post written at the same moment moves a counter, and it starts again. */
+/** One snapshot; what is written at the same moment moves a counter, and it starts again. */
 const recountAll = ({ store }: RebuildParts): Promise<void> =>
   store.transaction(async (session) => {
     const totals: Partial<Record<Cell, number>> = {};
@@ -76,6 +76,7 @@ const recountAll = ({ store }: RebuildParts): Promise<void> =>
       }
     }
     await store.counters.setPosts(session, totals, newest);
+    await store.counters.setServices(session, await store.trainingServices.recount(session));
   });
 
 const NEVER_BOOSTED = new Date(0);

@@ -16,6 +16,8 @@ const mayManage = (service: TrainingService, caller: Caller): boolean =>
 const maySee = (service: TrainingService, caller: Caller): boolean =>
   service.isActive || mayManage(service, caller);
 
+const countOf = ({ isActive }: TrainingService): 'active' | 'inactive' => (isActive ? 'active' : 'inactive');
+
 /** Taken before anything is written: a change that was made is never answered with a 503. */
 const sellerOf = async (parts: Parts, userId: number, viewer: Caller): Promise<UserResource | undefined> =>
   (await parts.users.show([userId], viewer)).get(userId);
@@ -41,7 +43,7 @@ export const createTrainingService =
     };
     await parts.store.transaction(async (session) => {
       await parts.store.trainingServices.insert(session, service);
-      await parts.store.counters.countService(session, service.id);
+      await parts.store.counters.moveServices(session, { [countOf(service)]: 1 }, service.id);
       await announceChange(parts, session, service);
     });
     return showService(service, user);
@@ -90,6 +92,8 @@ export const updateTrainingService =
         { ...current, ...given },
         parts.clock.now(),
       );
+      if (service.isActive !== current.isActive)
+        await store.counters.moveServices(session, { [countOf(current)]: -1, [countOf(service)]: 1 });
       await announceChange(parts, session, service);
       return service;
     });
@@ -116,6 +120,7 @@ export const removeTrainingService = async (
 ): Promise<void> => {
   const removed = await store.trainingServices.remove(session, id);
   if (removed === undefined) return;
+  await store.counters.moveServices(session, { [countOf(removed)]: -1 });
   await store.boosts.removeOf(session, id);
   await outbox.emit(session, trainingServiceDeleted, {
     subject: id,

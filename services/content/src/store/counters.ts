@@ -16,6 +16,16 @@ export interface PostTotals {
   newest: number;
 }
 
+export interface ServiceCounts {
+  active: number;
+  inactive: number;
+}
+
+export interface ServiceTotals extends ServiceCounts {
+  /** The largest id of a training service, ever. */
+  newest: number;
+}
+
 export interface Counters {
   /** Makes the documents; before the first write. */
   prepare(): Promise<void>;
@@ -29,9 +39,10 @@ export interface Counters {
   posts(): Promise<PostTotals>;
   /** The counters as counted anew; a writer at the same moment makes it start again. */
   setPosts(session: ClientSession, counts: Partial<Record<Cell, number>>, newest: number): Promise<void>;
-  countService(session: ClientSession, id: number): Promise<void>;
-  /** The largest id of a training service, ever. */
-  newestService(): Promise<number>;
+  /** Moves how many training services there are; `newest` for one that was made. */
+  moveServices(session: ClientSession, moves: Partial<ServiceCounts>, newest?: number): Promise<void>;
+  services(): Promise<ServiceTotals>;
+  setServices(session: ClientSession, totals: ServiceTotals): Promise<void>;
 }
 
 export const createCounters = ({ counters }: Models): Counters => ({
@@ -65,8 +76,17 @@ export const createCounters = ({ counters }: Models): Counters => ({
       await counters.updateOne({ _id }, { $set: { counts: mine }, $max: { newest } }, { session });
     }
   },
-  countService: async (session, id) => {
-    await counters.updateOne({ _id: SERVICE_COUNTER }, { $max: { newest: id } }, { session });
+  moveServices: async (session, moves, newest = 0) => {
+    const inc = Object.fromEntries(Object.entries(moves).map(([key, by]) => [`counts.${key}`, by]));
+    await counters.updateOne({ _id: SERVICE_COUNTER }, { $inc: inc, $max: { newest } }, { session });
   },
-  newestService: async () => (await counters.findById(SERVICE_COUNTER).lean())?.newest ?? 0,
+  services: async () => {
+    const found = await counters.findById(SERVICE_COUNTER).lean();
+    const { active = 0, inactive = 0 } = found?.counts ?? {};
+    return { active, inactive, newest: found?.newest ?? 0 };
+  },
+  setServices: async (session, { active, inactive, newest }) => {
+    const change = { $set: { counts: { active, inactive } }, $max: { newest } };
+    await counters.updateOne({ _id: SERVICE_COUNTER }, change, { session });
+  },
 });

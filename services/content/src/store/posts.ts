@@ -13,12 +13,15 @@ import {
   type ProfileCounts,
 } from '../domain/post.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
-import { type IdStream, mergeIds, type Slice } from './id-stream.ts';
+import { createListReader, type Listed, type ListQuery, type Slice } from './list-reader.ts';
 import type { Models, PostDocument } from './models.ts';
-import { type FoundIds, findText, type TextStream } from './text-stream.ts';
 
 /** What a writer decides; the rest follows from it and from the profile. */
 export type PostContent = Pick<Post, 'title' | 'content' | 'isDraft' | 'inBlog'>;
+
+export interface PostPage extends Omit<Listed, 'rows'> {
+  rows: Post[];
+}
 
 export interface Posts {
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
@@ -37,8 +40,7 @@ export interface Posts {
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
   /** Shows or hides every post of a profile, as its state now says. */
   reclassify(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
-  ids(streams: readonly IdStream[], slice: Slice): Promise<number[]>;
-  search(stream: Omit<TextStream, 'fields'>, slice: Slice): Promise<FoundIds>;
+  list(query: ListQuery, slice: Slice): Promise<PostPage>;
   /** Posts whose profile is gone, to be deleted. */
   goneIds(limit: number): Promise<number[]>;
   /** Counted one by one, to put the counters right. */
@@ -46,8 +48,6 @@ export interface Posts {
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
-
-const TEXT_FIELDS = ['title', 'content'] as const;
 
 const toPost = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
   id: found._id,
@@ -86,98 +86,105 @@ const writable = ({ title, content, isDraft, inBlog }: PostContent) => ({
   in_blog: inBlog,
 });
 
-export const createPosts = ({ posts }: Models): Posts => ({
-  find: async (id, session) => {
-    const found = await posts
-      .findById(id, { facets: 0, grams: 0 })
-      .session(session ?? null)
-      .lean();
-    return found === null ? undefined : toPost(found);
-  },
-  findMany: async (ids) => {
-    if (ids.length === 0) return [];
-    const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 }).lean();
-    const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, toPost(row)]));
-    return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
-  },
-  insert: async (session, post, profile) => {
-    const document = {
-      _id: post.id,
-      profile_key: profileKey(post.profile),
-      profile_kind: post.profile.kind,
-      profile_id: post.profile.id,
-      ...writable(post),
-      ...standing(post, post.profile, profile),
-      grams: gramsOf(post.title, post.content),
-      created_at: post.createdAt,
-      updated_at: post.updatedAt,
-      version: post.version,
-    };
-    await posts.create([document], { session });
-  },
-  write: async (session, post, content, profile, now) => {
-    const sameText = content.title === post.title && content.content === post.content;
-    const change = {
-      ...writable(content),
-      ...standing(content, post.profile, profile),
-      ...(sameText ? {} : { grams: gramsOf(content.title, content.content) }),
-      updated_at: now,
-    };
-    const written = await posts
-      .findOneAndUpdate(
-        { _id: post.id },
-        { $set: change, $inc: { version: 1 } },
-        { session, returnDocument: 'after' },
-      )
-      .select({ facets: 0, grams: 0 })
-      .lean();
-    if (written === null) throw new Error(`Post ${post.id} vanished inside a transaction`);
-    return toPost(written);
-  },
-  remove: async (session, id) => {
-    const removed = await posts
-      .findOneAndDelete({ _id: id }, { session })
-      .select({ facets: 0, grams: 0 })
-      .lean();
-    return removed === null ? undefined : toPost(removed);
-  },
-  reclassify: async (session, ref, profile) => {
-    for (const key of COUNT_KEYS) {
-      const flags = flagsOf(key);
-      await posts.updateMany(
-        { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
-        { $set: standing(flags, ref, profile) },
-        { session },
-      );
-    }
-  },
-  ids: (streams, slice) => mergeIds(posts.collection, streams, slice),
-  search: (stream, slice) => findText(posts.collection, { ...stream, fields: TEXT_FIELDS }, slice),
-  goneIds: async (limit) => {
-    const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
-    return found.map(({ _id }) => _id);
-  },
-  recount: async (session, ref) => {
-    const groups = await posts
-      .aggregate<{ _id: { isDraft: boolean; inBlog: boolean }; count: number; newest: number }>([
-        { $match: { profile_key: profileKey(ref) } },
-        {
-          $group: {
-            _id: { isDraft: '$is_draft', inBlog: '$in_blog' },
-            count: { $sum: 1 },
-            newest: { $max: '$_id' },
-          },
-        },
-      ])
-      .session(session);
-    const counts = { ...NO_POSTS };
-    for (const { _id, count } of groups) counts[countKey(_id)] = count;
-    return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
-  },
-  profiles: async () => {
-    const groups = await posts.aggregate<{ _id: ProfileRef }>([
-      { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },
-    ]);
-    return groups.map(({ _id }) => _id);
-  },
+/** A post as it is stored: with the lists that it belongs to, and the grams of its texts. */
+export const postDocument = (post: Post, profile: ProfileState): PostDocument => ({
+  _id: post.id,
+  profile_key: profileKey(post.profile),
+  profile_kind: post.profile.kind,
+  profile_id: post.profile.id,
+  ...writable(post),
+  ...standing(post, post.profile, profile),
+  grams: gramsOf(post.title, post.content),
+  created_at: post.createdAt,
+  updated_at: post.updatedAt,
+  version: post.version,
 });
+
+export const createPosts = ({ posts }: Models): Posts => {
+  const reader = createListReader(posts.collection, { texts: ['title', 'content'] });
+  return {
+    find: async (id, session) => {
+      const found = await posts
+        .findById(id, { facets: 0, grams: 0 })
+        .session(session ?? null)
+        .lean();
+      return found === null ? undefined : toPost(found);
+    },
+    findMany: async (ids) => {
+      if (ids.length === 0) return [];
+      const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 }).lean();
+      const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, toPost(row)]));
+      return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
+    },
+    insert: async (session, post, profile) => {
+      await posts.create([postDocument(post, profile)], { session });
+    },
+    write: async (session, post, content, profile, now) => {
+      const sameText = content.title === post.title && content.content === post.content;
+      const change = {
+        ...writable(content),
+        ...standing(content, post.profile, profile),
+        ...(sameText ? {} : { grams: gramsOf(content.title, content.content) }),
+        updated_at: now,
+      };
+      const written = await posts
+        .findOneAndUpdate(
+          { _id: post.id },
+          { $set: change, $inc: { version: 1 } },
+          { session, returnDocument: 'after' },
+        )
+        .select({ facets: 0, grams: 0 })
+        .lean();
+      if (written === null) throw new Error(`Post ${post.id} vanished inside a transaction`);
+      return toPost(written);
+    },
+    remove: async (session, id) => {
+      const removed = await posts
+        .findOneAndDelete({ _id: id }, { session })
+        .select({ facets: 0, grams: 0 })
+        .lean();
+      return removed === null ? undefined : toPost(removed);
+    },
+    reclassify: async (session, ref, profile) => {
+      for (const key of COUNT_KEYS) {
+        const flags = flagsOf(key);
+        await posts.updateMany(
+          { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
+          { $set: standing(flags, ref, profile) },
+          { session },
+        );
+      }
+    },
+    list: async (query, slice) => {
+      const listed = await reader.read(query, slice);
+      return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(toPost) };
+    },
+    goneIds: async (limit) => {
+      const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
+      return found.map(({ _id }) => _id);
+    },
+    recount: async (session, ref) => {
+      const groups = await posts
+        .aggregate<{ _id: { isDraft: boolean; inBlog: boolean }; count: number; newest: number }>([
+          { $match: { profile_key: profileKey(ref) } },
+          {
+            $group: {
+              _id: { isDraft: '$is_draft', inBlog: '$in_blog' },
+              count: { $sum: 1 },
+              newest: { $max: '$_id' },
+            },
+          },
+        ])
+        .session(session);
+      const counts = { ...NO_POSTS };
+      for (const { _id, count } of groups) counts[countKey(_id)] = count;
+      return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
+    },
+    profiles: async () => {
+      const groups = await posts.aggregate<{ _id: ProfileRef }>([
+        { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },
+      ]);
+      return groups.map(({ _id }) => _id);
+    },
+  };
+};

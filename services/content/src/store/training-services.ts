@@ -1,11 +1,12 @@
 /** The training services, and how long each is boosted. */
+import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { indexGrams } from '@fitness/shared/text-search.ts';
 import { asksForText } from '../domain/search.ts';
 import { serviceFacets, type TrainingService } from '../domain/training-service.ts';
-import { compareIds, readIds, type Slice } from './id-stream.ts';
+import { holdsText } from './gram-shares.ts';
+import { createListReader, type Listed, type ListRow, type Slice } from './list-reader.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
-import { findText } from './text-stream.ts';
 
 export type ServiceContent = Pick<
   TrainingService,
@@ -20,12 +21,14 @@ export interface ServiceFilter {
   search?: string | undefined;
 }
 
-export interface ServiceSlice {
-  /** Boosted ones only, or the others only. */
-  boosted: boolean;
+export interface ServicePageRequest {
+  filter: ServiceFilter;
+  /** How many rows the filter has, its text left aside; a guess does. */
+  total: number;
+  /** No id is larger. */
+  newest: number;
   now: Date;
-  after?: number | undefined;
-  need: number;
+  request: PageRequest;
 }
 
 export interface TrainingServices {
@@ -42,15 +45,18 @@ export interface TrainingServices {
   /** The one that was there; undefined when there was none. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
   idsOfUser(session: ClientSession, userId: number): Promise<number[]>;
-  /** Newest first. `total` is of the whole list, boosted or not; undefined where it is too large to count. */
-  ids(filter: ServiceFilter, slice: ServiceSlice, newest: number): Promise<number[]>;
-  count(filter: ServiceFilter, newest: number): Promise<number | undefined>;
+  /** Boosted ones first, then the newest; `total` is undefined for a text in too many of them to count. */
+  page(asked: ServicePageRequest): Promise<PageOf<TrainingService>>;
+  /** How many rows the filter has, its text left aside. */
+  count(filter: ServiceFilter): Promise<number>;
+  /** How many there are in all, and the largest id; in a transaction of the counters. */
+  recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
   /** The ids of all of them. */
   allIds(): Promise<number[]>;
 }
 
-const TEXT_FIELDS = ['title', 'description'] as const;
+const TEXTS = ['title', 'description'] as const;
 
 const toService = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>): TrainingService => ({
   id: found._id,
@@ -74,8 +80,8 @@ const writable = ({ title, description, price, durationDays, isActive }: Service
   grams: [...new Set([title, description].flatMap(indexGrams))],
 });
 
-const priceCondition = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> => {
-  if (minPrice === undefined && maxPrice === undefined) return {};
+const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
+  if (minPrice === undefined && maxPrice === undefined) return undefined;
   return {
     price: {
       ...(minPrice === undefined ? {} : { $gte: minPrice }),
@@ -84,20 +90,86 @@ const priceCondition = ({ minPrice, maxPrice }: ServiceFilter): Record<string, u
   };
 };
 
+const isAffordable = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: ServiceFilter, row: ListRow) =>
+  Number(row.price) >= minPrice && Number(row.price) <= maxPrice;
+
+const isBoosted = (row: ListRow, now: Date): boolean => (row.boosted_until as Date) > now;
+
 const NEVER_BOOSTED = new Date(0);
 
 export const createTrainingServices = ({ trainingServices }: Models): TrainingServices => {
   const { collection } = trainingServices;
+  const reader = createListReader(collection, { texts: TEXTS, accepted: ['price', 'boosted_until'] });
 
-  /** As many as there are, in a list that is read without windows when `newest` is small. */
-  const totalOf = (facet: string): Promise<number> => trainingServices.countDocuments({ facets: facet });
+  /** All that are boosted now, newest first: what is paid for is little, wherever it stands. */
+  const boostedIds = async (filter: ServiceFilter, now: Date): Promise<number[]> => {
+    const words = new Set(filter.facets);
+    const fields = ['facets', 'price', ...(asksForText(filter.search) ? TEXTS : [])];
+    const found = await collection
+      .find(
+        { boosted_until: { $gt: now } },
+        { projection: Object.fromEntries(fields.map((name) => [name, 1])) },
+      )
+      .toArray();
+    return (found as unknown as ListRow[])
+      .filter((row) => row.facets.some((word) => words.has(word)) && isAffordable(filter, row))
+      .filter((row) => !asksForText(filter.search) || holdsText(row, TEXTS, filter.search))
+      .map(({ _id }) => _id)
+      .toSorted((a, b) => b - a);
+  };
 
-  const search = (filter: ServiceFilter, also: Record<string, unknown>, slice: Slice, newest: number) =>
-    findText(
-      collection,
-      { facets: filter.facets, query: filter.search ?? '', fields: TEXT_FIELDS, total: newest, newest, also },
-      slice,
+  const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
+    if (ids.length === 0) return [];
+    const found = await trainingServices
+      .find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 })
+      .lean();
+    const byId = new Map(found.map((row) => [row._id, toService(row)]));
+    return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
+  };
+
+  const unboosted = (
+    { filter, total, newest, now }: ServicePageRequest,
+    slice: Pick<Slice, 'after' | 'skip' | 'take' | 'counted'>,
+  ): Promise<Listed> =>
+    reader.read(
+      {
+        facets: filter.facets,
+        total,
+        newest,
+        search: filter.search,
+        accept: (row) => isAffordable(filter, row) && !isBoosted(row, now),
+        also: priceRange(filter),
+      },
+      { order: 'DESC', ...slice },
     );
+
+  const page = async (asked: ServicePageRequest): Promise<PageOf<TrainingService>> => {
+    const { request, filter } = asked;
+    const { perPage } = request;
+    const isPaged = request.mode === 'page';
+    const skip = isPaged ? request.skip : 0;
+    const [rank = 1, after] = isPaged ? [] : request.after;
+    const all = rank === 0 ? [] : await boostedIds(filter, asked.now);
+    const boosted = all.filter((id) => after === undefined || id < after);
+    const first = boosted.slice(skip, skip + perPage);
+    const rest = await unboosted(asked, {
+      after: rank === 0 ? after : undefined,
+      skip: Math.max(skip - boosted.length, 0),
+      take: perPage - first.length,
+      counted: isPaged,
+    });
+    const found = rest.rows as unknown as TrainingServiceDocument[];
+    const rows = [...(await findMany(first)), ...found.map(toService)];
+    const more = boosted.length > skip + first.length || rest.more;
+    const last = rows.at(-1);
+    const matches = rest.total === undefined ? undefined : boosted.length + rest.total;
+    const total = asksForText(filter.search) ? matches : asked.total;
+    return {
+      rows,
+      total: isPaged ? total : undefined,
+      next: more && last ? [found.length > 0 ? 0 : 1, last.id] : undefined,
+    };
+  };
 
   return {
     find: async (id, session) => {
@@ -107,14 +179,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         .lean();
       return found === null ? undefined : toService(found);
     },
-    findMany: async (ids) => {
-      if (ids.length === 0) return [];
-      const found = await trainingServices
-        .find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 })
-        .lean();
-      const byId = new Map(found.map((row) => [row._id, toService(row)]));
-      return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
-    },
+    findMany,
     insert: async (session, service) => {
       const document = {
         _id: service.id,
@@ -148,30 +213,28 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       const found = await trainingServices.find({ user_id: userId }, { _id: 1 }).session(session).lean();
       return found.map(({ _id }) => _id);
     },
-    ids: async (filter, { boosted, now, after, need }, newest) => {
-      const also = {
-        ...priceCondition(filter),
-        boosted_until: boosted ? { $gt: now } : { $lte: now },
-      };
-      const slice: Slice = { order: 'DESC', after, need };
-      if (asksForText(filter.search)) return (await search(filter, also, slice, newest)).ids;
-      const lists = await Promise.all(
-        filter.facets.map(async (facet) => {
-          // Boosted ones are few, wherever they are: their own index finds them.
-          const total = boosted ? 1 : await totalOf(facet);
-          return readIds(collection, { facet, total, newest, also }, slice);
-        }),
-      );
-      return lists.flat().toSorted(compareIds('DESC')).slice(0, need);
+    page,
+    count: async (filter) => {
+      const price = priceRange(filter);
+      let total = 0;
+      for (const facet of filter.facets)
+        total += await collection.countDocuments({ facets: facet, ...price } as never);
+      return total;
     },
-    count: async (filter, newest) => {
-      const price = priceCondition(filter);
-      if (asksForText(filter.search))
-        return (await search(filter, price, { order: 'DESC', need: 1 }, newest)).total;
-      const totals = await Promise.all(
-        filter.facets.map((facet) => collection.countDocuments({ facets: facet, ...price })),
-      );
-      return totals.reduce((sum, total) => sum + total, 0);
+    recount: async (session) => {
+      const [groups] = await trainingServices
+        .aggregate<{ active: number; inactive: number; newest: number }>([
+          {
+            $group: {
+              _id: null,
+              active: { $sum: { $cond: ['$is_active', 1, 0] } },
+              inactive: { $sum: { $cond: ['$is_active', 0, 1] } },
+              newest: { $max: '$_id' },
+            },
+          },
+        ])
+        .session(session);
+      return { active: 0, inactive: 0, newest: 0, ...groups };
     },
     setBoostedUntil: async (session, id, until) => {
       await trainingServices.updateOne({ _id: id }, { $set: { boosted_until: until } }, { session });

@@ -1,0 +1,103 @@
+/** Many posts at once, written as content writes them, counters included. */
+import { type Connection, createConnection } from 'mongoose';
+import { cellOf, countKey, type Post } from '../services/content/src/domain/post.ts';
+import { userProfile } from '../services/content/src/domain/profile.ts';
+import { postDocument } from '../services/content/src/store/posts.ts';
+import { type ContentStore, createStore } from '../services/content/src/store/store.ts';
+
+export interface PostSeed {
+  /** The users on whose profiles the posts stand. */
+  userIds: readonly number[];
+  /** Letters that stand in no other post. */
+  needle: string;
+  /** One post in so many has the needle. */
+  needleEvery: number;
+}
+
+export interface PostSeeder {
+  /** Posts until the newest has this id; ids go on where they are. */
+  upTo(newest: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const BATCH = 1_000;
+const WRITERS = 2;
+const WORDS = (
+  'باشگاه تمرین تغذیه برنامه حرکت وزن روزانه مربی ورزشکار سلامت شکم بازو پا سینه کتف تعادل استراحت ' +
+  'strength mobility cardio meal plan morning stretch protein squat bench deadlift recovery week coach member'
+).split(' ');
+
+/** The same text for the same number: a linear congruence picks the words. */
+const textOf = (id: number, words: number): string => {
+  let state = id * 2_654_435_761;
+  return Array.from({ length: words }, () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return WORDS[(state >>> 8) % WORDS.length];
+  }).join(' ');
+};
+
+const postOf = (id: number, { userIds, needle, needleEvery }: PostSeed): Post => {
+  const written = new Date(Date.UTC(2026, 0, 1) + id * 1_000);
+  const userId = userIds[id % userIds.length] ?? 0;
+  return {
+    id,
+    profile: userProfile(userId).ref,
+    title: textOf(id, 3),
+    content: id % needleEvery === 1 ? `${textOf(id + 1, 6)} ${needle} ${id}` : `${textOf(id + 1, 8)} ${id}`,
+    isDraft: id % 20 === 0,
+    inBlog: id % 4 === 0,
+    ownerUserId: userId,
+    isPublic: id % 20 !== 0,
+    gone: false,
+    createdAt: written,
+    updatedAt: written,
+    version: 1,
+  };
+};
+
+const countPosts = (store: ContentStore, posts: readonly Post[]): Promise<void> =>
+  store.transaction(async (session) => {
+    for (const [userId, own] of Map.groupBy(posts, ({ profile }) => profile.id)) {
+      const { ref, state } = userProfile(userId);
+      const newest = Math.max(...own.map(({ id }) => id));
+      for (const [key, some] of Map.groupBy(own, countKey))
+        await store.profiles.count(session, ref, { [key]: some.length }, newest);
+      for (const [cell, some] of Map.groupBy(own, (post) => cellOf(post, ref.kind, state)))
+        await store.counters.movePosts(session, userId, { [cell]: some.length }, newest);
+    }
+  });
+
+export const openPostSeeder = async (uri: string, dbName: string, seed: PostSeed): Promise<PostSeeder> => {
+  const connection: Connection = await createConnection(uri, {
+    dbName,
+    autoIndex: false,
+    autoCreate: false,
+  }).asPromise();
+  const store = createStore(connection);
+  const posts = connection.collection<{ _id: number }>('posts');
+  for (const id of seed.userIds) await store.profiles.ensure(userProfile(id).ref, userProfile(id).state);
+  const sequence = connection.collection<{ _id: string; value: number }>('sequences');
+  return {
+    upTo: async (newest) => {
+      const [last] = await posts
+        .find({}, { projection: { _id: 1 } })
+        .sort({ _id: -1 })
+        .limit(1)
+        .toArray();
+      let from = (last?._id ?? 0) + 1;
+      const writer = async () => {
+        while (from <= newest) {
+          const first = from;
+          from += BATCH;
+          const length = Math.min(BATCH, newest - first + 1);
+          const batch = Array.from({ length }, (_, index) => postOf(first + index, seed));
+          await posts.insertMany(batch.map((post) => postDocument(post, userProfile(post.profile.id).state)));
+          await countPosts(store, batch);
+        }
+      };
+      await Promise.all(Array.from({ length: WRITERS }, writer));
+      await sequence.updateOne({ _id: 'posts' }, { $max: { value: newest } }, { upsert: true });
+    },
+    close: () => connection.close(),
+  };
+};

@@ -1,0 +1,249 @@
+/**
+ * The rows of a list in the order of their ids, at the same cost at any depth of a cursor (docs/adr/0013). A list is a
+ * word in the `facets` of its rows. There are three ways to read one: windows of ids where most rows are in the list,
+ * the index of the facets where few are, and for a text the index of its rarest gram. What is known beforehand tells
+ * which is the cheapest. Each is one condition that one index answers, and everything else is looked at here: a
+ * database that does not weigh plans reads whatever the first condition finds.
+ */
+import type { Collection } from 'mongoose';
+import { asksForText } from '../domain/search.ts';
+import { type Gram, holdsText, rarestGram } from './gram-shares.ts';
+
+export type Order = 'ASC' | 'DESC';
+
+export interface ListQuery {
+  /** The words of the lists; no row is in two of them. */
+  facets: readonly string[];
+  /** How many rows these lists have; a guess does. */
+  total: number;
+  /** No id is larger. */
+  newest: number;
+  /** As it was written; one that folds to nothing asks for nothing. */
+  search?: string | undefined;
+  /** What else must hold. */
+  accept?: (row: ListRow) => boolean;
+  /** As much of it as an index has beside the facets. */
+  also?: Record<string, unknown> | undefined;
+}
+
+export interface Slice {
+  order: Order;
+  /** Ids beyond this one; from the beginning without it. */
+  after?: number | undefined;
+  skip: number;
+  take: number;
+  /** Whether a search shall tell how many rows it finds. */
+  counted: boolean;
+}
+
+/** A row as stored, without its grams. */
+export interface ListRow {
+  _id: number;
+  facets: string[];
+  [field: string]: unknown;
+}
+
+export interface Listed {
+  rows: ListRow[];
+  /** Whether rows follow. */
+  more: boolean;
+  /** How many there are from `after` on; undefined where that was not learnt on the way. */
+  total: number | undefined;
+}
+
+export interface ListReader {
+  read(query: ListQuery, slice: Slice): Promise<Listed>;
+}
+
+/** What is in more rows than this is not counted. */
+export const COUNTED_MAX = 1_000;
+const SEARCH_CHUNK = COUNTED_MAX + 1;
+/** Rows that are looked at to guess how common a text is: some, and more where the guess was wrong. */
+const SAMPLES = [128, 1_024] as const;
+/** With so many times the rows that were expected, the guess was wrong. */
+const BUDGET = 4;
+const FIRST_SLACK = 1.3;
+const WINDOW_GROWTH = 4;
+const WINDOW_MAX = 2_000;
+
+type Projection = Readonly<Record<string, 0 | 1>>;
+const WHOLE: Projection = { grams: 0 };
+
+interface Way {
+  /** What an index is asked for; undefined for windows of ids. */
+  condition: Record<string, unknown> | undefined;
+  /** Rows that will be read, about. */
+  cost: number;
+}
+
+/** Some rows in order. */
+interface Batch {
+  rows: ListRow[];
+  /** Where the next one begins. */
+  edge: number | undefined;
+  isLast: boolean;
+}
+
+const direction = (order: Order): 1 | -1 => (order === 'ASC' ? 1 : -1);
+
+/** A text is sought chunk after chunk, and a database may read all rows for each. */
+const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CHUNK);
+
+/** `densityMax`: of the rows that were looked at, how many were wanted; 1 where none were. */
+const cheapestWay = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Way => {
+  const { facets, total, newest } = query;
+  const byFacets: Way = {
+    condition: { facets: facets.length === 1 ? facets[0] : { $in: facets }, ...query.also },
+    cost: gram === undefined ? total : searchCost(total),
+  };
+  const byGram = gram && { condition: { grams: gram.text }, cost: searchCost(gram.share * newest) };
+  const byIndex = byGram === undefined || byFacets.cost < byGram.cost ? byFacets : byGram;
+  const density = Math.min((total / newest) * (gram?.share ?? 1), densityMax);
+  const byWindows: Way = { condition: undefined, cost: (slice.skip + slice.take + 1) / density };
+  const isCountable = slice.counted && gram !== undefined && byIndex.cost <= COUNTED_MAX;
+  return isCountable || byIndex.cost <= byWindows.cost ? byIndex : byWindows;
+};
+
+/** The ids of a window of `width` beyond `edge`, in order. */
+const idsBeyond = (edge: number, width: number, newest: number, order: Order): number[] =>
+  order === 'ASC'
+    ? Array.from({ length: Math.max(Math.min(width, newest - edge), 0) }, (_, index) => edge + 1 + index)
+    : Array.from({ length: Math.max(Math.min(width, edge - 1), 0) }, (_, index) => edge - 1 - index);
+
+/** A cursor may say anything; ids lie between 0 and the one after the newest. */
+const firstEdge = ({ order, after }: Slice, newest: number): number =>
+  order === 'ASC'
+    ? Math.max(Math.floor(after ?? 0), 0)
+    : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
+
+/** `texts`: the fields that a search looks at. `accepted`: those that an `accept` looks at. */
+export const createListReader = (
+  collection: Collection,
+  { texts, accepted = [] }: { texts: readonly string[]; accepted?: readonly string[] },
+): ListReader => {
+  const standing: Projection = Object.fromEntries(['facets', ...accepted].map((field) => [field, 1]));
+
+  const find = async (
+    filter: Record<string, unknown>,
+    projection: Projection,
+    order: Order,
+    limit: number,
+  ): Promise<ListRow[]> => {
+    const cursor = collection.find(filter as never, { projection }).sort({ _id: direction(order) });
+    return (await cursor.limit(limit).toArray()) as unknown as ListRow[];
+  };
+
+  async function* fromIndex(
+    condition: Record<string, unknown>,
+    { order, after }: Slice,
+    projection: Projection,
+    chunk: number,
+  ): AsyncGenerator<Batch> {
+    for (let edge = after; ; ) {
+      const bound = order === 'ASC' ? { $gt: edge } : { $lt: edge };
+      const filter = edge === undefined ? condition : { ...condition, _id: bound };
+      const rows = await find(filter, projection, order, chunk);
+      edge = rows.at(-1)?._id ?? edge;
+      const isLast = rows.length < chunk;
+      yield { rows, edge, isLast };
+      if (isLast) return;
+    }
+  }
+
+  async function* fromWindows(
+    newest: number,
+    slice: Slice,
+    projection: Projection,
+    width: number,
+  ): AsyncGenerator<Batch> {
+    let edge = firstEdge(slice, newest);
+    let size = Math.ceil(width * FIRST_SLACK) + 8;
+    for (let isLast = false; !isLast; size *= WINDOW_GROWTH) {
+      const ids = idsBeyond(edge, Math.min(size, WINDOW_MAX), newest, slice.order);
+      const rows =
+        ids.length === 0 ? [] : await find({ _id: { $in: ids } }, projection, slice.order, ids.length);
+      edge = ids.at(-1) ?? edge;
+      isLast = slice.order === 'ASC' ? edge >= newest : edge <= 1;
+      yield { rows, edge, isLast };
+    }
+  }
+
+  const batches = (
+    way: Way,
+    query: ListQuery,
+    slice: Slice,
+    projection: Projection,
+  ): AsyncGenerator<Batch> => {
+    if (way.condition === undefined) return fromWindows(query.newest, slice, projection, way.cost);
+    const chunk = asksForText(query.search) ? SEARCH_CHUNK : slice.skip + slice.take + 1;
+    return fromIndex(way.condition, slice, projection, chunk);
+  };
+
+  const filterOf = ({ facets, accept, search }: ListQuery): ((row: ListRow) => boolean) => {
+    const words = new Set(facets);
+    const isSearch = asksForText(search);
+    return (row) =>
+      row.facets.some((word) => words.has(word)) &&
+      (accept?.(row) ?? true) &&
+      (!isSearch || holdsText(row, texts, search));
+  };
+
+  /** The wanted rows in order, the cheapest way, and another way from where the first turned out to be dear. */
+  async function* wantedRows(query: ListQuery, slice: Slice, projection: Projection): AsyncGenerator<Batch> {
+    const isWanted = filterOf(query);
+    let rest = slice;
+    let seen = 0;
+    let kept = 0;
+    for (const size of SAMPLES) {
+      const gram = asksForText(query.search)
+        ? await rarestGram(collection, query.search, texts, { newest: query.newest, size })
+        : undefined;
+      const way = cheapestWay(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
+      const budget = size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : way.cost * BUDGET;
+      for await (const batch of batches(way, query, rest, projection)) {
+        const rows = batch.rows.filter(isWanted);
+        yield { ...batch, rows };
+        if (batch.isLast) return;
+        seen += batch.rows.length;
+        kept += rows.length;
+        rest = { ...rest, after: batch.edge };
+        if (seen > budget) break;
+      }
+    }
+  }
+
+  /** Past `slice.skip` rows of a list without a text, read without their contents; undefined past the end. */
+  const idAfterSkipped = async (query: ListQuery, slice: Slice): Promise<number | undefined> => {
+    let left = slice.skip;
+    for await (const { rows } of wantedRows(query, slice, standing)) {
+      if (rows.length >= left) return rows[left - 1]?._id;
+      left -= rows.length;
+    }
+    return undefined;
+  };
+
+  const readRows = async (query: ListQuery, slice: Slice): Promise<Listed> => {
+    const found: ListRow[] = [];
+    let count = 0;
+    for await (const { rows, isLast } of wantedRows(query, slice, WHOLE)) {
+      for (const row of rows) {
+        count += 1;
+        if (count > slice.skip && found.length <= slice.take) found.push(row);
+      }
+      const more = found.length > slice.take;
+      if (more || isLast)
+        return { rows: found.slice(0, slice.take), more, total: isLast ? count : undefined };
+    }
+    return { rows: found, more: false, total: undefined };
+  };
+
+  return {
+    read: async (query, slice) => {
+      if (query.total <= 0 || query.facets.length === 0) return { rows: [], more: false, total: 0 };
+      if (slice.skip === 0 || asksForText(query.search)) return readRows(query, slice);
+      const after = await idAfterSkipped(query, slice);
+      if (after === undefined) return { rows: [], more: false, total: undefined };
+      return readRows(query, { ...slice, after, skip: 0 });
+    },
+  };
+};
