@@ -5,6 +5,13 @@ import type { z } from 'zod';
 export interface EventDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   readonly data: Schema;
+  /**
+   * Whose personal data it carries, by the id of the account; an event without it carries none but ids. Should the
+   * account be erased while the event is parked somewhere, it is dropped there.
+   */
+  personalTo?(data: z.output<Schema>): number | null;
+  /** The account that is erased by what it tells. */
+  erases?(data: z.output<Schema>): number;
 }
 
 /** What a producer hands in. */
@@ -22,7 +29,9 @@ const EVENT_TYPE = /^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/;
 export const defineEvent = <Schema extends z.ZodObject>(definition: {
   type: string;
   data: Schema;
+  personalTo?: (data: z.output<Schema>) => number | null;
+  erases?: (data: z.output<Schema>) => number;
 }): EventDefinition<Schema> => {
   if (!EVENT_TYPE.test(definition.type)) throw new Error(`Not an event type: ${definition.type}`);
-  return Object.freeze({ type: definition.type, data: definition.data });
+  return Object.freeze({ ...definition });
 };

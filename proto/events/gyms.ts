@@ -29,6 +29,7 @@ export const gymLicenseReviewed = defineEvent({
     approved: z.boolean(),
     rejection_reason: z.string().nullable(),
   }),
+  personalTo: ({ owner_user_id: ownerId }) => ownerId,
 });
 
 /**

@@ -27,4 +27,5 @@ export const accountDeletionCancelled = defineEvent({
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',
   data: z.object({ user_id: userId, deleted_at: timestamp }),
+  erases: ({ user_id: id }) => id,
 });

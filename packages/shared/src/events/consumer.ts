@@ -12,6 +12,7 @@ import type { Broker } from './broker.ts';
 import { closeChannel } from './channel.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer-types.ts';
 import { type DeliveryHistory, type FailureContext, nextStop, readHistory } from './failure.ts';
+import { createForgetParked, type ForgetParked } from './forget-parked.ts';
 import { handleOnce } from './inbox.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
@@ -70,7 +71,8 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   if (consumers.length === 0) return { close: async () => undefined };
   await prepareEventModels(connection);
   const byType = Map.groupBy(consumers, ({ event }) => event.type);
-  const delivery: Delivery = { ...options, byType, lanes: createLanes(), gone: new WeakSet() };
+  const forgetParked = createForgetParked(options);
+  const delivery: Delivery = { ...options, byType, forgetParked, lanes: createLanes(), gone: new WeakSet() };
   const queue = eventsQueue(broker.namespace, service);
   let consumerTag = '';
   const managed = await broker.openChannel(`${service} events`, async (channel) => {
@@ -110,6 +112,7 @@ const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
 
 interface Delivery extends ConsumersOptions {
   byType: ReadonlyMap<string, EventConsumer[]>;
+  forgetParked: ForgetParked;
   lanes: Lanes;
   /** Closed channels: what was delivered on them is delivered again. */
   gone: WeakSet<ConfirmChannel>;
@@ -187,6 +190,9 @@ const dispatch = async (
     }
     try {
       const outcome = await handleOnce(delivery.connection, consumer, received(envelope, data.data), log);
+      // Before the ack: a crash in between hands the event out again.
+      const erased = consumer.event.erases?.(data.data);
+      if (erased !== undefined) await delivery.forgetParked(erased);
       delivery.onOutcome?.(envelope.type, outcome);
     } catch (error) {
       await moveOn(delivery, channel, message, history, { error, consumer: consumer.name });

@@ -2,8 +2,9 @@
 import type { ConfirmChannel, GetMessage } from 'amqplib';
 import { sleep } from '../mongo/backoff.ts';
 import type { Broker } from './broker.ts';
+import { exclusively } from './exclusively.ts';
 import { publishConfirmed } from './publish.ts';
-import { deadQueue, eventsQueue, HEADER } from './topology.ts';
+import { deadLock, deadQueue, eventsQueue, HEADER } from './topology.ts';
 
 export interface DeadLetter {
   /** Event id, undefined when the message is not an event. */
@@ -35,18 +36,22 @@ export interface DeadLetters {
   replay(service: string, selection?: DeadLetterSelection): Promise<number>;
   /** Deletes parked events for good. Resolves with how many. */
   purge(service: string, selection?: DeadLetterSelection): Promise<number>;
+  /** Deletes those of which `matches` says so, by the type and the data that they carry. Resolves with how many. */
+  drop(service: string, matches: (event: { type: string; data: unknown }) => boolean): Promise<number>;
 }
 
 const LIST_LIMIT = 1_000;
 const RETURN_TIMEOUT_MS = 2_000;
 const RETURN_POLL_MS = 5;
 
-/** All methods reject with an error of code 404 when the service never declared its queues. */
+/** Of all processes one at a time looks through a service's letters. All methods reject with an error of code 404 when the service never declared its queues. */
 export const createDeadLetters = (broker: Broker): DeadLetters => {
   const { namespace } = broker;
+  const alone = <T>(service: string, use: (channel: ConfirmChannel) => Promise<T>): Promise<T> =>
+    exclusively(broker, deadLock(namespace, service), use);
   return {
     list: (service, { limit = LIST_LIMIT } = {}) =>
-      broker.withChannel(async (channel) => {
+      alone(service, async (channel) => {
         const letters: DeadLetter[] = [];
         await scan(channel, deadQueue(namespace, service), limit, async (message) => {
           letters.push(describe(message));
@@ -55,9 +60,9 @@ export const createDeadLetters = (broker: Broker): DeadLetters => {
         return letters;
       }),
     replay: (service, selection = {}) =>
-      broker.withChannel(async (channel) => {
+      alone(service, async (channel) => {
         await channel.checkQueue(eventsQueue(namespace, service));
-        return take(channel, deadQueue(namespace, service), selection, async (message) => {
+        return take(channel, deadQueue(namespace, service), isSelected(selection), async (message) => {
           const { routed } = await publishConfirmed(
             channel,
             '',
@@ -69,21 +74,32 @@ export const createDeadLetters = (broker: Broker): DeadLetters => {
         });
       }),
     purge: (service, selection = {}) =>
-      broker.withChannel((channel) =>
-        take(channel, deadQueue(namespace, service), selection, async () => undefined),
+      alone(service, (channel) =>
+        take(channel, deadQueue(namespace, service), isSelected(selection), async () => undefined),
       ),
+    drop: (service, matches) =>
+      alone(service, (channel) => {
+        const concerns = (message: GetMessage): boolean =>
+          matches({ type: describe(message).type, data: parseObject(message.content).data });
+        return take(channel, deadQueue(namespace, service), concerns, async () => undefined);
+      }),
   };
 };
+
+const isSelected =
+  ({ id }: DeadLetterSelection) =>
+  (message: GetMessage): boolean =>
+    id === undefined || describe(message).id === id;
 
 const take = async (
   channel: ConfirmChannel,
   queue: string,
-  { id }: DeadLetterSelection,
+  isMeant: (message: GetMessage) => boolean,
   use: (message: GetMessage) => Promise<void>,
 ): Promise<number> => {
   let taken = 0;
   await scan(channel, queue, Number.POSITIVE_INFINITY, async (message) => {
-    if (id !== undefined && describe(message).id !== id) return 'keep';
+    if (!isMeant(message)) return 'keep';
     await use(message);
     taken += 1;
     return 'remove';

@@ -19,6 +19,9 @@ const UNLIMITED_DELIVERIES = 1_000_000_000;
 export const eventsExchangeName = (namespace: string): string => `${namespace}.events`;
 export const eventsQueue = (namespace: string, service: string): string => `${namespace}.${service}.events`;
 export const deadQueue = (namespace: string, service: string): string => `${namespace}.${service}.dead`;
+/** Whoever looks through the dead letters holds it: what one has in hand, the next would not see. */
+export const deadLock = (namespace: string, service: string): string =>
+  `${deadQueue(namespace, service)}.lock`;
 export const retryQueue = (namespace: string, service: string, delayMs: number): string =>
   `${namespace}.${service}.retry.${delayMs}`;
 
