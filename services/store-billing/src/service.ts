@@ -56,7 +56,7 @@ const connectParts = (foundation: Foundation, config: StoreBillingConfig): Billi
   const background = createBackground(log);
   cleanup.defer('background work', () => background.idle());
   return {
-    store: createStore(connection, sequences),
+    store: createStore(connection, sequences, random),
     outbox,
     clock,
     random,

@@ -267,19 +267,52 @@ describe('cut in two', () => {
     expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('a redemption meets a stuck wallet purchase: 500, and the background grants or owes it, never both', async () => {
+  test('a redemption passes over a wallet purchase that nobody drives: it is granted, and the wallet gets its charge back', async () => {
     const user = rich();
     const token = newToken();
     await putPurchase(world, token);
     world.wallet.after = unreachable;
     expect((await buyPremium(world.send, user)).status).toBe(503);
     world.wallet.after = nothing;
-    const stuck = await redeem(world.send, user, token);
-    expect([stuck.status, stuck.body.code]).toEqual([500, 'store_purchase.grant_failed']);
+    expect((await redeem(world.send, user, token)).status).toBe(201);
     await sweep();
     await world.service.rounds.verifyAttempts();
+    expect(await stateOf(user.userId)).toEqual(['refunded']);
+    expect(world.wallet.balances.get(user.userId)).toBe(10 * PREMIUM);
     expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
-    expect(await count(world, 'refund_queue', { user_id: user.userId })).toBe(1);
+    expect(await count(world, 'refund_queue', { user_id: user.userId })).toBe(0);
+  });
+
+  test('what was passed over takes its slot after all when the store has taken its purchase back meanwhile', async () => {
+    const user = rich();
+    const token = newToken();
+    await putPurchase(world, token);
+    world.wallet.after = unreachable;
+    expect((await buyPremium(world.send, user)).status).toBe(503);
+    world.wallet.after = nothing;
+    expect((await redeem(world.send, user, token)).status).toBe(201);
+    await world.service.idle();
+    await putPurchase(world, token, 'refunded');
+    world.clock.advance(24 * 60 * MINUTE_MS);
+    await world.service.rounds.lookAgain();
+    await sweep();
+    expect(await stateOf(user.userId)).toEqual(['granted']);
+    expect(world.wallet.balances.get(user.userId)).toBe(9 * PREMIUM);
+  });
+
+  test('a repeat of what was given back says why', async () => {
+    const user = rich();
+    const token = newToken();
+    const key = randomUUID();
+    await putPurchase(world, token);
+    world.wallet.after = unreachable;
+    expect((await buyPremium(world.send, user, key)).status).toBe(503);
+    world.wallet.after = nothing;
+    expect((await redeem(world.send, user, token)).status).toBe(201);
+    world.clock.advance(2 * MINUTE_MS);
+    const repeat = await buyPremium(world.send, user, key);
+    expect([repeat.status, repeat.body.code]).toEqual([400, 'payments.premium_already_active']);
+    expect(world.wallet.balances.get(user.userId)).toBe(10 * PREMIUM);
   });
 
   test('the gym is deleted between the charge and the boost: the wallet gets it back, once', async () => {

@@ -6,15 +6,12 @@ type Parts = Pick<BillingDeps, 'store' | 'channel' | 'clock' | 'log'>;
 
 const AT_ONCE = 50;
 
-/** One try, unless somebody else is at it; the next one is due after a growing wait. */
+/** One try, by whoever has claimed it; the next one is due after a growing wait. */
 export const acknowledge = async (deps: Parts, purchase: StorePurchase): Promise<void> => {
   const { store, channel, clock, log } = deps;
-  const now = clock.now();
-  const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
-  if (!(await store.purchases.claimAcknowledgement(purchase.id, now, until))) return;
   const settled = await channel.settle(purchase);
   if (settled.outcome === 'done') {
-    await store.purchases.acknowledged(purchase.id, clock.now());
+    await store.purchases.acknowledged(purchase, clock.now());
     return;
   }
   log.warn(
@@ -26,6 +23,10 @@ export const acknowledge = async (deps: Parts, purchase: StorePurchase): Promise
 export const createAcknowledgeAll =
   (deps: Parts): (() => Promise<void>) =>
   async () => {
-    const due = await deps.store.purchases.toAcknowledge(deps.channel.name, deps.clock.now(), AT_ONCE);
-    for (const purchase of due) await acknowledge(deps, purchase);
+    const { store, channel, clock } = deps;
+    for (const purchase of await store.purchases.toAcknowledge(channel.name, clock.now(), AT_ONCE)) {
+      const now = clock.now();
+      const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
+      if (await store.purchases.claimAcknowledgement(purchase, now, until)) await acknowledge(deps, purchase);
+    }
   };

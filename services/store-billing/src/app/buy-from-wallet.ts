@@ -71,7 +71,8 @@ export const createBuyFromWallet =
       const { refusal } = reserved;
       if (refusal.by !== 'reserved') throw refusalError(refusal, order.offer);
       const holder = await waitFor(deps, refusal.purchaseId, giveUpAt);
-      if (holder.state === 'reserved') throw unavailable(`${slot} is held by the wallet purchase ${holder.id}`);
+      if (holder.state === 'reserved')
+        throw unavailable(`${slot} is held by the wallet purchase ${holder.id}`);
     }
   };
 

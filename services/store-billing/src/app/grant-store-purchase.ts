@@ -1,19 +1,26 @@
 /** Grants what the store has confirmed: the grant, its receipt, the journal and the events commit together. */
 import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
+import { SECOND_MS } from '@fitness/shared/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Attempt } from '../domain/attempt.ts';
-import { type Grant, type Order, payableTypeOf } from '../domain/grant.ts';
-import type { StorePurchase } from '../domain/purchase.ts';
+import { type Grant, type Order, payableTypeOf, slotOf } from '../domain/grant.ts';
+import { receiptNumber, type StorePurchase } from '../domain/purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { BillingDeps } from './deps.ts';
 import { placeGrant } from './place-grant.ts';
 
 export type GrantOutcome =
-  | { outcome: 'granted'; purchase: StorePurchase; grant: Grant }
+  | { outcome: 'granted'; grant: Grant }
   /** Somebody has redeemed the token meanwhile. */
   | { outcome: 'already_redeemed' }
   | { outcome: 'refused'; refusal: SlotRefusal };
+
+/** What the ledger's look said of the slot, and the reservation in it that does not count. */
+export interface SlotView {
+  isNewSlot: boolean;
+  heldBy: string | null;
+}
 
 /** Undoes the transaction in which the slot refused. */
 class SlotRefused extends Error {
@@ -26,63 +33,87 @@ class SlotRefused extends Error {
   }
 }
 
+/** Undoes the transaction of a presentation that has its receipt already. */
+class AttemptGranted extends Error {
+  override name = 'AttemptGranted';
+}
+
 type Parts = Pick<BillingDeps, 'store' | 'outbox' | 'clock' | 'log' | 'channel' | 'background'>;
 
-/** Throws what the database throws; nothing is stored then. */
-export const grantStorePurchase = async (
-  deps: Parts,
-  attempt: Attempt,
-  order: Order,
-): Promise<GrantOutcome> => {
-  const { store } = deps;
-  const [purchaseId, grantId] = await Promise.all([
-    store.purchases.nextId(),
-    store.grants.nextId(order.offer.kind),
-  ]);
+interface Draft extends SlotView {
+  attempt: Attempt;
+  order: Order;
+  grantId: number;
+}
+
+/** However many come at once: who has paid does not fail for want of patience. */
+const DEADLINE_MS = 20 * SECOND_MS;
+
+/**
+ * `grantId`: taken beforehand, so that concurrent grants do not conflict on the counter. Throws what the database
+ * throws; nothing is stored then.
+ */
+export const grantStorePurchase = async (deps: Parts, draft: Draft): Promise<GrantOutcome> => {
+  const { store, background } = deps;
   try {
-    const granted = await store.transaction((session) =>
-      commitGrant(deps, session, { attempt, order, purchaseId, grantId }),
-    );
-    deps.background.run('acknowledge', () => acknowledge(deps, granted.purchase));
-    return { outcome: 'granted', ...granted };
+    const { purchase, grant } = await store.transaction((session) => commitGrant(deps, session, draft), {
+      deadlineMs: DEADLINE_MS,
+    });
+    background.run('acknowledge', () => acknowledge(deps, purchase));
+    return { outcome: 'granted', grant };
   } catch (error) {
-    if (store.isAlreadyRedeemed(error)) return { outcome: 'already_redeemed' };
     if (error instanceof SlotRefused) return { outcome: 'refused', refusal: error.refusal };
-    throw error;
+    if (error instanceof AttemptGranted || store.isAlreadyRedeemed(error))
+      return { outcome: 'already_redeemed' };
+    if (store.isSlotAppeared(error)) return grantStorePurchase(deps, { ...draft, isNewSlot: false });
+    return outcomeAfter(deps, draft, error);
   }
+};
+
+/** The commit may have gone through although its answer was lost: the ledger knows. */
+const outcomeAfter = async ({ store, clock }: Parts, draft: Draft, error: unknown): Promise<GrantOutcome> => {
+  const { attempt, order, grantId } = draft;
+  const { redeemed } = await store.ledger.look(attempt, slotOf(order), clock.now()).catch(() => {
+    throw error;
+  });
+  if (redeemed === undefined) throw error;
+  const { grant } = redeemed;
+  const isOurs = grant.kind === order.offer.kind && grant.id === grantId;
+  return isOurs ? { outcome: 'granted', grant } : { outcome: 'already_redeemed' };
 };
 
 const commitGrant = async (
   deps: Parts,
   session: ClientSession,
-  parts: { attempt: Attempt; order: Order; purchaseId: number; grantId: number },
+  { attempt, order, grantId, ...slot }: Draft,
 ): Promise<{ purchase: StorePurchase; grant: Grant }> => {
-  const { attempt, order, purchaseId, grantId } = parts;
   const { store, outbox, clock } = deps;
   const now = clock.now();
+  const given = { kind: order.offer.kind, id: grantId };
   const purchase: StorePurchase = {
-    id: purchaseId,
+    id: receiptNumber(given),
     channel: attempt.channel,
     purchaseToken: attempt.purchaseToken,
     productId: attempt.productId,
     userId: attempt.userId,
-    grant: { kind: order.offer.kind, id: grantId },
+    grant: given,
     createdAt: now,
     acknowledgedAt: null,
-    acknowledgeTries: 0,
+    acknowledgeTries: 1,
     grantEndedAt: null,
   };
-  // First: of two presenters of one token the database lets one go on.
+  // The journal first: the same presentation, sent again meanwhile, waits for this one instead of undoing it.
+  if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGranted();
+  // Of two presenters of one token the database lets one go on.
   await store.purchases.insert(session, purchase);
-  const placed = await placeGrant(deps, session, { order, grantId, source: attempt.channel, heldBy: null });
+  const placed = await placeGrant(deps, session, { order, grantId, source: attempt.channel, ...slot });
   if ('refusal' in placed) throw new SlotRefused(placed.refusal);
-  await store.attempts.settle(attempt, 'granted', null, now, session);
-  if (attempt.owed) await store.refunds.resolve(attempt.id, 'granted', now, session);
+  if (attempt.known) await store.refunds.resolve(attempt.id, 'granted', now, session);
   await outbox.emit(session, storePurchaseGranted, {
-    subject: purchaseId,
+    subject: purchase.id,
     aggregateVersion: 1,
     data: {
-      store_purchase_id: purchaseId,
+      store_purchase_id: purchase.id,
       user_id: order.userId,
       channel: attempt.channel,
       product_id: attempt.productId,

@@ -27,11 +27,12 @@ const lookAtReceipts = async (deps: Parts): Promise<void> => {
     if (standings[index] === 'refunded') await endGrant(deps, purchase);
 };
 
-const endGrant = async (deps: Parts, { id }: StorePurchase): Promise<void> => {
+const endGrant = async (deps: Parts, taken: StorePurchase): Promise<void> => {
   const { store, clock, outbox, log } = deps;
+  const { id } = taken;
   await store.transaction(async (session) => {
     const now = clock.now();
-    const marked = await store.purchases.markEnded(session, id, now);
+    const marked = await store.purchases.markEnded(session, taken, now);
     if (marked === undefined) return;
     const { purchase, version } = marked;
     const ended = await store.grants.end(session, purchase.grant.kind, purchase.grant.id, now);

@@ -9,15 +9,17 @@ export interface Placement {
   order: Order;
   grantId: number;
   source: GrantSource;
-  /** The wallet purchase that reserved the slot. */
+  /** The wallet purchase whose reservation does not count: its own, or one that is passed over. */
   heldBy: string | null;
+  /** Nobody has made the slot yet. */
+  isNewSlot: boolean;
 }
 
-/** Nothing was written when the slot refuses. The slot must be there (`slots.look`). */
+/** Nothing was written when the slot refuses. Throws what `slots.take` throws. */
 export const placeGrant = async (
   deps: Pick<BillingDeps, 'store' | 'outbox' | 'clock'>,
   session: ClientSession,
-  { order, grantId, source, heldBy }: Placement,
+  { order, grantId, source, heldBy, isNewSlot }: Placement,
 ): Promise<{ grant: Grant } | { refusal: SlotRefusal }> => {
   const { slots, grants } = deps.store;
   const now = deps.clock.now();
@@ -26,6 +28,7 @@ export const placeGrant = async (
     id: grantId,
     endsAt: endsAt(grant),
     heldBy,
+    isNew: isNewSlot,
     now,
   });
   if (taken !== 'taken') return { refusal: taken };

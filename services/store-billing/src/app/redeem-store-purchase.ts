@@ -8,10 +8,10 @@ import { AppError, badRequest, failure, forbidden, message } from '@fitness/shar
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import type { Offer } from '../domain/offer.ts';
-import type { StorePurchase } from '../domain/purchase.ts';
 import type { Target } from '../domain/target.ts';
 import type { Verdict } from '../domain/verdict.ts';
-import { SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
+import { isAtRest, SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
+import type { Standing } from '../store/ledger.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import type { BillingDeps } from './deps.ts';
 import { type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
@@ -59,6 +59,9 @@ const alreadyRunning = (offer: Offer): AppError => {
   return badRequest(code, message(code));
 };
 
+const providerError = (detail: string): AppError =>
+  failure('payments.provider_error', message('payments.provider_error'), detail);
+
 const grantFailed = (cause?: unknown): AppError =>
   failure(
     'store_purchase.grant_failed',
@@ -74,22 +77,21 @@ export const createRedeemStorePurchase =
     const offer = catalogue.bySku(productId);
     if (offer === undefined) throw unknownPurchase('unknown product');
     assertMayBuy(caller, offer);
-    const presentation = { channel: channel.name, productId, purchaseToken, userId: caller.userId, target };
-    const replayed = await replay(deps, presentation);
-    if (replayed !== undefined) return replayed;
-    if (target !== null) await assertOwnTarget(deps.targets, caller, target, targetNotFound);
     const order = { userId: caller.userId, offer, target };
+    const presentation = { channel: channel.name, productId, purchaseToken, userId: caller.userId, target };
     const now = clock.now();
-    // Journalled even when something stands against it: whoever has paid must not be left with nothing.
-    const [attempt, slot] = await Promise.all([
+    const standing = await store.ledger.look(presentation, slotOf(order), now);
+    if (standing.redeemed !== undefined) return replay(presentation, standing.redeemed);
+    if (target !== null) await assertOwnTarget(deps.targets, caller, target, targetNotFound);
+    if (standing.slot === 'active') return refuseRunning(deps, presentation, order, now);
+    const [attempt, grantId] = await Promise.all([
       store.attempts.open(presentation, now),
-      store.slots.look(slotOf(order), now),
+      store.grants.nextId(offer.kind),
     ]);
-    if (slot === 'active') {
-      await store.attempts.postpone(attempt, 'already running', now);
-      return replayOr(deps, attempt, alreadyRunning(offer));
-    }
-    return judge(deps, attempt, order, await channel.verify(attempt));
+    if (attempt === 'granted') return replayOr(deps, presentation, order, grantFailed());
+    const verdict = await channel.verify(attempt);
+    if (verdict.kind !== 'purchased') return refuse(deps, attempt, order, verdict);
+    return grant(deps, { attempt, order, grantId, isNewSlot: standing.slot === 'missing' });
   };
 
 /** Specification 4.6 rule 1: holding one of the permissions does not grant the other. */
@@ -101,51 +103,56 @@ const assertMayBuy = (caller: UserCaller, offer: Offer): void => {
   if (!allowed) throw forbidden(`no permission for a ${offer.kind} product`);
 };
 
-/** What the ledger says about the token: the owner's grant, or 404 for everybody else; undefined when it is new. */
-const replay = async (
-  { store }: Pick<BillingDeps, 'store'>,
-  { channel, purchaseToken, productId, userId }: Presentation,
-): Promise<Redeemed | undefined> => {
-  const known = await store.purchases.find(channel, purchaseToken);
-  if (known === undefined) return undefined;
-  if (known.userId !== userId) throw unknownPurchase('redeemed by another user');
-  if (known.productId !== productId) throw unknownPurchase('redeemed for another product');
-  return { fresh: false, grant: await grantOf(store, known) };
-};
-
-const grantOf = async (store: BillingDeps['store'], { grant, id }: StorePurchase): Promise<Grant> => {
-  const found = await store.grants.find(grant.kind, grant.id);
-  if (found === undefined) throw new Error(`the receipt ${id} has lost its grant`);
-  return found;
+/** What the ledger says about a redeemed token: the owner's grant, or 404 for everybody else. */
+const replay = (
+  { productId, userId }: Presentation,
+  { purchase, grant }: NonNullable<Standing['redeemed']>,
+): Redeemed => {
+  if (purchase.userId !== userId) throw unknownPurchase('redeemed by another user');
+  if (purchase.productId !== productId) throw unknownPurchase('redeemed for another product');
+  return { fresh: false, grant };
 };
 
 /** A lost race is a replay: the ledger is read once more before any refusal. */
 const replayOr = async (
-  deps: BillingDeps,
+  { store, clock }: Pick<BillingDeps, 'store' | 'clock'>,
   presentation: Presentation,
+  order: Order,
   refusal: AppError,
 ): Promise<Redeemed> => {
-  const replayed = await replay(deps, presentation);
-  if (replayed !== undefined) return replayed;
-  throw refusal;
+  const { redeemed } = await store.ledger.look(presentation, slotOf(order), clock.now());
+  if (redeemed === undefined) throw refusal;
+  return replay(presentation, redeemed);
 };
 
-const judge = async (
+/** Journalled all the same: whoever has paid must not be left with nothing. */
+const refuseRunning = async (
+  deps: BillingDeps,
+  presentation: Presentation,
+  order: Order,
+  now: Date,
+): Promise<Redeemed> => {
+  const { attempts } = deps.store;
+  const attempt = await attempts.open(presentation, now);
+  if (attempt !== 'granted') await attempts.postpone(attempt, 'already running', now);
+  return replayOr(deps, presentation, order, alreadyRunning(order.offer));
+};
+
+/** The store did not confirm it: what that means for the client and for the journal. */
+const refuse = async (
   deps: BillingDeps,
   attempt: Attempt,
   order: Order,
-  verdict: Verdict,
+  verdict: Exclude<Verdict, { kind: 'purchased' }>,
 ): Promise<Redeemed> => {
   const { store, clock, log } = deps;
   switch (verdict.kind) {
-    case 'purchased':
-      return grant(deps, attempt, order);
     case 'not_purchased':
       await store.attempts.close(attempt, verdict.reason, clock.now());
-      return replayOr(deps, attempt, verificationFailed(verdict.reason));
+      return replayOr(deps, attempt, order, verificationFailed(verdict.reason));
     case 'unreadable':
       await store.attempts.postpone(attempt, verdict.kind, clock.now());
-      return replayOr(deps, attempt, verificationFailed(verdict.detail));
+      return replayOr(deps, attempt, order, verificationFailed(verdict.detail));
     case 'credentials_refused':
       alertCredentials(deps, verdict.detail);
       break;
@@ -154,7 +161,7 @@ const judge = async (
       break;
   }
   await store.attempts.postpone(attempt, verdict.kind, clock.now());
-  throw failure('payments.provider_error', message('payments.provider_error'), verdict.detail);
+  return replayOr(deps, attempt, order, providerError(verdict.detail));
 };
 
 /** An operator must act: until then nobody can redeem anything. */
@@ -167,36 +174,51 @@ export const alertCredentials = (
     'the store refuses our own credentials',
   );
 
-/** While a wallet purchase holds the slot, its end decides; it takes milliseconds. */
-const grantWhenFree = async (deps: BillingDeps, attempt: Attempt, order: Order): Promise<GrantOutcome> => {
+interface Confirmed {
+  attempt: Attempt;
+  order: Order;
+  grantId: number;
+  isNewSlot: boolean;
+}
+
+/**
+ * While a wallet purchase that is being driven holds the slot, its end decides; it takes milliseconds. One that is at
+ * rest, or takes too long, is passed over: what it has charged goes back to the wallet, and the store gives nothing back.
+ */
+export const grantWhenFree = async (deps: BillingDeps, confirmed: Confirmed): Promise<GrantOutcome> => {
   const giveUpAt = performance.now() + SLOT_WAIT_MS;
-  for (;;) {
-    const granted = await grantStorePurchase(deps, attempt, order);
-    const waiting = granted.outcome === 'refused' && granted.refusal.by === 'reserved';
-    if (!waiting || performance.now() >= giveUpAt) return granted;
+  for (let heldBy: string | null = null; ; ) {
+    const granted = await grantStorePurchase(deps, { ...confirmed, heldBy });
+    if (granted.outcome !== 'refused' || granted.refusal.by !== 'reserved') return granted;
+    heldBy = granted.refusal.purchaseId;
+    await untilAtRest(deps, heldBy, giveUpAt);
+  }
+};
+
+const untilAtRest = async ({ store }: BillingDeps, purchaseId: string, giveUpAt: number): Promise<void> => {
+  while (performance.now() < giveUpAt) {
+    const found = await store.walletPurchases.find(purchaseId);
+    if (found === undefined || isAtRest(found)) return;
     await sleep(POLL_MS);
   }
 };
 
-const grant = async (deps: BillingDeps, attempt: Attempt, order: Order): Promise<Redeemed> => {
-  const { store, clock } = deps;
+const grant = async (deps: BillingDeps, confirmed: Confirmed): Promise<Redeemed> => {
+  const { attempt, order } = confirmed;
   let granted: GrantOutcome;
   try {
-    granted = await grantWhenFree(deps, attempt, order);
+    granted = await grantWhenFree(deps, confirmed);
   } catch (error) {
     // The journal leaves it open: the background goes on from here.
     throw grantFailed(error);
   }
   if (granted.outcome === 'granted') return { fresh: true, grant: granted.grant };
-  const replayed = await replay(deps, attempt);
-  if (replayed !== undefined) return replayed;
-  if (granted.outcome === 'already_redeemed') throw grantFailed();
-  if (granted.refusal.by === 'reserved') {
-    await store.attempts.postpone(attempt, 'reserved', clock.now());
-    throw grantFailed();
-  }
-  await owe(deps, attempt, granted.refusal);
-  throw granted.refusal.by === 'closed' ? targetNotFound() : alreadyRunning(order.offer);
+  if (granted.outcome === 'already_redeemed') return replayOr(deps, attempt, order, grantFailed());
+  const { refusal } = granted;
+  const { redeemed } = await deps.store.ledger.look(attempt, slotOf(order), deps.clock.now());
+  if (redeemed !== undefined) return replay(attempt, redeemed);
+  await owe(deps, attempt, refusal);
+  throw refusal.by === 'closed' ? targetNotFound() : alreadyRunning(order.offer);
 };
 
 /** Confirmed by the store, and it cannot be granted: the operators give the money back. */

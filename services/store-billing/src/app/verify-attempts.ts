@@ -3,10 +3,10 @@
  * granted when nothing stands against it, else owed back.
  */
 import type { Attempt } from '../domain/attempt.ts';
-import { slotOf } from '../domain/grant.ts';
+import { type Order, slotOf } from '../domain/grant.ts';
+import type { Standing } from '../store/ledger.ts';
 import type { BillingDeps } from './deps.ts';
-import { grantStorePurchase } from './grant-store-purchase.ts';
-import { alertCredentials, owe } from './redeem-store-purchase.ts';
+import { alertCredentials, grantWhenFree, owe } from './redeem-store-purchase.ts';
 
 const AT_ONCE = 50;
 
@@ -27,8 +27,12 @@ export const createVerifyAttempts =
   };
 
 const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
-  const { store, channel, clock, log } = deps;
-  if (await isRedeemed(deps, attempt)) return;
+  const { store, channel, clock, log, catalogue } = deps;
+  const offer = catalogue.bySku(attempt.productId);
+  if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
+  const order = { userId: attempt.userId, offer, target: attempt.target };
+  const standing = await store.ledger.look(attempt, slotOf(order), clock.now());
+  if (await isRedeemed(deps, attempt, standing)) return;
   if (attempt.giveUpAt <= clock.now()) {
     log.error({ attempt: attempt.id, user_id: attempt.userId }, 'no verdict on a purchase in time');
     await store.attempts.settle(attempt, 'given_up', 'no_verdict', clock.now());
@@ -37,7 +41,7 @@ const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> =
   const verdict = await channel.verify(attempt);
   switch (verdict.kind) {
     case 'purchased':
-      return grantLate(deps, attempt);
+      return grantLate(deps, attempt, order, standing);
     case 'not_purchased':
       return store.attempts.close(attempt, verdict.reason, clock.now());
     case 'credentials_refused':
@@ -49,29 +53,36 @@ const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> =
 };
 
 /** Whether the ledger has decided about the token meanwhile, for him or for another. */
-const isRedeemed = async ({ store, clock }: BillingDeps, attempt: Attempt): Promise<boolean> => {
-  const known = await store.purchases.find(attempt.channel, attempt.purchaseToken);
-  if (known === undefined) return false;
-  const his = known.userId === attempt.userId && known.productId === attempt.productId;
+const isRedeemed = async (
+  { store, clock }: BillingDeps,
+  attempt: Attempt,
+  { redeemed }: Standing,
+): Promise<boolean> => {
+  if (redeemed === undefined) return false;
+  const { userId, productId } = redeemed.purchase;
+  const his = userId === attempt.userId && productId === attempt.productId;
   await store.attempts.settle(attempt, his ? 'granted' : 'closed', his ? null : 'redeemed', clock.now());
   return true;
 };
 
-const grantLate = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
-  const { store, catalogue, targets, clock } = deps;
-  const offer = catalogue.bySku(attempt.productId);
-  if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
-  const { userId, target } = attempt;
+const grantLate = async (
+  deps: BillingDeps,
+  attempt: Attempt,
+  order: Order,
+  { slot }: Standing,
+): Promise<void> => {
+  const { store, targets, clock } = deps;
+  const { target } = attempt;
   if (target !== null && (await targets.find(target)) === undefined)
     return owe(deps, attempt, { by: 'closed' });
-  const order = { userId, offer, target };
-  await store.slots.look(slotOf(order), clock.now());
-  const granted = await grantStorePurchase(deps, attempt, order);
+  const confirmed = {
+    attempt,
+    order,
+    grantId: await store.grants.nextId(order.offer.kind),
+    isNewSlot: slot === 'missing',
+  };
+  const granted = await grantWhenFree(deps, confirmed);
   if (granted.outcome === 'granted') return;
-  if (granted.outcome === 'already_redeemed') {
-    await isRedeemed(deps, attempt);
-    return;
-  }
-  if (granted.refusal.by === 'reserved') return store.attempts.postpone(attempt, 'reserved', clock.now());
-  return owe(deps, attempt, granted.refusal);
+  if (granted.outcome === 'refused') return owe(deps, attempt, granted.refusal);
+  await isRedeemed(deps, attempt, await store.ledger.look(attempt, slotOf(order), clock.now()));
 };

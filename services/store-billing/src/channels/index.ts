@@ -2,6 +2,7 @@
 import type { Clock } from '@fitness/shared/clock.ts';
 import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { StoreBillingConfig } from '../config.ts';
+import { askOnce } from './ask-once.ts';
 import { createCafebazaar } from './cafebazaar.ts';
 import type { StoreChannel } from './channel.ts';
 import { createGooglePlay } from './google-play.ts';
@@ -52,4 +53,4 @@ const CHANNELS: Readonly<Record<ChannelName, Create>> = {
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as ChannelName[];
 
 export const createChannel = (config: StoreBillingConfig, parts: ChannelParts): StoreChannel =>
-  CHANNELS[config.STORE_CHANNEL](config, parts);
+  askOnce(CHANNELS[config.STORE_CHANNEL](config, parts));

@@ -1,5 +1,6 @@
 /** The wallet, as far as the house's own purchases need it. */
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
+import { SECOND_MS } from '@fitness/shared/clock.ts';
 import { type AppError, isAppError } from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
@@ -26,6 +27,9 @@ export interface Wallet {
   refund(charge: Charge): Promise<ChargeOutcome>;
 }
 
+/** Well below the lease of a saga. */
+const BOOKING_DEADLINE_MS = 10 * SECOND_MS;
+
 export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {
   const book = async (type: 'purchase' | 'income', charge: Charge): Promise<ChargeOutcome> => {
     const booking = {
@@ -36,8 +40,9 @@ export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {
       payable_id: charge.payableId,
     };
     try {
-      // Not retried here: a first try that is still on its way would make the second one's refusal worthless.
-      await client.call('Book', { idempotency_key: charge.key, bookings: [booking] });
+      // Nobody but its user waits for it, and giving up too early costs a saga's whole lease. Not retried here: a first try that is still on its way would make the second one's refusal worthless.
+      const request = { idempotency_key: charge.key, bookings: [booking] };
+      await client.call('Book', request, { deadlineMs: BOOKING_DEADLINE_MS });
       return { outcome: 'booked' };
     } catch (error) {
       if (isAppError(error) && error.kind !== 'unavailable') return { outcome: 'refused', error };

@@ -20,10 +20,10 @@ export interface Presentation {
 export interface Attempt extends Presentation {
   id: string;
   state: AttemptState;
-  /** Grows with every presentation by the client: a verdict on an older one does not close a newer one. */
-  revision: number;
-  /** It is in the refund queue, or was. */
-  owed: boolean;
+  /** Another one with every presentation by the client: a verdict on an older one does not close a newer one. */
+  revision: string;
+  /** It was presented before, and may be in the refund queue. */
+  known: boolean;
   /** How often the background has asked in vain since the last presentation. */
   tries: number;
   nextCheckAt: Date | null;

@@ -3,6 +3,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '@fitness/shared/clock.ts';
 import type { Grant } from './grant.ts';
 
 export interface StorePurchase {
+  /** Its number in events and logs: see {@link receiptNumber}. */
   id: number;
   channel: string;
   purchaseToken: string;
@@ -17,6 +18,10 @@ export interface StorePurchase {
   /** Set once the store has reported it refunded. */
   grantEndedAt: Date | null;
 }
+
+/** Its grant's number, made unique over both kinds: a receipt needs no counter of its own. */
+export const receiptNumber = ({ kind, id }: StorePurchase['grant']): number =>
+  kind === 'premium' ? 2 * id - 1 : 2 * id;
 
 /** How long, and how often, a redeemed purchase is looked at again. */
 export const SECOND_LOOK_DAYS = 30;

@@ -23,7 +23,7 @@ export interface WalletPurchase {
   /** Taken beforehand: the payment names it. */
   grantId: number;
   state: WalletPurchaseState;
-  /** Why it was undone: a code of the client contract. */
+  /** Why it was undone: a code of the client contract. Why it is given back: what the slot was, `active` or `closed`. */
   undoneBecause: string | null;
   /** The hash of the client's `Idempotency-Key`. */
   clientKey: string | null;
@@ -31,6 +31,8 @@ export interface WalletPurchase {
   leaseOwner: string;
   /** When somebody else may take it over; null when it is over. */
   leaseUntil: Date | null;
+  /** Whoever drove it has gone without an answer of the wallet: it stays as it is until the lease has run out. */
+  unattended: boolean;
   tries: number;
   createdAt: Date;
 }
@@ -42,8 +44,12 @@ export const SAGA_LEASE_MS = 30 * SECOND_MS;
 export const sagaWaitMs = (tries: number): number =>
   Math.min(HOUR_MS, SAGA_LEASE_MS * 2 ** Math.min(tries, 20));
 
-/** How long a request waits for the saga of another one that holds the slot. */
-export const SLOT_WAIT_MS = 3 * SECOND_MS;
+/** Nothing about it changes soon: a waiting request need not wait any longer. */
+export const isAtRest = (purchase: Pick<WalletPurchase, 'state' | 'unattended'>): boolean =>
+  purchase.state !== 'reserved' || purchase.unattended;
+
+/** How long a request waits for the saga of another one that holds the slot and is being driven. */
+export const SLOT_WAIT_MS = 10 * SECOND_MS;
 /** `Idempotency-Key` is kept this long (contract 1). */
 export const CLIENT_KEY_MS = 24 * 60 * MINUTE_MS;
 

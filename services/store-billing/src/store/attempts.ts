@@ -1,5 +1,6 @@
 /** The journal of redemptions: written before the store is asked. */
 import { createHash } from 'node:crypto';
+import type { Random } from '@fitness/shared/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import {
@@ -13,15 +14,19 @@ import {
 import type { AttemptDocument, Models } from './models.ts';
 
 export interface Attempts {
-  /** Journals a presentation as open and keeps the background away from it while the request lasts. */
-  open(presentation: Presentation, now: Date): Promise<Attempt>;
-  /** Ends it, in the transaction of what it led to or alone. */
+  /**
+   * Journals a presentation as open and keeps the background away from it while the request lasts. `granted`: this very
+   * presentation has its receipt meanwhile, and nothing was written.
+   */
+  open(presentation: Presentation, now: Date): Promise<Attempt | 'granted'>;
+  /** In the transaction of the grant; false when it is granted already. */
+  grant(session: ClientSession, attempt: Attempt, now: Date): Promise<boolean>;
+  /** Ends it otherwise. */
   settle(
     attempt: Attempt,
     state: Exclude<AttemptState, 'open'>,
     reason: string | null,
     now: Date,
-    session?: ClientSession,
   ): Promise<void>;
   /** Ends it for want of a purchase; not when the client has presented it again meanwhile. */
   close(attempt: Attempt, reason: string, now: Date): Promise<void>;
@@ -49,32 +54,37 @@ const toAttempt = (found: AttemptDocument): Attempt => ({
       : { type: found.boostable_type, id: found.boostable_id },
   state: found.state,
   revision: found.revision,
-  owed: found.owed,
+  known: true,
   tries: found.tries,
   nextCheckAt: found.next_check_at,
   giveUpAt: found.give_up_at,
 });
 
 const UPSERT_ATTEMPTS = 20;
+const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
-export const createAttempts = ({ attempts }: Models): Attempts => {
-  const upsert = async (presentation: Presentation, now: Date): Promise<AttemptDocument | null> => {
+export const createAttempts = ({ attempts }: Models, random: Random): Attempts => {
+  /** Undefined when the document is there and is not to be touched, or was made by another at this moment. */
+  const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
     const { channel, purchaseToken, productId, userId, target } = presentation;
-    return attempts
-      .findOneAndUpdate(
-        { _id: attemptId(presentation) },
+    const id = attemptId(presentation);
+    const [nextCheckAt, giveUpAt] = [later(now, ATTEMPT_LEASE_MS), later(now, VERIFICATION_WINDOW_MS)];
+    const revision = random.uuid();
+    try {
+      const { upsertedCount } = await attempts.updateOne(
+        { _id: id, state: NOT_GRANTED() },
         {
           $set: {
             state: 'open',
             reason: null,
             tries: 0,
-            next_check_at: later(now, ATTEMPT_LEASE_MS),
-            give_up_at: later(now, VERIFICATION_WINDOW_MS),
+            revision,
+            next_check_at: nextCheckAt,
+            give_up_at: giveUpAt,
             updated_at: now,
           },
-          $inc: { revision: 1 },
           $setOnInsert: {
             channel,
             purchase_token: purchaseToken,
@@ -82,31 +92,44 @@ export const createAttempts = ({ attempts }: Models): Attempts => {
             user_id: userId,
             boostable_type: target?.type ?? null,
             boostable_id: target?.id ?? null,
+            owed: false,
             created_at: now,
           },
         },
-        { upsert: true, returnDocument: 'after' },
-      )
-      .lean<AttemptDocument>();
+        { upsert: true },
+      );
+      const known = upsertedCount === 0;
+      return { ...presentation, id, state: 'open', revision, known, tries: 0, nextCheckAt, giveUpAt };
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      return undefined;
+    }
   };
 
   return {
     open: async (presentation, now) => {
-      // Of several first presentations at once one makes the document; the others are told so by an error, or by
-      // nothing at all, and find it there.
       for (let attempt = 1; attempt <= UPSERT_ATTEMPTS; attempt += 1) {
-        const opened = await upsert(presentation, now).catch((error: unknown) => {
-          if (!isDuplicateKey(error)) throw error;
-          return null;
-        });
-        if (opened !== null) return toAttempt(opened);
+        const opened = await upsert(presentation, now);
+        if (opened !== undefined) return opened;
+        const found = await attempts
+          .findById(attemptId(presentation), { state: 1 })
+          .lean<{ state: string }>();
+        if (found?.state === 'granted') return 'granted';
       }
       throw new Error('the journal took no attempt');
     },
-    settle: async ({ id }, state, reason, now, session) => {
+    grant: async (session, { id }, now) => {
+      const granted = await attempts.updateOne(
+        { _id: id, state: NOT_GRANTED() },
+        { $set: { state: 'granted', reason: null, next_check_at: null, updated_at: now } },
+        { session },
+      );
+      return granted.matchedCount === 1;
+    },
+    settle: async ({ id }, state, reason, now) => {
       const owed = state === 'refund_due' ? { owed: true } : {};
       const set = { state, reason, next_check_at: null, updated_at: now, ...owed };
-      await attempts.updateOne({ _id: id }, { $set: set }, session === undefined ? {} : { session });
+      await attempts.updateOne({ _id: id }, { $set: set });
     },
     close: async ({ id, revision }, reason, now) => {
       await attempts.updateOne(

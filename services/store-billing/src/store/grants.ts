@@ -30,7 +30,7 @@ export interface Grants {
   takeEnd(session: ClientSession, id: number): Promise<{ boost: Boost; version: number } | undefined>;
 }
 
-const toSubscription = (found: SubscriptionDocument): Subscription => ({
+export const toSubscription = (found: SubscriptionDocument): Subscription => ({
   kind: 'premium',
   id: found._id,
   userId: found.user_id,
@@ -41,7 +41,7 @@ const toSubscription = (found: SubscriptionDocument): Subscription => ({
   createdAt: found.created_at,
 });
 
-const toBoost = (found: BoostDocument): Boost => ({
+export const toBoost = (found: BoostDocument): Boost => ({
   kind: 'boost',
   id: found._id,
   userId: found.user_id,

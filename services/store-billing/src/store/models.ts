@@ -45,7 +45,10 @@ export interface SlotDocument {
 }
 
 export interface StorePurchaseDocument {
-  _id: number;
+  /** Channel and token, so that it is found by `_id` beside its grant and its slot in one question. */
+  _id: string;
+  /** As events name it. */
+  number: number;
   channel: string;
   purchase_token: string;
   product_id: string;
@@ -73,7 +76,8 @@ export interface AttemptDocument {
   boostable_id: number | null;
   state: AttemptState;
   reason: string | null;
-  revision: number;
+  /** Another one with every presentation by the client. */
+  revision: string;
   /** It is in the refund queue, or was. */
   owed: boolean;
   tries: number;
@@ -114,6 +118,8 @@ export interface WalletPurchaseDocument {
   client_key: string | null;
   lease_owner: string;
   lease_until: Date | null;
+  /** Whoever drove it has gone without an answer of the wallet. */
+  unattended: boolean;
   tries: number;
   created_at: Date;
 }
@@ -176,7 +182,8 @@ const isNumber = { $type: 'number' };
 
 const storePurchases = new Schema<StorePurchaseDocument>(
   {
-    _id: id,
+    _id: text,
+    number: id,
     channel: text,
     purchase_token: text,
     product_id: text,
@@ -227,7 +234,7 @@ const attempts = new Schema<AttemptDocument>(
     boostable_id: maybeId,
     state: text,
     reason: maybeText,
-    revision: counter,
+    revision: text,
     owed: { type: Boolean, default: false },
     tries: counter,
     next_check_at: maybeDate,
@@ -276,6 +283,7 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
     client_key: maybeText,
     lease_owner: text,
     lease_until: maybeDate,
+    unattended: { type: Boolean, default: false },
     tries: counter,
     created_at: date,
   },
@@ -333,7 +341,7 @@ privacy(
   retain('the receipt: a purchase is granted once, and may be taken back by the store', '_id', 'channel'),
   retain('likewise', 'purchase_token', 'product_id', 'user_premium_subscription_id', 'marketing_boost_id'),
   retain('likewise', 'created_at', 'acknowledged_at', 'acknowledge_tries', 'acknowledge_due_at'),
-  retain('likewise', 'look_due_at', 'grant_ended_at', 'version'),
+  retain('likewise', 'look_due_at', 'grant_ended_at', 'version', 'number'),
 );
 
 privacy(
@@ -369,6 +377,7 @@ privacy(
 privacy(
   walletPurchases,
   retain('the hash of a key', 'client_key'),
+  retain('how far it has come', 'unattended'),
   pseudonymise('the number of the account', 'user_id'),
   retain(
     'what was charged and granted, for the books',

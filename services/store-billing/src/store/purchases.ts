@@ -1,8 +1,7 @@
 /** The ledger of redeemed store purchases. A token belongs to whoever first redeemed it. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { nextLookAt, type StorePurchase } from '../domain/purchase.ts';
+import { acknowledgeWaitMs, nextLookAt, type StorePurchase } from '../domain/purchase.ts';
 import type { Models, StorePurchaseDocument } from './models.ts';
 
 /** The token was redeemed meanwhile; the transaction that hears it is over. */
@@ -15,15 +14,16 @@ export const isAlreadyRedeemed = (error: unknown): boolean =>
   (error as { name?: unknown } | null)?.name === 'AlreadyRedeemed';
 
 export interface Purchases {
-  nextId(): Promise<number>;
-  find(channel: string, purchaseToken: string): Promise<StorePurchase | undefined>;
-  /** Throws {@link AlreadyRedeemed} when the database holds a receipt of this token. */
+  /**
+   * Throws {@link AlreadyRedeemed} when the database holds a receipt of this token. Who inserts it tells the store of
+   * it, as if he had claimed that.
+   */
   insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
   /** Receipts of which the store is to be told. */
   toAcknowledge(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
   /** Keeps others from doing the same until `until`. False when somebody else has it. */
-  claimAcknowledgement(id: number, now: Date, until: Date): Promise<boolean>;
-  acknowledged(id: number, at: Date): Promise<void>;
+  claimAcknowledgement(purchase: StorePurchase, now: Date, until: Date): Promise<boolean>;
+  acknowledged(purchase: StorePurchase, at: Date): Promise<void>;
   /** Receipts that are due for their second look. */
   toLookAt(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
   /** Takes a due look and sets the next one; false when somebody else has it. */
@@ -31,13 +31,17 @@ export interface Purchases {
   /** Marks that the store took it back; undefined when it was marked before. */
   markEnded(
     session: ClientSession,
-    id: number,
+    purchase: StorePurchase,
     now: Date,
   ): Promise<{ purchase: StorePurchase; version: number } | undefined>;
 }
 
-const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
-  id: found._id,
+export const receiptKey = (channel: string, purchaseToken: string): string => `${channel}:${purchaseToken}`;
+
+const keyOf = ({ channel, purchaseToken }: StorePurchase): string => receiptKey(channel, purchaseToken);
+
+export const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
+  id: found.number,
   channel: found.channel,
   purchaseToken: found.purchase_token,
   productId: found.product_id,
@@ -53,7 +57,8 @@ const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
 });
 
 const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
-  _id: purchase.id,
+  _id: keyOf(purchase),
+  number: purchase.id,
   channel: purchase.channel,
   purchase_token: purchase.purchaseToken,
   product_id: purchase.productId,
@@ -62,61 +67,55 @@ const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
   marketing_boost_id: purchase.grant.kind === 'boost' ? purchase.grant.id : null,
   created_at: purchase.createdAt,
   acknowledged_at: null,
-  acknowledge_tries: 0,
-  acknowledge_due_at: purchase.createdAt,
+  acknowledge_tries: 1,
+  acknowledge_due_at: new Date(purchase.createdAt.getTime() + acknowledgeWaitMs(0)),
   look_due_at: nextLookAt(purchase.createdAt, purchase.createdAt),
   grant_ended_at: null,
   version: 1,
 });
 
-export const createPurchases = ({ storePurchases }: Models, sequences: Sequences): Purchases => {
+export const createPurchases = ({ storePurchases }: Models): Purchases => {
   const due = async (query: Record<string, unknown>, limit: number): Promise<StorePurchase[]> => {
     const found = await storePurchases.find(query).limit(limit).lean<StorePurchaseDocument[]>();
     return found.map(toPurchase);
   };
   return {
-    nextId: () => sequences.next('store_purchase'),
-    find: async (channel, purchaseToken) => {
-      const found = await storePurchases
-        .findOne({ channel, purchase_token: purchaseToken })
-        .lean<StorePurchaseDocument>();
-      return found === null ? undefined : toPurchase(found);
-    },
     insert: async (session, purchase) => {
       try {
         await storePurchases.create([toDocument(purchase)], { session });
       } catch (error) {
-        if (isDuplicateKey(error, 'purchase_token')) throw new AlreadyRedeemed('', { cause: error });
-        throw error;
+        // Its key and its channel and token are unique; the database names whichever it looked at first.
+        const isItsToken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
+        throw isItsToken ? new AlreadyRedeemed('', { cause: error }) : error;
       }
     },
     toAcknowledge: (channel, now, limit) =>
       due({ acknowledge_due_at: trusted({ $lte: now }), channel }, limit),
-    claimAcknowledgement: async (id, now, until) => {
+    claimAcknowledgement: async (purchase, now, until) => {
       const claimed = await storePurchases.updateOne(
-        { _id: id, acknowledge_due_at: trusted({ $lte: now }) },
+        { _id: keyOf(purchase), acknowledge_due_at: trusted({ $lte: now }) },
         { $set: { acknowledge_due_at: until }, $inc: { acknowledge_tries: 1 } },
       );
       return claimed.modifiedCount === 1;
     },
-    acknowledged: async (id, at) => {
+    acknowledged: async (purchase, at) => {
       await storePurchases.updateOne(
-        { _id: id },
+        { _id: keyOf(purchase) },
         { $set: { acknowledged_at: at, acknowledge_due_at: null } },
       );
     },
     toLookAt: (channel, now, limit) => due({ look_due_at: trusted({ $lte: now }), channel }, limit),
-    claimLook: async ({ id, createdAt }, now) => {
+    claimLook: async (purchase, now) => {
       const claimed = await storePurchases.updateOne(
-        { _id: id, look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: nextLookAt(createdAt, now) } },
+        { _id: keyOf(purchase), look_due_at: trusted({ $lte: now }) },
+        { $set: { look_due_at: nextLookAt(purchase.createdAt, now) } },
       );
       return claimed.modifiedCount === 1;
     },
-    markEnded: async (session, id, now) => {
+    markEnded: async (session, purchase, now) => {
       const marked = await storePurchases
         .findOneAndUpdate(
-          { _id: id, grant_ended_at: null },
+          { _id: keyOf(purchase), grant_ended_at: null },
           {
             $set: { grant_ended_at: now, look_due_at: null, acknowledge_due_at: null },
             $inc: { version: 1 },

@@ -3,22 +3,32 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Models, SlotDocument } from './models.ts';
 
-export type SlotState = 'free' | 'active' | 'reserved' | 'closed';
+/** `missing`: free, and not made yet. */
+export type SlotState = 'free' | 'missing' | 'active' | 'reserved' | 'closed';
 
 /** `reserved` names the wallet purchase that holds it. */
 export type SlotRefusal = { by: 'active' | 'closed' } | { by: 'reserved'; purchaseId: string };
 
+/** Somebody has made the slot meanwhile; the transaction that hears it is over, and its next try updates. */
+export class SlotAppeared extends Error {
+  override name = 'SlotAppeared';
+}
+
+export const isSlotAppeared = (error: unknown): boolean =>
+  (error as { name?: unknown } | null)?.name === 'SlotAppeared';
+
 export interface Slots {
-  /** Outside any transaction; makes the slot when it is not there, so that a grant only ever updates. */
-  look(slot: string, now: Date): Promise<SlotState>;
+  /** Outside any transaction; makes the slot when it is not there, so that what follows only updates. */
+  look(slot: string, now: Date): Promise<Exclude<SlotState, 'missing'>>;
   /**
-   * Puts a grant into the slot, in its transaction. `heldBy`: the wallet purchase that reserved it before, or null.
+   * Puts a grant into the slot, in its transaction. `isNew`: nobody has made the slot yet, so it is made now; throws
+   * {@link SlotAppeared} when somebody has. `heldBy`: the wallet purchase whose reservation does not count, or null.
    * The slot as refused when something runs in it, or somebody else holds it.
    */
   take(
     session: ClientSession,
     slot: string,
-    grant: { id: number; endsAt: Date; heldBy: string | null; now: Date },
+    grant: { id: number; endsAt: Date; heldBy: string | null; isNew: boolean; now: Date },
   ): Promise<SlotRefusal | 'taken'>;
   /** Keeps the slot for a wallet purchase until it is taken or released. */
   reserve(
@@ -43,6 +53,10 @@ const refusalOf = (found: SlotDocument, now: Date): SlotRefusal | undefined => {
   return found.reserved_by === null ? undefined : { by: 'reserved', purchaseId: found.reserved_by };
 };
 
+/** What the slot is at this moment. */
+export const stateOf = (found: SlotDocument | undefined, now: Date): SlotState =>
+  found === undefined ? 'missing' : (refusalOf(found, now)?.by ?? 'free');
+
 export const createSlots = ({ slots }: Models): Slots => {
   const fresh = { active_until: NEVER, grant_id: null, reserved_by: null, closed: false, version: 0 };
 
@@ -51,6 +65,15 @@ export const createSlots = ({ slots }: Models): Slots => {
       await slots.create({ _id: slot, ...fresh });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
+    }
+  };
+
+  const insert = async (session: ClientSession, slot: string, set: Partial<SlotDocument>): Promise<void> => {
+    try {
+      await slots.create([{ _id: slot, ...fresh, ...set, version: 1 }], { session });
+    } catch (error) {
+      if (isDuplicateKey(error)) throw new SlotAppeared('', { cause: error });
+      throw error;
     }
   };
 
@@ -65,7 +88,8 @@ export const createSlots = ({ slots }: Models): Slots => {
       {
         _id: slot,
         closed: false,
-        reserved_by: guard.heldBy,
+        // A reservation that somebody has passed over leaves none.
+        reserved_by: guard.heldBy === null ? null : trusted({ $in: [guard.heldBy, null] }),
         active_until: trusted({ $lte: guard.now }),
       },
       { $set: set, $inc: { version: 1 } },
@@ -75,7 +99,7 @@ export const createSlots = ({ slots }: Models): Slots => {
     const found = await slots.findById(slot).session(session).lean<SlotDocument>();
     if (found === null) throw new Error(`the slot ${slot} is not there`);
     const refusal = refusalOf(found, guard.now);
-    if (refusal === undefined) throw new Error(`the slot ${slot} is no longer held by ${guard.heldBy}`);
+    if (refusal === undefined) throw new Error(`the slot ${slot} is free and could not be taken`);
     return refusal;
   };
 
@@ -88,9 +112,11 @@ export const createSlots = ({ slots }: Models): Slots => {
       }
       return refusalOf(found, now)?.by ?? 'free';
     },
-    take: async (session, slot, { id, endsAt, heldBy, now }) => {
+    take: async (session, slot, { id, endsAt, heldBy, isNew, now }) => {
       const set = { active_until: endsAt, grant_id: id, reserved_by: null };
-      return (await change(session, slot, { heldBy, now }, set)) ?? 'taken';
+      if (!isNew) return (await change(session, slot, { heldBy, now }, set)) ?? 'taken';
+      await insert(session, slot, set);
+      return 'taken';
     },
     reserve: async (session, slot, purchaseId, now) =>
       (await change(session, slot, { heldBy: null, now }, { reserved_by: purchaseId })) ?? 'reserved',

@@ -23,8 +23,15 @@ export interface WalletPurchases {
     from: WalletPurchaseState,
     to: 'granted' | 'refunded',
   ): Promise<boolean>;
+  /** Says that whoever holds the lease has gone without an answer: nobody need wait for him. */
+  leave(purchase: WalletPurchase): Promise<void>;
   /** Charged, and it cannot be given: until `leaseUntil` its refund is the caller's business. */
-  startRefund(session: ClientSession, purchase: WalletPurchase, leaseUntil: Date): Promise<boolean>;
+  startRefund(
+    session: ClientSession,
+    purchase: WalletPurchase,
+    because: string,
+    leaseUntil: Date,
+  ): Promise<boolean>;
   /** To `undone`, by the holder of the lease alone: another one may have charged meanwhile. */
   undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
   due(now: Date, limit: number): Promise<string[]>;
@@ -47,6 +54,7 @@ const toPurchase = (found: WalletPurchaseDocument): WalletPurchase => ({
   clientKey: found.client_key,
   leaseOwner: found.lease_owner,
   leaseUntil: found.lease_until,
+  unattended: found.unattended,
   tries: found.tries,
   createdAt: found.created_at,
 });
@@ -69,6 +77,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
       client_key: purchase.clientKey,
       lease_owner: purchase.leaseOwner,
       lease_until: purchase.leaseUntil,
+      unattended: false,
       tries: 0,
       created_at: purchase.createdAt,
     };
@@ -94,7 +103,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     const taken = await walletPurchases
       .findOneAndUpdate(
         { _id: id, lease_until: trusted({ $lte: now }) },
-        { $set: { lease_owner: owner, lease_until: until }, $inc: { tries: 1 } },
+        { $set: { lease_owner: owner, lease_until: until, unattended: false }, $inc: { tries: 1 } },
         { returnDocument: 'after' },
       )
       .lean<WalletPurchaseDocument>();
@@ -108,10 +117,16 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     );
     return moved.matchedCount === 1;
   },
-  startRefund: async (session, { id, state }, leaseUntil) => {
+  leave: async ({ id, leaseOwner }) => {
+    await walletPurchases.updateOne(
+      { _id: id, state: 'reserved', lease_owner: leaseOwner },
+      { $set: { unattended: true } },
+    );
+  },
+  startRefund: async (session, { id, state }, because, leaseUntil) => {
     const moved = await walletPurchases.updateOne(
       { _id: id, state },
-      { $set: { state: 'refunding', lease_until: leaseUntil } },
+      { $set: { state: 'refunding', undone_because: because, lease_until: leaseUntil } },
       { session },
     );
     return moved.matchedCount === 1;

@@ -1,0 +1,65 @@
+/** What stands about a token and about the place that its grant would take, in one question to the database. */
+import type { Connection } from '@fitness/shared/mongo/connect.ts';
+import type { Grant } from '../domain/grant.ts';
+import type { StorePurchase } from '../domain/purchase.ts';
+import { toBoost, toSubscription } from './grants.ts';
+import type {
+  BoostDocument,
+  Models,
+  SlotDocument,
+  StorePurchaseDocument,
+  SubscriptionDocument,
+} from './models.ts';
+import { receiptKey, toPurchase } from './purchases.ts';
+import { type SlotState, stateOf } from './slots.ts';
+
+export interface Standing {
+  /** The token's receipt and what it gave; undefined while nobody has redeemed it. */
+  redeemed: { purchase: StorePurchase; grant: Grant } | undefined;
+  slot: SlotState;
+}
+
+export interface Ledger {
+  /** Outside any transaction. Throws when a receipt has lost its grant. */
+  look(token: { channel: string; purchaseToken: string }, slot: string, now: Date): Promise<Standing>;
+}
+
+interface Found {
+  receipt?: StorePurchaseDocument;
+  slots: SlotDocument[];
+  subscriptions: SubscriptionDocument[];
+  boosts: BoostDocument[];
+}
+
+export const createLedger = (connection: Connection, models: Models): Ledger => {
+  const join = (model: { collection: { name: string } }, localField: string, as: keyof Found) => ({
+    $lookup: { from: model.collection.name, localField, foreignField: '_id', as },
+  });
+  const joins = [
+    join(models.slots, 'slot', 'slots'),
+    join(models.storePurchases, 'key', 'receipt'),
+    { $unwind: { path: '$receipt', preserveNullAndEmptyArrays: true } },
+    join(models.subscriptions, 'receipt.user_premium_subscription_id', 'subscriptions'),
+    join(models.boosts, 'receipt.marketing_boost_id', 'boosts'),
+  ];
+  return {
+    look: async ({ channel, purchaseToken }, slot, now) => {
+      // Literally: what a client sends may begin with a dollar.
+      const asked = { key: { $literal: receiptKey(channel, purchaseToken) }, slot: { $literal: slot } };
+      const [found] =
+        (await connection.db?.aggregate<Found>([{ $documents: [asked] }, ...joins]).toArray()) ?? [];
+      if (found === undefined) throw new Error('the ledger gave no answer');
+      return { redeemed: redeemedOf(found), slot: stateOf(found.slots[0], now) };
+    },
+  };
+};
+
+const redeemedOf = ({ receipt, subscriptions, boosts }: Found): Standing['redeemed'] => {
+  if (receipt === undefined) return undefined;
+  const purchase = toPurchase(receipt);
+  const [subscription, boost] = [subscriptions[0], boosts[0]];
+  if (purchase.grant.kind === 'premium' && subscription !== undefined)
+    return { purchase, grant: toSubscription(subscription) };
+  if (purchase.grant.kind === 'boost' && boost !== undefined) return { purchase, grant: toBoost(boost) };
+  throw new Error(`the receipt ${purchase.id} has lost its grant`);
+};
