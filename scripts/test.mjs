@@ -14,6 +14,7 @@ import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { startServers } from './lib/servers/index.mjs';
+import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
@@ -88,16 +89,41 @@ async function runChecks(selected) {
   }
 }
 
-/** @param {string} directory */
-async function startTestServers(directory) {
-  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
+/** @param {string} directory @param {{ withS3: boolean }} options */
+async function startTestServers(directory, { withS3 }) {
+  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0, s3 = 0] =
+    await freePorts(6);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const servers = await startServers(context, ({ name, took, choice, reason }) =>
-    log(`${name}: ${choice} after ${took} (${reason})`),
-  );
+  const onUp = (/** @type {import('./lib/servers/index.mjs').Picked} */ { name, took, choice, reason }) =>
+    log(`${name}: ${choice} after ${took} (${reason})`);
+  const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
+  // Reported when it is awaited, after the servers that everything needs.
+  storage?.catch(() => {});
+  const servers = await startServers(context, onUp);
   removeServers = servers.remove;
-  return servers;
+  const bucketServer = await storage;
+  if (bucketServer === undefined) return servers;
+  removeServers = async () => void (await Promise.allSettled([servers.remove(), bucketServer.remove()]));
+  return { ...servers, environment: { ...servers.environment, TEST_S3_ENDPOINT: bucketServer.uri } };
+}
+
+/**
+ * The tests that need it say so themselves when it could not be had.
+ * @param {import('./lib/servers/candidate.mjs').Context} context
+ * @param {number} port
+ * @param {(picked: import('./lib/servers/index.mjs').Picked) => void} onUp
+ */
+async function startObjectStorage(context, port, onUp) {
+  try {
+    const picked = await startS3(context, port);
+    onUp(picked);
+    return picked;
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    log(`files in S3 cannot be tested: ${messageOf(error)}`);
+    return undefined;
+  }
 }
 
 /**
@@ -191,7 +217,10 @@ async function main() {
   mkdirSync(logDirectory, { recursive: true });
   temporary = makeTemporaryDirectory();
   const needsServers = selected.has('service') || selected.has('e2e');
-  const starting = needsServers ? startTestServers(temporary) : undefined;
+  const named = forJest.filter((argument) => !argument.startsWith('-'));
+  const withS3 =
+    selected.has('service') && (named.length === 0 || named.some((name) => name.includes('media')));
+  const starting = needsServers ? startTestServers(temporary, { withS3 }) : undefined;
   // Reported when it is awaited, after the checks.
   starting?.catch(() => {});
   await runChecks(selected);

@@ -1,52 +1,16 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { cacheDirectory, findExecutable } from '../paths.mjs';
-import { runTool } from '../supervisor.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
+import { ensurePythonScript } from './python.mjs';
 
 const requirement = 'SecantusDB==0.7.0b3';
 
 /**
- * SecantusDB from PyPI, in a virtual environment of its own that all clones of this user share.
+ * SecantusDB from PyPI.
  * @param {import('./candidate.mjs').Context} context
- * @returns {Promise<{ command: string, args: string[] } | string>} how to start it, or why it cannot be had
  */
-export async function ensureSecantusPython(context) {
-  const directory = cacheDirectory(requirement.toLowerCase().replace('==', '-'));
-  const command = join(directory, 'bin', 'python');
-  // The script is named to Python instead of being run: a system limits the length of a script's first line.
-  const found = { command, args: [join(directory, 'bin', 'secantusd-py')] };
-  const complete = join(directory, 'complete');
-  if (existsSync(complete) && existsSync(command)) return found;
-
-  const python = findExecutable('python3');
-  if (!python) return 'there is no python3 on the PATH';
-  context.log('MongoDB: installing SecantusDB from PyPI into a private folder (once)');
-  if (!(await makeEnvironment(context, python, directory))) {
-    return 'python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)';
-  }
-  const args = ['-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--pre', requirement];
-  if (!(await run(context, command, args))) return `pip could not install ${requirement} from PyPI`;
-  writeFileSync(complete, '');
-  return found;
-}
-
-/** @param {import('./candidate.mjs').Context} context @param {string} python @param {string} directory */
-async function makeEnvironment(context, python, directory) {
-  const make = () => {
-    // What an interrupted attempt has left may lack anything.
-    rmSync(directory, { recursive: true, force: true });
-    return run(context, python, ['-m', 'venv', directory]);
-  };
-  if (await make()) return true;
-  // Debian ships the module in a package of its own.
-  if (!canInstall() || !(await aptInstall(context.supervisor, ['python3-venv'], context.logDirectory)))
-    return false;
-  return make();
-}
-
-/** @param {import('./candidate.mjs').Context} context @param {string} command @param {string[]} args */
-function run(context, command, args) {
-  const logFile = join(context.logDirectory, 'pip.log');
-  return runTool(context.supervisor, { name: 'pip', command, args, logFile, append: true });
-}
+export const ensureSecantusPython = (context) =>
+  ensurePythonScript(context, {
+    server: 'MongoDB',
+    name: requirement.toLowerCase().replace('==', '-'),
+    requirements: [requirement],
+    script: 'secantusd-py',
+    pre: true,
+  });

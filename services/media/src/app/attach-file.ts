@@ -1,8 +1,10 @@
-/** Uploading (contract 6): the file is already stored whole; the row, the replaced row and the events commit together. */
-import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
-import { can, type UserCaller } from '@fitness/shared/caller.ts';
+/**
+ * Uploading (contract 6). The file waits, judged and whole; it is placed before its row commits, so that a crash leaves
+ * a file without a row at worst, which the sweeper finds. The row, the replaced row and the events commit together.
+ */
+import type { UserCaller } from '@fitness/shared/caller.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
-import { forbidden, invalid, message } from '@fitness/shared/error.ts';
+import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/error.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
@@ -18,11 +20,17 @@ import {
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
 import type { MediaRow, StoredFile } from '../domain/media.ts';
+import type { GateStore } from '../store/gates.ts';
 import type { MediaStore } from '../store/media.ts';
+import type { DropFiles } from './drop-files.ts';
+import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
+import { tellAttached, tellDeleted } from './tell.ts';
 
 export interface AttachFileParts {
   media: MediaStore;
+  gates: GateStore;
   storage: Storage;
+  dropFiles: DropFiles;
   targets: Targets;
   licences: Licences;
   sequences: Sequences;
@@ -40,15 +48,21 @@ export interface Attachment {
 }
 
 export interface AttachFile {
-  /** 422 for an unknown target or a purpose that does not fit it; 403 for somebody else's target. */
+  /**
+   * 422 for a purpose that does not fit the target, and for a target that is not there or not to be seen by `caller`;
+   * 403 for one that he may not change.
+   */
   authorize(
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<void>;
+  /** Takes the waiting `file` over; 422 when the target has gone meanwhile. */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
 
 const PAIR_ATTEMPTS = 5;
+
+const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
 export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
   authorize: async (caller, { attachableType, attachableId, purpose }) => {
@@ -58,11 +72,11 @@ export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
       throw invalid({ purpose: message('validation.invalid') });
     }
     const target = await parts.targets.find(kind, attachableId);
-    if (target === undefined) throw invalid({ attachable_id: message('validation.unknown') });
-    if (target.ownerId === caller.userId) return;
+    if (target === undefined) throw unknownTarget();
     // A private document is handed in by the one whom it concerns, and by nobody for him.
-    if (purpose === undefined && can(caller, target.editPermission)) return;
-    throw forbidden();
+    const may = purpose === undefined ? mayEdit : mayEditOwn;
+    if (may(caller, target)) return;
+    throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
   },
 
   attach: async (caller, attachment, file) => {
@@ -80,12 +94,29 @@ export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
       uploaded_by: caller.userId,
       created_at: parts.clock.now(),
     };
-    const replaced = await insertReplacing(parts, row);
-    if (replaced !== null) await parts.storage.delete(replaced.storage_key);
+    await parts.gates.prepare(row);
+    const replaced = await placeAndInsert(parts, file, row);
     await parts.licences.tell(row);
+    if (replaced !== null) await parts.dropFiles([replaced]);
     return row;
   },
 });
+
+const placeAndInsert = async (
+  parts: AttachFileParts,
+  file: StoredFile,
+  row: MediaRow,
+): Promise<MediaRow | null> => {
+  try {
+    await parts.storage.place(file);
+    return await insertReplacing(parts, row);
+  } catch (error) {
+    // Only our own refusal says for sure that nothing was committed: the answer to a commit may be lost. Then the
+    // sweeper asks later whether there is a row.
+    if (isAppError(error)) await parts.dropFiles([row]);
+    throw error;
+  }
+};
 
 /** Two uploads of one document at once: the later one replaces the earlier, whichever that is. */
 const insertReplacing = async (parts: AttachFileParts, row: MediaRow): Promise<MediaRow | null> => {
@@ -99,27 +130,14 @@ const insertReplacing = async (parts: AttachFileParts, row: MediaRow): Promise<M
 };
 
 const replace = async (
-  { media, outbox }: AttachFileParts,
+  { media, gates, outbox }: AttachFileParts,
   session: ClientSession,
   row: MediaRow,
 ): Promise<MediaRow | null> => {
+  if (!(await gates.pass(session, row))) throw unknownTarget();
   const replaced = row.purpose === null ? null : await media.deleteByPurpose(session, row, row.purpose);
-  if (replaced !== null) {
-    await outbox.emit(session, mediaDeleted, {
-      subject: replaced._id,
-      aggregateVersion: 2,
-      data: toEvent(replaced),
-    });
-  }
+  if (replaced !== null) await tellDeleted(outbox, session, replaced);
   await media.insert(session, row);
-  await outbox.emit(session, mediaAttached, { subject: row._id, aggregateVersion: 1, data: toEvent(row) });
+  await tellAttached(outbox, session, row);
   return replaced;
 };
-
-export const toEvent = ({ _id, attachable_type, attachable_id, purpose, filename }: MediaRow) => ({
-  media_id: _id,
-  attachable_type,
-  attachable_id,
-  purpose,
-  filename,
-});

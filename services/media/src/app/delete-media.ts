@@ -1,20 +1,20 @@
-import { mediaDeleted } from '@fitness/proto/events/media.ts';
-import { can, type UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/error.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import type { Storage } from '../clients/storage.ts';
 import type { Targets } from '../clients/targets.ts';
 import { attachableKind } from '../domain/attachable.ts';
-import type { Target } from '../domain/media.ts';
+import type { MediaRow, Target } from '../domain/media.ts';
 import type { MediaStore } from '../store/media.ts';
-import { toEvent } from './attach-file.ts';
+import type { DropFiles } from './drop-files.ts';
+import { mayEdit } from './may-edit.ts';
+import { tellDeleted } from './tell.ts';
 
 export interface DeleteMediaParts {
   media: MediaStore;
-  storage: Storage;
   targets: Targets;
   outbox: Outbox;
+  dropFiles: DropFiles;
   transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }
 
@@ -25,28 +25,17 @@ export interface DeleteMedia {
   byPurpose(target: Target, purpose: string, upTo?: number): Promise<boolean>;
 }
 
-export const createDeleteMedia = ({
-  media,
-  storage,
-  targets,
-  outbox,
-  transact,
-}: DeleteMediaParts): DeleteMedia => {
-  const remove = async (
-    take: (session: ClientSession) => ReturnType<MediaStore['delete']>,
-  ): Promise<boolean> => {
+type Take = (session: ClientSession) => Promise<MediaRow | null>;
+
+export const createDeleteMedia = (parts: DeleteMediaParts): DeleteMedia => {
+  const { media, targets, outbox, dropFiles, transact } = parts;
+  const remove = async (take: Take): Promise<boolean> => {
     const row = await transact(async (session) => {
       const taken = await take(session);
-      if (taken === null) return null;
-      await outbox.emit(session, mediaDeleted, {
-        subject: taken._id,
-        aggregateVersion: 2,
-        data: toEvent(taken),
-      });
+      if (taken !== null) await tellDeleted(outbox, session, taken);
       return taken;
     });
-    // Behind the commit: a crash here leaves a file without a row, which the sweeper finds.
-    if (row !== null) await storage.delete(row.storage_key);
+    if (row !== null) await dropFiles([row]);
     return row !== null;
   };
   return {
@@ -55,12 +44,10 @@ export const createDeleteMedia = ({
       if (row === null) throw notFound();
       const kind = attachableKind(row.attachable_type);
       const target = kind === undefined ? undefined : await targets.find(kind, row.attachable_id);
-      const allowed =
-        target === undefined
-          ? row.uploaded_by === caller.userId
-          : target.ownerId === caller.userId || can(caller, target.editPermission);
-      if (!allowed) throw forbidden();
-      await remove((session) => media.delete(session, id));
+      // Its files go as soon as media hears that it is gone.
+      if (target === undefined) throw notFound();
+      if (!mayEdit(caller, target)) throw forbidden();
+      if (!(await remove((session) => media.delete(session, id)))) throw notFound();
     },
     byPurpose: (target, purpose, upTo) =>
       remove((session) => media.deleteByPurpose(session, target, purpose, upTo)),

@@ -3,7 +3,7 @@ import type { Caller } from '@fitness/shared/caller.ts';
 import { notFound } from '@fitness/shared/error.ts';
 import type { Storage } from '../clients/storage.ts';
 import type { Targets } from '../clients/targets.ts';
-import type { MediaRow } from '../domain/media.ts';
+import { FILE_MISSING, type MediaRow } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
 import type { MediaStore } from '../store/media.ts';
 import { assertMayDownload } from './may-download.ts';
@@ -30,6 +30,6 @@ export const createDownloadFile = ({ media, storage, targets }: DownloadFilePart
   },
   open: (row, range) =>
     storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {
-      throw error.code === 'ENOENT' ? notFound() : error;
+      throw error.code === FILE_MISSING ? notFound() : error;
     }),
 });

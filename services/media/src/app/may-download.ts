@@ -1,12 +1,10 @@
 /** Who may fetch a file (specification 4.3 rules 1 to 3, contract 6). */
 import { type Caller, can } from '@fitness/shared/caller.ts';
 import { forbidden, notFound, unauthenticated } from '@fitness/shared/error.ts';
-import type { TargetState, Targets } from '../clients/targets.ts';
+import type { Targets } from '../clients/targets.ts';
 import { attachableKind, isPurpose, type Purpose } from '../domain/attachable.ts';
 import type { MediaRow } from '../domain/media.ts';
-
-const owns = (caller: Caller, target: TargetState | undefined): boolean =>
-  caller.kind === 'user' && target?.ownerId !== undefined && target.ownerId === caller.userId;
+import { maySee, owns } from './may-edit.ts';
 
 /** Each purpose has its rule; one without a rule is denied to everybody. */
 const RULES: Readonly<
@@ -18,7 +16,8 @@ const RULES: Readonly<
     // A guest is refused without a question, so that nobody learns from the time what exists.
     if (caller.kind === 'guest') return false;
     if (can(caller, 'gyms.view_all')) return true;
-    return owns(caller, await targets.find('gym', row.attachable_id));
+    const gym = await targets.find('gym', row.attachable_id);
+    return gym !== undefined && owns(caller, gym);
   },
 };
 
@@ -32,6 +31,6 @@ export const assertMayDownload = async (caller: Caller, row: MediaRow, targets: 
   const kind = attachableKind(row.attachable_type);
   const target = kind === undefined ? undefined : await targets.find(kind, row.attachable_id);
   if (target === undefined) throw notFound();
-  if (target.isPublic || owns(caller, target) || can(caller, target.viewPermission)) return;
+  if (maySee(caller, target)) return;
   throw caller.kind === 'guest' ? unauthenticated() : forbidden();
 };

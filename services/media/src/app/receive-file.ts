@@ -10,6 +10,6 @@ export interface ReceiveFile {
 }
 
 export const createReceiveFile = (storage: Storage): ReceiveFile => ({
-  keep: (content) => storage.put(content),
+  keep: (content) => storage.receive(content),
   discard: (file) => storage.delete(file.key),
 });

@@ -4,12 +4,27 @@ import type { StoredFile } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
 
 export interface Storage {
-  /** Streams `content` in; nothing is left behind when it fails. */
-  put(content: Readable): Promise<StoredFile>;
-  /** Rejects with code ENOENT when there is no such file. */
+  /** Streams `content` to where it waits until it is placed; nothing is left behind when it fails. */
+  receive(content: Readable): Promise<StoredFile>;
+  /** Puts a received file under its key, to stay there. Rejects with `FILE_MISSING` when it does not wait any more. */
+  place(file: StoredFile): Promise<void>;
+  /** The bytes of a placed file, or of one piece of it. Rejects with `FILE_MISSING` when there is no such file. */
   open(key: string, range?: ByteRange): Promise<Readable>;
-  /** Nothing happens when there is no such file. */
+  /** Whether it waits or was placed; nothing happens when there is no such file. */
   delete(key: string): Promise<void>;
-  /** Keys that were put before `before`, a batch at a time. */
+  /** Keys of files that have waited, or were placed, since before `before`. */
   listOlderThan(before: Date): AsyncIterable<string>;
+  /** Rejects when nothing can be stored here now. */
+  check(): Promise<void>;
+  close(): void;
 }
+
+const KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const isStorageKey = (name: string): boolean => KEY.test(name);
+
+/** Throws for what is no key: no path or address is ever made of anything else. */
+export const asStorageKey = (key: string): string => {
+  if (!isStorageKey(key)) throw new Error('not a storage key');
+  return key;
+};

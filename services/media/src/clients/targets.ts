@@ -13,7 +13,9 @@ export interface TargetState {
   isPublic: boolean;
   /** Whoever holds it sees its files, public or not. */
   viewPermission: Permission;
-  /** Whoever holds it may attach files to it. */
+  /** What its owner needs to attach files to it, as for a change of it; undefined where owning it is enough. */
+  ownerNeeds: Permission | undefined;
+  /** Whoever holds it may attach files to any such target. */
   editPermission: Permission;
 }
 
@@ -30,31 +32,38 @@ export interface TargetClients {
 
 const READ = { retry: true };
 
+/** Which permissions each kind of target goes by: those that its owner's service asks for a change of it. */
+const PERMISSIONS = {
+  user: { viewPermission: 'users.view_all', ownerNeeds: undefined, editPermission: 'users.update_any' },
+  gym: { viewPermission: 'gyms.view_all', ownerNeeds: 'gyms.update', editPermission: 'gyms.update_any' },
+  post: { viewPermission: 'posts.view_all', ownerNeeds: 'posts.create', editPermission: 'posts.update_any' },
+  training_service: {
+    viewPermission: 'training_services.update_any',
+    ownerNeeds: 'training_services.create',
+    editPermission: 'training_services.update_any',
+  },
+} as const satisfies Record<
+  AttachableKind,
+  Pick<TargetState, 'viewPermission' | 'ownerNeeds' | 'editPermission'>
+>;
+
 export const createTargets = ({ identity, gyms, content }: TargetClients): Targets => {
   const finders: Record<AttachableKind, (id: number) => Promise<TargetState | undefined>> = {
     user: async (id) => {
-      const { users } = await identity.call('GetUsers', { ids: [id] }, READ);
-      const permissions = { viewPermission: 'users.view_all', editPermission: 'users.update_any' } as const;
-      return users[0] && { ownerId: users[0].id, isPublic: true, ...permissions };
+      const [user] = (await identity.call('GetUsers', { ids: [id] }, READ)).users;
+      return user && { ownerId: user.id, isPublic: true, ...PERMISSIONS.user };
     },
     gym: async (id) => {
-      const { gyms: found } = await gyms.call('GetGyms', { ids: [id] }, READ);
-      const permissions = { viewPermission: 'gyms.view_all', editPermission: 'gyms.update_any' } as const;
-      return found[0] && { ownerId: found[0].user_id, isPublic: found[0].is_active, ...permissions };
+      const [gym] = (await gyms.call('GetGyms', { ids: [id] }, READ)).gyms;
+      return gym && { ownerId: gym.user_id, isPublic: gym.is_active, ...PERMISSIONS.gym };
     },
     post: async (id) => {
-      const { posts } = await content.call('GetPosts', { ids: [id] }, READ);
-      const permissions = { viewPermission: 'posts.view_all', editPermission: 'posts.update_any' } as const;
-      return posts[0] && { ownerId: posts[0].owner_user_id, isPublic: posts[0].is_public, ...permissions };
+      const [post] = (await content.call('GetPosts', { ids: [id] }, READ)).posts;
+      return post && { ownerId: post.owner_user_id, isPublic: post.is_public, ...PERMISSIONS.post };
     },
     training_service: async (id) => {
-      const { training_services } = await content.call('GetTrainingServices', { ids: [id] }, READ);
-      const permissions = {
-        viewPermission: 'posts.view_all',
-        editPermission: 'training_services.update_any',
-      } as const;
-      const [found] = training_services;
-      return found && { ownerId: found.user_id, isPublic: found.is_active, ...permissions };
+      const [found] = (await content.call('GetTrainingServices', { ids: [id] }, READ)).training_services;
+      return found && { ownerId: found.user_id, isPublic: found.is_active, ...PERMISSIONS.training_service };
     },
   };
   return { find: (kind, id) => finders[kind](id) };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { attachableKind } from './attachable.ts';
 import { attachmentHeader, cleanFilename } from './file-types.ts';
-import { parseRange } from './range.ts';
+import { frameRanges, parseRanges } from './range.ts';
 
 describe('the name of a file', () => {
   test.each([
@@ -10,6 +10,9 @@ describe('the name of a file', () => {
     ['مجوز باشگاه.pdf', 'مجوز باشگاه.pdf'],
     ['a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.png'],
     ['invoice\u202efdp.exe', 'invoicefdp.exe'],
+    ['a\u061cb\u2028c.png', 'abc.png'],
+    ['می\u200cخواهم 💪.pdf', 'می\u200cخواهم 💪.pdf'],
+    [`${'x'.repeat(300)}.png`, 'x'.repeat(200)],
     ['..', 'file'],
     ['', 'file'],
     [undefined, 'file'],
@@ -25,21 +28,49 @@ describe('the name of a file', () => {
   });
 });
 
-describe('a byte range', () => {
+describe('byte ranges', () => {
   test.each([
-    ['bytes=0-9', { start: 0, end: 9 }],
-    ['bytes=90-', { start: 90, end: 99 }],
-    ['bytes=90-1000', { start: 90, end: 99 }],
-    ['bytes=-10', { start: 90, end: 99 }],
-    ['bytes=-1000', { start: 0, end: 99 }],
+    ['bytes=0-9', [{ start: 0, end: 9 }]],
+    ['BYTES=0-9', [{ start: 0, end: 9 }]],
+    ['bytes=90-', [{ start: 90, end: 99 }]],
+    ['bytes=90-1000', [{ start: 90, end: 99 }]],
+    ['bytes=-10', [{ start: 90, end: 99 }]],
+    ['bytes=-1000', [{ start: 0, end: 99 }]],
+    [
+      'bytes=5-6, 0-1',
+      [
+        { start: 5, end: 6 },
+        { start: 0, end: 1 },
+      ],
+    ],
+    ['bytes=0-1,100-', [{ start: 0, end: 1 }]],
     ['bytes=100-', 'unsatisfiable'],
-    ['bytes=-0', 'unsatisfiable'],
-    ['bytes=9-0', undefined],
-    ['bytes=0-1,5-6', undefined],
+    ['bytes=100-,-0', 'unsatisfiable'],
+    ['bytes=9-0', 'unsatisfiable'],
+    ['bytes=0-1,x', 'unsatisfiable'],
+    ['bytes=', 'unsatisfiable'],
+    ['bytes=-', 'unsatisfiable'],
+    ['bytes=0-,0-', 'unsatisfiable'],
+    [`bytes=${Array(17).fill('0-0').join(',')}`, 'unsatisfiable'],
     ['items=0-1', undefined],
+    ['nonsense', undefined],
     [undefined, undefined],
-  ])('%s of 100 bytes', (header, range) => {
-    expect(parseRange(header, 100)).toEqual(range);
+  ])('%s of 100 bytes', (header, ranges) => {
+    expect(parseRanges(header, 100)).toEqual(ranges);
+  });
+
+  test('the frame of several says how long the whole answer is', () => {
+    const ranges = [
+      { start: 0, end: 1 },
+      { start: 5, end: 9 },
+    ];
+    const frame = frameRanges(ranges, { size: 10, mimeType: 'image/png', boundary: 'b' });
+    expect(frame.heads[1]?.toString()).toBe(
+      '\r\n--b\r\ncontent-type: image/png\r\ncontent-range: bytes 5-9/10\r\n\r\n',
+    );
+    expect(frame.tail.toString()).toBe('\r\n--b--\r\n');
+    const heads = frame.heads.reduce((sum, head) => sum + head.length, 0);
+    expect(frame.length).toBe(heads + frame.tail.length + 7);
   });
 });
 

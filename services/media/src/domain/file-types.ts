@@ -1,14 +1,21 @@
 /** What may be uploaded (contract 6), judged by its bytes. Never anything that a browser would run. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-export const ACCEPTED_MIME_TYPES: ReadonlySet<string> = new Set([
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'application/pdf',
-  'video/mp4',
-]);
+/** With what a file must begin where fewer bytes would do to guess its type; null where they say enough. */
+const BEGINNINGS: Readonly<Record<string, RegExp | null>> = {
+  'image/jpeg': null,
+  'image/png': null,
+  'image/webp': null,
+  'image/gif': /^GIF8[79]a/,
+  'application/pdf': /^%PDF-\d/,
+  'video/mp4': null,
+};
+
+/** Whether a file of the type that its bytes were taken for, and that begins with `head`, may be kept. */
+export const isAccepted = (mimeType: string, head: Buffer): boolean => {
+  if (!Object.hasOwn(BEGINNINGS, mimeType)) return false;
+  return BEGINNINGS[mimeType]?.test(head.toString('latin1', 0, 16)) ?? true;
+};
 
 /** So many bytes at the beginning are enough to tell. */
 export const SNIFF_BYTES = 4_100;
@@ -21,8 +28,8 @@ const MAX_NAME_CHARACTERS = 200;
  */
 export const cleanFilename = (given: string | undefined): string => {
   const base = (given ?? '').normalize('NFC').split(/[\\/]/).at(-1) ?? '';
-  const visible = base.replaceAll(/[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '').trim();
-  const shortened = [...visible].slice(0, MAX_NAME_CHARACTERS).join('');
+  const visible = base.replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu, '').trim();
+  const shortened = Array.from(visible).slice(0, MAX_NAME_CHARACTERS).join('');
   return shortened === '' || /^\.+$/.test(shortened) ? 'file' : shortened;
 };
 

@@ -13,7 +13,8 @@ export interface MediaRow {
   /** SHA-256 of the content, hex. */
   sha256: string;
   storage_key: string;
-  uploaded_by: number;
+  /** null once that account is erased. */
+  uploaded_by: number | null;
   created_at: Date;
 }
 
@@ -22,7 +23,7 @@ export interface Target {
   attachable_id: number;
 }
 
-/** Bytes that are kept, before a row speaks of them. */
+/** Bytes that have arrived whole, before a row speaks of them. */
 export interface StoredFile {
   /** Chosen by the storage, never made of anything that a client sent. */
   key: string;
@@ -31,3 +32,6 @@ export interface StoredFile {
   /** SHA-256, hex. */
   sha256: string;
 }
+
+/** The `code` of an error that says that a file is not there. */
+export const FILE_MISSING = 'ENOENT';

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Caller } from '@fitness/shared/caller.ts';
 import {
   defineRoute,
@@ -10,7 +11,7 @@ import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
 import { attachmentHeader } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
-import { parseRange } from '../domain/range.ts';
+import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
 
 const binary = z.string().meta({ description: 'The file, as an attachment.' });
 
@@ -23,7 +24,9 @@ const routeAt = (
     method: 'GET',
     path,
     summary: 'Download a file',
-    description: 'ETag, If-None-Match and one byte range are honoured. A filename in the path is cosmetic.',
+    description:
+      'ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as ' +
+      'multipart/byteranges. A filename in the path is cosmetic.',
     tag: 'media',
     access: 'guest',
     params,
@@ -58,38 +61,63 @@ const serve = async (
     'accept-ranges': 'bytes',
     'content-security-policy': "default-src 'none'; sandbox",
   });
-  if (matches(request.headers['if-none-match'], etag)) {
-    reply.code(304).send();
-    return;
+  if (matches(request.headers['if-none-match'], etag)) return sendNothing(reply.code(304));
+  // A range is for GET alone (RFC 9110, 14.2).
+  if (request.method === 'HEAD') {
+    return sendNothing(reply.code(200).type(row.mime_type).header('content-length', row.size));
   }
-  await sendBytes(row, etag, downloadFile, request, reply);
-};
-
-const sendBytes = async (
-  row: MediaRow,
-  etag: string,
-  downloadFile: DownloadFile,
-  request: RawRequest,
-  reply: RawReply,
-): Promise<void> => {
-  const ifRange = request.headers['if-range'];
-  const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
-  const range = parseRange(wanted, row.size);
-  if (range === 'unsatisfiable') {
+  const ranges = parseRanges(wantedRange(request, etag), row.size);
+  if (ranges === 'unsatisfiable') {
     reply.code(416).header('content-range', `bytes */${row.size}`).send();
     return;
   }
-  const content = await downloadFile.open(row, range);
-  reply.type(row.mime_type);
-  if (range === undefined) {
-    reply.code(200).header('content-length', row.size).send(content);
+  await sendBytes(row, ranges, downloadFile, reply);
+};
+
+/** An empty stream and not an empty text: for that, the answer to HEAD would say that the file has no bytes. */
+const sendNothing = (reply: RawReply): void => {
+  reply.send(Readable.from([]));
+};
+
+/** The range of another state of the file is none (RFC 9110, 13.1.5); a file never changes, so a date never matches. */
+const wantedRange = ({ headers }: RawRequest, etag: string): string | undefined =>
+  headers['if-range'] === undefined || headers['if-range'] === etag ? headers.range : undefined;
+
+const sendBytes = async (
+  row: MediaRow,
+  ranges: readonly ByteRange[] | undefined,
+  downloadFile: DownloadFile,
+  reply: RawReply,
+): Promise<void> => {
+  const [first, ...further] = ranges ?? [];
+  const content = await downloadFile.open(row, first);
+  if (first === undefined) {
+    reply.code(200).type(row.mime_type).header('content-length', row.size).send(content);
     return;
   }
-  reply
-    .code(206)
-    .header('content-range', `bytes ${range.start}-${range.end}/${row.size}`)
-    .header('content-length', range.end - range.start + 1)
-    .send(content);
+  if (further.length === 0) {
+    reply
+      .code(206)
+      .type(row.mime_type)
+      .header('content-range', contentRange(first, row.size))
+      .header('content-length', lengthOf(first))
+      .send(content);
+    return;
+  }
+  // No file holds its own hash.
+  const boundary = row.sha256;
+  const frame = frameRanges([first, ...further], { size: row.size, mimeType: row.mime_type, boundary });
+  async function* body(): AsyncIterable<Buffer> {
+    for (const [index, head] of frame.heads.entries()) {
+      yield head;
+      yield* index === 0 ? content : await downloadFile.open(row, further[index - 1]);
+    }
+    yield frame.tail;
+  }
+  const whole = Readable.from(body(), { objectMode: false });
+  // Not even begun when the reader is gone at once.
+  whole.once('close', () => content.destroy());
+  reply.code(206).type(frame.contentType).header('content-length', frame.length).send(whole);
 };
 
 const matches = (header: string | undefined, etag: string): boolean => {

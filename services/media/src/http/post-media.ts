@@ -1,13 +1,15 @@
+import type { UserCaller } from '@fitness/shared/caller.ts';
 import { invalid, message } from '@fitness/shared/error.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { parseInput } from '@fitness/shared/http/validation.ts';
 import { mediaSchema } from '@fitness/shared/resources/media.ts';
 import { z } from 'zod';
-import type { AttachFile } from '../app/attach-file.ts';
+import type { AttachFile, Attachment } from '../app/attach-file.ts';
 import { toMedia } from '../app/media-resource.ts';
 import type { ReceiveFile } from '../app/receive-file.ts';
 import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
-import { readUpload } from './read-upload.ts';
+import type { StoredFile } from '../domain/media.ts';
+import { readUpload, type Upload } from './read-upload.ts';
 
 const fieldsSchema = z.object({
   attachable_type: z.enum(ATTACHABLE_TYPES),
@@ -46,22 +48,31 @@ export const postMedia = ({ attachFile, receiveFile, baseUrl }: PostMediaParts):
     mayRefuse: [403],
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
-      const { fields, file } = await readUpload(request, receiveFile);
-      try {
-        const parsed = parseInput(fieldsSchema, fields);
-        if (file === undefined) throw invalid({ file: message('validation.required') });
-        const target = {
-          attachableType: parsed.attachable_type,
-          attachableId: parsed.attachable_id,
-          purpose: parsed.purpose,
-        };
-        await attachFile.authorize(caller, target);
-        const { filename, mimeType, stored } = file;
-        const row = await attachFile.attach(caller, { ...target, filename, mimeType }, stored);
-        return created({ data: toMedia(row, baseUrl) });
-      } catch (error) {
-        if (file !== undefined) await receiveFile.discard(file.stored);
-        throw error;
-      }
+      const upload = await readUpload(request, receiveFile);
+      const attachment = await admit(caller, upload, { attachFile, receiveFile });
+      const row = await attachFile.attach(caller, attachment, attachment.stored);
+      return created({ data: toMedia(row, baseUrl) });
     },
   });
+
+/** What is to be attached where; throws 422 and 403, and nothing stays stored then. */
+const admit = async (
+  caller: UserCaller,
+  { fields, file }: Upload,
+  { attachFile, receiveFile }: Pick<PostMediaParts, 'attachFile' | 'receiveFile'>,
+): Promise<Attachment & { stored: StoredFile }> => {
+  try {
+    const parsed = parseInput(fieldsSchema, fields);
+    if (file === undefined) throw invalid({ file: message('validation.required') });
+    const target = {
+      attachableType: parsed.attachable_type,
+      attachableId: parsed.attachable_id,
+      purpose: parsed.purpose,
+    };
+    await attachFile.authorize(caller, target);
+    return { ...target, ...file };
+  } catch (error) {
+    if (file !== undefined) await receiveFile.discard(file.stored);
+    throw error;
+  }
+};

@@ -6,7 +6,7 @@ import { AppError, invalid, isAppError, message } from '@fitness/shared/error.ts
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import { fileTypeFromBuffer } from 'file-type';
 import type { ReceiveFile } from '../app/receive-file.ts';
-import { ACCEPTED_MIME_TYPES, cleanFilename, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
+import { cleanFilename, isAccepted, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
 import type { StoredFile } from '../domain/media.ts';
 
 export interface Upload {
@@ -15,7 +15,8 @@ export interface Upload {
   file: { stored: StoredFile; mimeType: string; filename: string } | undefined;
 }
 
-const LIMITS = { fileSize: MAX_FILE_BYTES, files: 1, fields: 20, fieldSize: 1_000, parts: 30 };
+/** Files in other fields are ignored, as other unknown fields are. */
+const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_000, parts: 30 };
 
 const refusedFile = (): AppError => invalid({ file: message('validation.invalid') });
 
@@ -29,14 +30,21 @@ export const readUpload = async (request: RawRequest, files: ReceiveFile): Promi
   try {
     for await (const part of request.parts({ limits: LIMITS })) {
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
-      else if (part.fieldname === 'file') upload.file = await receive(part, files);
-      else part.file.resume();
+      else if (part.fieldname !== 'file') part.file.resume();
+      else if (upload.file === undefined) upload.file = await receive(part, files);
+      else throw secondFile(part);
     }
     return upload;
   } catch (error) {
     if (upload.file !== undefined) await files.discard(upload.file.stored);
     throw isOurs(error) ? error : malformed(error);
   }
+};
+
+/** Read to its end, else the parser waits for a reader for ever. */
+const secondFile = (part: MultipartFile): AppError => {
+  part.file.resume();
+  return refusedFile();
 };
 
 /** A refusal, or a failure of the disk (which has a code); what the parser throws has neither. */
@@ -53,8 +61,7 @@ const malformed = (cause: unknown): AppError => {
 const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {
   const { head, rest } = await peek(part.file);
   const type = await fileTypeFromBuffer(head);
-  if (type === undefined || !ACCEPTED_MIME_TYPES.has(type.mime)) {
-    // Read to its end, else the parser waits for a reader for ever.
+  if (type === undefined || !isAccepted(type.mime, head)) {
     rest.resume();
     throw refusedFile();
   }

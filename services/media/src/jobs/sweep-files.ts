@@ -1,9 +1,8 @@
-import { HOUR_MS } from '@fitness/shared/clock.ts';
 import type { Job } from '@fitness/shared/service.ts';
 import { type SweepParts, sweepFiles } from '../app/sweep-files.ts';
 
-export const createSweepJob = (parts: SweepParts): Job => ({
+export const createSweepJob = (parts: SweepParts, intervalMs: number): Job => ({
   name: 'sweep files',
-  intervalMs: HOUR_MS,
+  intervalMs,
   run: () => sweepFiles(parts),
 });

@@ -1,7 +1,7 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import mongoose from 'mongoose';
+import mongoose, { type Model } from 'mongoose';
 import type { MediaRow, Target } from '../domain/media.ts';
 
 const schema = new mongoose.Schema<MediaRow>(
@@ -15,7 +15,7 @@ const schema = new mongoose.Schema<MediaRow>(
     size: { type: Number, required: true },
     sha256: { type: String, required: true },
     storage_key: { type: String, required: true },
-    uploaded_by: { type: Number, required: true },
+    uploaded_by: { type: Number, default: null },
     created_at: { type: Date, required: true },
   },
   { collection: 'media', versionKey: false },
@@ -31,16 +31,27 @@ const schema = new mongoose.Schema<MediaRow>(
 
 privacy(
   schema,
-  erase('a file of an erased account goes, and its row as a whole', '_id', 'attachable_type', 'attachable_id'),
+  erase(
+    'a file of an erased account goes, and its row as a whole',
+    '_id',
+    'attachable_type',
+    'attachable_id',
+  ),
   erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
   erase('also where the file is that of a gym and stays', 'uploaded_by'),
 );
+
+/** Named with each query: not every planner finds it for a filter of several conditions. */
+const BY_TARGET = { attachable_type: 1, attachable_id: 1 } as const;
+const BY_STORAGE_KEY = { storage_key: 1 } as const;
+const BY_UPLOADER = { uploaded_by: 1 } as const;
 
 export interface MediaStore {
   findById(id: number): Promise<MediaRow | null>;
   /** Rows without a purpose, in the order of their ids. */
   findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
-  hasStorageKey(key: string): Promise<boolean>;
+  /** Those of `keys` that a row names. */
+  knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
   /** The deleted row; null when there was none. */
   delete(session: ClientSession, id: number): Promise<MediaRow | null>;
@@ -51,23 +62,35 @@ export interface MediaStore {
     purpose: string,
     upTo?: number,
   ): Promise<MediaRow | null>;
+  /** Deletes up to `limit` rows of a target, private documents included, and answers them. */
+  takeOf(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
+  /** Forgets who uploaded the files of a user that are not his own. */
+  forgetUploader(userId: number): Promise<void>;
 }
 
 export const createMediaStore = (connection: Connection): MediaStore => {
-  const model = connection.model<MediaRow>('Media', schema);
+  const model: Model<MediaRow> = connection.models.Media ?? connection.model<MediaRow>('Media', schema);
   return {
     findById: (id) => model.findById(id).lean<MediaRow>(),
     findPublic: async (targets) => {
-      if (targets.length === 0) return [];
       const byType = Map.groupBy(targets, (target) => target.attachable_type);
-      const clauses = [...byType].map(([type, same]) => ({
-        attachable_type: type,
-        attachable_id: trusted({ $in: same.map((target) => target.attachable_id) }),
-      }));
-      const rows = await model.find({ $or: clauses, purpose: null }).lean<MediaRow[]>();
-      return rows.sort((a, b) => a._id - b._id);
+      const found = await Promise.all(
+        [...byType].map(([type, same]) => {
+          const ids = trusted({ $in: same.map((target) => target.attachable_id) });
+          const filter = { attachable_type: type, attachable_id: ids, purpose: null };
+          return model.find(filter, null, { hint: BY_TARGET }).lean<MediaRow[]>();
+        }),
+      );
+      return found.flat().sort((a, b) => a._id - b._id);
     },
-    hasStorageKey: async (key) => (await model.exists({ storage_key: key })) !== null,
+    knownStorageKeys: async (keys) => {
+      if (keys.length === 0) return new Set();
+      const named = { storage_key: trusted({ $in: [...keys] }) };
+      const rows = await model
+        .find(named, { _id: 0, storage_key: 1 }, { hint: BY_STORAGE_KEY })
+        .lean<Pick<MediaRow, 'storage_key'>[]>();
+      return new Set(rows.map((row) => row.storage_key));
+    },
     insert: async (session, row) => {
       await model.create([row], { session });
     },
@@ -75,7 +98,18 @@ export const createMediaStore = (connection: Connection): MediaStore => {
     deleteByPurpose: (session, { attachable_type, attachable_id }, purpose, upTo) => {
       const age = upTo === undefined ? {} : { _id: trusted({ $lte: upTo }) };
       const filter = { attachable_type, attachable_id, purpose, ...age };
-      return model.findOneAndDelete(filter, { session }).lean<MediaRow>();
+      return model.findOneAndDelete(filter, { session, hint: BY_TARGET }).lean<MediaRow>();
+    },
+    takeOf: async (session, { attachable_type, attachable_id }, limit) => {
+      const rows = await model
+        .find({ attachable_type, attachable_id }, null, { session, hint: BY_TARGET, limit })
+        .lean<MediaRow[]>();
+      const ids = rows.map((row) => row._id);
+      if (ids.length > 0) await model.deleteMany({ _id: trusted({ $in: ids }) }, { session });
+      return rows;
+    },
+    forgetUploader: async (userId) => {
+      await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } }, { hint: BY_UPLOADER });
     },
   };
 };

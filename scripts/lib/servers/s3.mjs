@@ -1,0 +1,55 @@
+import { dockerCandidate, pick, processServer } from './candidate.mjs';
+import { ensurePythonScript } from './python.mjs';
+
+const version = '5.2.5';
+/** What moto's server needs for S3 alone; its extra named "server" brings every service of Amazon's along. */
+const requirements = [`moto[s3]==${version}`, 'flask', 'flask-cors'];
+
+/** @param {number} port */
+const uriAt = (port) => `http://127.0.0.1:${port}`;
+
+/** Any answer will do: without credentials it may well be a refusal. @param {string} uri */
+const answers = (uri) =>
+  fetch(uri, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ status }) => status < 500,
+    () => false,
+  );
+
+/**
+ * Something that speaks the protocol of S3, for tests. Its credentials are MinIO's own, twice `minioadmin`.
+ * @param {number} port
+ * @returns {import('./candidate.mjs').Part}
+ */
+const s3 = (port) => ({
+  name: 'S3',
+  given: 'TEST_S3_ENDPOINT',
+  check: async (uri) => ((await answers(uri)) ? undefined : 'nothing answers there'),
+  candidates: [
+    dockerCandidate('minio/minio:RELEASE.2025-09-07T16-13-09Z', () => ({
+      name: 's3',
+      hostPort: port,
+      containerPort: 9000,
+      volume: '/data',
+      args: ['server', '/data'],
+      uri: uriAt(port),
+      answers: () => answers(uriAt(port)),
+    })),
+    {
+      engine: 'moto',
+      title: 'moto (from PyPI)',
+      async find(context) {
+        const wanted = { server: 'S3', name: `moto-${version}`, requirements, script: 'moto_server' };
+        const found = await ensurePythonScript(context, wanted);
+        if (typeof found === 'string') return found;
+        const args = [...found.args, '--host', '127.0.0.1', '--port', String(port)];
+        const launch = { name: 's3', command: found.command, args, cwd: context.directory };
+        return processServer(context, uriAt(port), launch, () => answers(uriAt(port)));
+      },
+    },
+  ],
+  advice:
+    'Install Docker, or Python 3 with its venv module and PyPI in reach; or set TEST_S3_ENDPOINT to a MinIO.',
+});
+
+/** @param {import('./candidate.mjs').Context} context @param {number} port */
+export const startS3 = (context, port) => pick(s3(port), context);

@@ -1,0 +1,30 @@
+/** The storage that the configuration names. */
+import { createLocalStorage } from './local-storage.ts';
+import type { Storage } from './storage.ts';
+
+export interface StorageConfig {
+  MEDIA_STORAGE: 'local' | 's3';
+  MEDIA_DIRECTORY: string;
+  MEDIA_S3_BUCKET?: string | undefined;
+  MEDIA_S3_REGION: string;
+  MEDIA_S3_ENDPOINT?: string | undefined;
+  MEDIA_S3_ACCESS_KEY_ID?: string | undefined;
+  MEDIA_S3_SECRET_ACCESS_KEY?: string | undefined;
+}
+
+export const openStorage = async (config: StorageConfig): Promise<Storage> => {
+  if (config.MEDIA_STORAGE === 'local') return createLocalStorage(config.MEDIA_DIRECTORY);
+  // The client of S3 takes memory, also where it has nothing to do.
+  const { createS3Storage } = await import('./s3-storage.ts');
+  const { MEDIA_S3_ACCESS_KEY_ID: accessKeyId, MEDIA_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
+  return createS3Storage({
+    bucket: config.MEDIA_S3_BUCKET ?? '',
+    region: config.MEDIA_S3_REGION,
+    endpoint: config.MEDIA_S3_ENDPOINT,
+    credentials:
+      accessKeyId === undefined || secretAccessKey === undefined
+        ? undefined
+        : { accessKeyId, secretAccessKey },
+    directory: config.MEDIA_DIRECTORY,
+  });
+};

@@ -1,0 +1,280 @@
+/** One suite for every place where files can be. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createLocalStorage } from '../src/clients/local-storage.ts';
+import { createS3Storage } from '../src/clients/s3-storage.ts';
+import type { Storage } from '../src/clients/storage.ts';
+import { FILE_MISSING, type StoredFile } from '../src/domain/media.ts';
+import { createBucket, S3_CREDENTIALS, type TestBucket } from './s3.ts';
+import { filesIn, MEBIBYTE } from './support.ts';
+
+interface Place {
+  storage: Storage;
+  directory: string;
+  /** Puts something that is not ours where our files are. */
+  putForeign(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const inDirectory = async (
+  open: (directory: string) => Promise<Omit<Place, 'directory'>>,
+): Promise<Place> => {
+  const directory = await mkdtemp(join(tmpdir(), 'storage-'));
+  const place = await open(directory);
+  return {
+    ...place,
+    directory,
+    close: async () => {
+      place.storage.close();
+      await place.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+};
+
+const s3At = (bucket: Pick<TestBucket, 'endpoint' | 'bucket' | 'region'>, directory: string) =>
+  createS3Storage({
+    bucket: bucket.bucket,
+    region: bucket.region,
+    endpoint: bucket.endpoint,
+    credentials: S3_CREDENTIALS,
+    directory,
+  });
+
+const PLACES: Record<string, () => Promise<Place>> = {
+  'the local disk': () =>
+    inDirectory(async (directory) => ({
+      storage: await createLocalStorage(directory),
+      putForeign: async (name) => {
+        await mkdir(join(directory, 'files', 'xx'), { recursive: true });
+        await writeFile(join(directory, 'files', 'xx', name), 'not ours');
+      },
+      close: async () => undefined,
+    })),
+  'a bucket of S3': () =>
+    inDirectory(async (directory) => {
+      const bucket = await createBucket();
+      return {
+        storage: await s3At(bucket, directory),
+        putForeign: (name) => bucket.putObject(`xx/${name}`, 'not ours'),
+        close: async () => bucket.close(),
+      };
+    }),
+};
+
+/** Bytes that differ from place to place, so that a shifted piece is another piece. */
+const content = (bytes: number, seed = 1): Buffer => {
+  const block = createHash('sha512').update(String(seed)).digest();
+  const whole = Buffer.alloc(bytes);
+  for (let at = 0; at < bytes; at += block.length) {
+    block.writeUInt32LE(at, 0);
+    block.copy(whole, at);
+  }
+  return whole;
+};
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const inPieces = (bytes: Buffer, length = 60_000): Readable =>
+  Readable.from(
+    (function* () {
+      for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+    })(),
+    { objectMode: false },
+  );
+const HOUR_MS = 3_600_000;
+const fromNow = (ms: number): Date => new Date(Date.now() + ms);
+const NOT_THERE = '00000000-0000-4000-8000-000000000000';
+
+describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
+  let place: Place;
+  let storage: Storage;
+  beforeAll(async () => {
+    place = await open();
+    storage = place.storage;
+  });
+  afterAll(() => place.close());
+
+  const put = async (bytes: Buffer): Promise<StoredFile> => {
+    const file = await storage.receive(inPieces(bytes));
+    await storage.place(file);
+    return file;
+  };
+  const read = async (...of: Parameters<Storage['open']>): Promise<Buffer> =>
+    buffer(await storage.open(...of));
+  const listed = async (before: Date): Promise<string[]> => {
+    const keys: string[] = [];
+    for await (const key of storage.listOlderThan(before)) keys.push(key);
+    return keys;
+  };
+
+  test('what was received is counted and hashed, and is not there until it is placed', async () => {
+    const bytes = content(200_000);
+    const file = await storage.receive(inPieces(bytes));
+    expect(file).toMatchObject({ size: bytes.length, sha256: sha256(bytes) });
+    await expect(storage.open(file.key)).rejects.toMatchObject({ code: FILE_MISSING });
+    await storage.place(file);
+    expect(await read(file.key)).toEqual(bytes);
+  });
+
+  test('25 MiB come back as they were, whole and in pieces', async () => {
+    const bytes = content(25 * MEBIBYTE);
+    const { key } = await put(bytes);
+    expect(sha256(await read(key))).toBe(sha256(bytes));
+    for (const [start, end] of [
+      [0, 0],
+      [5 * MEBIBYTE - 1, 5 * MEBIBYTE + 1],
+      [20 * MEBIBYTE, 25 * MEBIBYTE - 1],
+    ] as const) {
+      expect((await read(key, { start, end })).equals(bytes.subarray(start, end + 1))).toBe(true);
+    }
+  });
+
+  test('twenty at once, each with its own bytes', async () => {
+    const all = Array.from({ length: 20 }, (_, n) => content(100_000 + n, n));
+    const files = await Promise.all(all.map(put));
+    const back = await Promise.all(files.map(({ key }) => read(key)));
+    expect(back.map(sha256)).toEqual(all.map(sha256));
+    expect(new Set(files.map(({ key }) => key)).size).toBe(20);
+  });
+
+  test('one that breaks off on its way in leaves nothing', async () => {
+    const [before, keys] = [await filesIn(place.directory), await listed(fromNow(HOUR_MS))];
+    const broken = Readable.from(
+      (async function* () {
+        yield content(300_000);
+        throw new Error('the line is dead');
+      })(),
+    );
+    await expect(storage.receive(broken)).rejects.toThrow('the line is dead');
+    expect(await filesIn(place.directory)).toEqual(before);
+    expect(await listed(fromNow(HOUR_MS))).toEqual(keys);
+  });
+
+  test('deleted, waiting or placed, it is gone; deleted again, nothing happens', async () => {
+    const waiting = await storage.receive(inPieces(content(1_000)));
+    const placed = await put(content(1_000));
+    for (const { key } of [waiting, placed, waiting, placed]) await storage.delete(key);
+    await storage.delete(NOT_THERE);
+    await expect(storage.place(waiting)).rejects.toMatchObject({ code: FILE_MISSING });
+    await expect(storage.open(placed.key)).rejects.toMatchObject({ code: FILE_MISSING });
+    const left = await listed(fromNow(HOUR_MS));
+    expect(left.filter((key) => key === waiting.key || key === placed.key)).toEqual([]);
+  });
+
+  test('old ones are listed, waiting and placed; young ones and what is not ours are not', async () => {
+    const waiting = await storage.receive(inPieces(content(1_000)));
+    const placed = await put(content(1_000));
+    await place.putForeign('notes.txt');
+    const old = await listed(fromNow(HOUR_MS));
+    expect(old).toEqual(expect.arrayContaining([waiting.key, placed.key]));
+    expect(old.filter((key) => !/^[0-9a-f-]{36}$/.test(key))).toEqual([]);
+    expect(await listed(fromNow(-HOUR_MS))).toEqual([]);
+  });
+
+  test.each(['../../etc/passwd', '', 'a/b', NOT_THERE.toUpperCase().replaceAll('0', 'G'), `${NOT_THERE}/..`])(
+    '%j is no key, and is never looked for',
+    async (key) => {
+      await expect(storage.open(key)).rejects.toThrow('not a storage key');
+      await expect(storage.delete(key)).rejects.toThrow('not a storage key');
+      await expect(storage.place({ key, size: 1, sha256: '' })).rejects.toThrow('not a storage key');
+    },
+  );
+
+  test('readers that go away in the middle take nothing with them', async () => {
+    const bytes = content(2 * MEBIBYTE);
+    const { key } = await put(bytes);
+    // More than there are connections.
+    for (let round = 0; round < 12; round += 1) {
+      const streams = await Promise.all(Array.from({ length: 20 }, () => storage.open(key)));
+      for (const stream of streams) stream.on('error', () => undefined).destroy();
+    }
+    expect((await read(key)).equals(bytes)).toBe(true);
+  });
+
+  test('says that it can be reached', async () => {
+    await expect(storage.check()).resolves.toBeUndefined();
+  });
+});
+
+describe('a bucket of S3', () => {
+  let bucket: TestBucket;
+  let directory: string;
+  beforeAll(async () => {
+    bucket = await createBucket();
+    directory = await mkdtemp(join(tmpdir(), 'storage-'));
+  });
+  afterAll(async () => {
+    bucket.close();
+    await rm(directory, { recursive: true });
+  });
+
+  test('more objects than one page of the listing holds are all listed', async () => {
+    const storage = await s3At(bucket, directory);
+    const keys = Array.from(
+      { length: 1_010 },
+      (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    );
+    for (let at = 0; at < keys.length; at += 20) {
+      await Promise.all(keys.slice(at, at + 20).map((key) => bucket.putObject(key, 'x')));
+    }
+    const listed: string[] = [];
+    for await (const key of storage.listOlderThan(fromNow(HOUR_MS))) listed.push(key);
+    expect(listed.toSorted()).toEqual(keys);
+    storage.close();
+  });
+
+  test('that is not there, or out of reach, is unavailable and never "no such file"', async () => {
+    const nowhere = await s3At({ ...bucket, endpoint: 'http://127.0.0.1:1' }, directory);
+    const file = await nowhere.receive(inPieces(content(1_000)));
+    for (const work of [
+      () => nowhere.place(file),
+      () => nowhere.open(file.key),
+      () => nowhere.delete(NOT_THERE),
+      () => nowhere.check(),
+    ]) {
+      await expect(work()).rejects.toMatchObject({ kind: 'unavailable' });
+    }
+    nowhere.close();
+    const other = await s3At({ ...bucket, bucket: `${bucket.bucket}-not` }, directory);
+    await expect(other.check()).rejects.toThrow();
+    await expect(other.place(file)).rejects.toMatchObject({ kind: 'unavailable' });
+    other.close();
+    // What could not be placed is still there to be placed.
+    const storage = await s3At(bucket, directory);
+    await storage.place(file);
+    expect(await buffer(await storage.open(file.key))).toEqual(content(1_000));
+    storage.close();
+  });
+
+  test('gets each file as one PUT of known length and hash, again when the first was not answered', async () => {
+    const puts: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
+    const server = createServer(async (request, response) => {
+      puts.push({ headers: request.headers, body: await buffer(request) });
+      response.writeHead(puts.length === 1 ? 500 : 200).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const storage = await s3At({ ...bucket, endpoint: `http://127.0.0.1:${port}` }, directory);
+    const bytes = content(3 * MEBIBYTE);
+    await storage.place(await storage.receive(inPieces(bytes)));
+    expect(puts).toHaveLength(2);
+    for (const { headers, body } of puts) {
+      expect(headers).toMatchObject({
+        'content-length': String(bytes.length),
+        'x-amz-checksum-sha256': Buffer.from(sha256(bytes), 'hex').toString('base64'),
+      });
+      expect(headers).not.toHaveProperty('transfer-encoding');
+      expect(body.equals(bytes)).toBe(true);
+    }
+    storage.close();
+    server.closeAllConnections();
+    server.close();
+  });
+});

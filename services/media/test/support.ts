@@ -1,0 +1,297 @@
+/** A running media service with stand-ins of the services that it asks. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/caller.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { unavailable } from '@fitness/shared/error.ts';
+import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
+import { createOutbox } from '@fitness/shared/events/outbox.ts';
+import { startRelay } from '@fitness/shared/events/relay.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { createCleanup } from '@fitness/shared/lifecycle.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { MODEL } from '@fitness/shared/models.ts';
+import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { Permission } from '@fitness/shared/permissions.ts';
+import {
+  apiClient,
+  caller,
+  dropDatabase,
+  type Send,
+  standIn,
+  standInService,
+  testConfig,
+  testSigner,
+} from '@fitness/shared/testing/harness.ts';
+import type { MediaConfig } from '../src/config.ts';
+import type { MediaRow } from '../src/domain/media.ts';
+import { type MediaOverrides, startMedia } from '../src/service.ts';
+
+/** The smallest picture that there is. */
+export const PNG: Buffer<ArrayBuffer> = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+export const MEBIBYTE = 1024 * 1024;
+/** A picture, as far as anyone can tell from its beginning, of so many bytes. */
+export const picture = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
+  Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length, fill)]);
+
+/** Owns gym 1, which is active, gym 2, which is not, user 7 and what the stand-in of content knows. */
+export const OWNER = caller(7);
+export const STRANGER = caller(8);
+export const VIEWER = caller(9, ['gyms.view_all', 'users.view_all', 'posts.view_all']);
+export const holder = (id: number, ...permissions: Permission[]): UserCaller => caller(id, permissions);
+
+export const GYM = { attachable_type: MODEL.gym, attachable_id: 1 };
+export const INACTIVE_GYM = { attachable_type: MODEL.gym, attachable_id: 2 };
+export const POST = { attachable_type: MODEL.post, attachable_id: 1 };
+export const DRAFT = { attachable_type: MODEL.post, attachable_id: 2 };
+export const SERVICE = { attachable_type: MODEL.trainingService, attachable_id: 1 };
+export const INACTIVE_SERVICE = { attachable_type: MODEL.trainingService, attachable_id: 2 };
+export const userTarget = (id: number) => ({ attachable_type: MODEL.user, attachable_id: id });
+
+export interface Neighbours {
+  /** Turned off, a service answers as one that cannot. */
+  up: { identity: boolean; gyms: boolean; content: boolean };
+  /** Active or not, by id; a gym that is not here does not exist. */
+  gyms: Map<number, { active: boolean; ownerId: number }>;
+  /** Calls of AttachLicense. */
+  told: unknown[];
+  /** Every call that arrived. */
+  calls: string[];
+  /** Awaited before a call is answered. */
+  before: (method: string) => Promise<void> | void;
+}
+
+/** Users that the stand-in of identity knows: 1 to this. */
+const KNOWN_USERS = 99;
+
+const startNeighbours = async (): Promise<{ neighbours: Neighbours; server: GrpcServer }> => {
+  const neighbours: Neighbours = {
+    up: { identity: true, gyms: true, content: true },
+    gyms: new Map([
+      [1, { active: true, ownerId: 7 }],
+      [2, { active: false, ownerId: 7 }],
+    ]),
+    told: [],
+    calls: [],
+    before: () => undefined,
+  };
+  const note = async (service: keyof Neighbours['up'], method: string): Promise<void> => {
+    neighbours.calls.push(method);
+    await neighbours.before(method);
+    if (!neighbours.up[service]) throw unavailable(`${service} is off`);
+  };
+  const attach = async (service: 'identity' | 'gyms', told: unknown) => {
+    await note(service, 'AttachLicense');
+    neighbours.told.push(told);
+    return { current: true };
+  };
+  const server = await standIn(
+    standInService(grpcDefinitions.gyms(), {
+      GetGyms: async ({ ids }) => {
+        await note('gyms', 'GetGyms');
+        const found = ids.flatMap((id) => {
+          const gym = neighbours.gyms.get(id);
+          return gym === undefined ? [] : [{ id, name: 'Gym', user_id: gym.ownerId, is_active: gym.active }];
+        });
+        return { gyms: found };
+      },
+      AttachLicense: (told) => attach('gyms', told),
+    }),
+    standInService(grpcDefinitions.identity(), {
+      GetUsers: async ({ ids }) => {
+        await note('identity', 'GetUsers');
+        return { users: ids.filter((id) => id <= KNOWN_USERS).map((id) => ({ id })) };
+      },
+      AttachLicense: (told) => attach('identity', told),
+    }),
+    standInService(grpcDefinitions.content(), {
+      GetPosts: async ({ ids }) => {
+        await note('content', 'GetPosts');
+        const known = { profile_type: MODEL.user, profile_id: 7, owner_user_id: 7 };
+        const posts = ids.filter((id) => id <= 2);
+        return {
+          posts: posts.map((id) => ({ id, ...known, is_draft: id === 2, is_public: id === 1 })),
+        };
+      },
+      GetTrainingServices: async ({ ids }) => {
+        await note('content', 'GetTrainingServices');
+        const services = ids.filter((id) => id <= 2);
+        return {
+          training_services: services.map((id) => ({ id, user_id: 7, title: 'T', is_active: id === 1 })),
+        };
+      },
+    }),
+  );
+  return { neighbours, server };
+};
+
+/** The configuration of a service whose neighbours are all at `address`. */
+export const mediaConfig = (address: string, directory: string): MediaConfig => ({
+  ...(testConfig('media') as ReturnType<typeof testConfig> & { LOG_LEVEL: 'silent' }),
+  GYMS_GRPC_ADDRESS: address,
+  IDENTITY_GRPC_ADDRESS: address,
+  CONTENT_GRPC_ADDRESS: address,
+  MEDIA_STORAGE: 'local',
+  MEDIA_DIRECTORY: directory,
+  MEDIA_S3_REGION: 'us-east-1',
+  MEDIA_SWEEP_SECONDS: 3_600,
+});
+
+export interface Uploaded {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+  body: any;
+}
+
+const callerHeaders = async (as: Caller): Promise<Record<string, string>> => ({
+  [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: as }),
+});
+
+/** Clients of the service at `url`, for files. */
+export const fileClient = (url: string) => ({
+  upload: async (
+    as: Caller,
+    fields: Record<string, string | number>,
+    content: Buffer | undefined = PNG,
+    name = 'a.png',
+  ): Promise<Uploaded> => {
+    const form = new FormData();
+    if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), name);
+    // Fields behind the file: a client may send them in any order.
+    for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
+    const headers = await callerHeaders(as);
+    const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body: form });
+    return { status: response.status, body: await response.json() };
+  },
+  /** A body of the test's own making. */
+  post: async (
+    as: Caller,
+    body: FormData | string | Uint8Array<ArrayBuffer>,
+    contentType?: string,
+  ): Promise<Uploaded> => {
+    const headers = {
+      ...(await callerHeaders(as)),
+      ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    };
+    const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body });
+    return { status: response.status, body: await response.json() };
+  },
+  download: async (as: Caller, id: number, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${url}/api/v1/media/${id}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
+});
+
+/** Files below a directory, wherever. */
+export const filesIn = async (directory: string): Promise<string[]> =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+export const mediaClient = (address: string) =>
+  createGrpcClient({
+    definition: grpcDefinitions.media(),
+    address,
+    target: 'media',
+    from: 'test',
+    signer: testSigner,
+  });
+
+export interface World extends ReturnType<typeof fileClient> {
+  url: string;
+  config: MediaConfig;
+  neighbours: Neighbours;
+  clock: ManualClock;
+  send: Send;
+  tap: EventTap;
+  connection: Connection;
+  grpc: ReturnType<typeof mediaClient>;
+  rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
+  filesOnDisk(): Promise<string[]>;
+  /** Tells an event as the service that owns it would. */
+  tell<Definition extends EventDefinition>(
+    service: string,
+    definition: Definition,
+    event: { subject: number; data: EventInput<Definition>; version?: number },
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database of the services that tell the events under test. */
+const openTeller = async (config: MediaConfig, broker: Broker) => {
+  const database = `${config.MONGODB_DATABASE}_teller`;
+  const connection = await connectMongo({ uri: config.MONGODB_URI, database });
+  await syncIndexes(connection);
+  const relay = startRelay({
+    connection,
+    broker,
+    log: createLog({ service: 'teller', level: 'silent' }),
+    clock: systemClock,
+  });
+  const tell: World['tell'] = async (service, definition, { subject, data, version = 1 }) => {
+    const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
+    await inTransaction(connection, (session) =>
+      outbox.emit(session, definition, { subject, data, aggregateVersion: version }),
+    );
+  };
+  const close = async (): Promise<void> => {
+    await relay.close();
+    await connection.close();
+    await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
+  };
+  return { tell, close };
+};
+
+export const openWorld = async (
+  changes: Partial<MediaConfig> = {},
+  overrides: MediaOverrides = {},
+): Promise<World> => {
+  const cleanup = createCleanup();
+  const { neighbours, server } = await startNeighbours();
+  cleanup.defer('neighbours', () => server.close());
+  const directory = await mkdtemp(join(tmpdir(), 'media-'));
+  cleanup.defer('files', () => rm(directory, { recursive: true }));
+  const config = { ...mediaConfig(server.address, directory), ...changes };
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    log: createLog({ service: 'test', level: 'silent' }),
+    name: 'test',
+  });
+  cleanup.defer('broker', () => broker.close());
+  cleanup.defer('database', () => dropDatabase(config));
+  cleanup.defer('queues', () => deleteTopology(broker, { services: ['media'] }));
+  const tap = await tapEvents(broker);
+  cleanup.defer('tap', () => tap.close());
+  const clock = new ManualClock();
+  const service = await startMedia(config, { clock, ...overrides });
+  cleanup.defer('service', () => service.close());
+  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  cleanup.defer('connection', () => connection.close());
+  const teller = await openTeller(config, broker);
+  cleanup.defer('teller', () => teller.close());
+  const grpc = mediaClient(service.grpcAddress);
+  cleanup.defer('client of media', () => grpc.close());
+  return {
+    config,
+    url: service.url,
+    neighbours,
+    clock,
+    send: apiClient(service.url),
+    ...fileClient(service.url),
+    tap,
+    connection,
+    grpc,
+    rows: (filter = {}) => connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
+    filesOnDisk: () => filesIn(directory),
+    tell: teller.tell,
+    close: () => cleanup.close(),
+  };
+};

@@ -1,0 +1,294 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/caller.ts';
+import { eventually, testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
+import {
+  DRAFT,
+  GYM,
+  holder,
+  INACTIVE_GYM,
+  OWNER,
+  openWorld,
+  PNG,
+  POST,
+  picture,
+  SERVICE,
+  STRANGER,
+  userTarget,
+  type World,
+} from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.keys(body.errors ?? {});
+
+/** A chunk of a PNG with its length; its check sum is never looked at. */
+const chunk = (type: string, content: Buffer): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(content.length);
+  return Buffer.concat([length, Buffer.from(type), content, Buffer.alloc(4)]);
+};
+const box = (brand: string): Buffer =>
+  Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
+
+const ACCEPTED: [string, Buffer][] = [
+  ['image/png', PNG],
+  ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', Buffer.alloc(20_000)), PNG.subarray(33)])],
+  ['image/jpeg', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(64)])],
+  ['image/gif', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
+  ['image/webp', Buffer.concat([Buffer.from('RIFF\x40\x00\x00\x00WEBPVP8 '), Buffer.alloc(64)])],
+  ['application/pdf', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n')],
+  ['video/mp4', box('isom')],
+  ['video/mp4', box('mp42')],
+];
+
+const REFUSED: [string, Buffer][] = [
+  ['HTML under the name of a picture', Buffer.from('<html><script>alert(1)</script></html>')],
+  ['HTML behind a byte order mark', Buffer.from('\ufeff<!doctype html><p>x')],
+  ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+  [
+    'SVG with an XML declaration',
+    Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'),
+  ],
+  ['plain text', Buffer.from('GIF, or so it says')],
+  ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)])],
+  ['an archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(200)])],
+  ['a film of another kind', box('qt  ')],
+  ['an empty file', Buffer.alloc(0)],
+];
+
+describe('what is accepted', () => {
+  test.each(ACCEPTED)('%s, whatever it calls itself', async (mimeType, content) => {
+    const { status, body } = await world.upload(OWNER, GYM, content, 'harmless.txt');
+    expect([status, body.data.mime_type, body.data.size]).toEqual([201, mimeType, content.length]);
+    const file = await world.download(GUEST, body.data.id);
+    expect([file.headers.get('content-type'), Buffer.from(await file.arrayBuffer())]).toEqual([
+      mimeType,
+      content,
+    ]);
+  });
+
+  test.each(REFUSED)('not %s: 422 under file, and nothing stays on the disk', async (_name, content) => {
+    const before = await world.filesOnDisk();
+    const answer = await world.upload(OWNER, GYM, content, 'photo.png');
+    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect(await world.filesOnDisk()).toEqual(before);
+  });
+
+  test('25 MiB to the byte, and not one more', async () => {
+    const largest = await world.upload(OWNER, GYM, picture(MAX_FILE_BYTES));
+    expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
+    const before = await world.filesOnDisk();
+    const tooLarge = await world.upload(OWNER, GYM, picture(MAX_FILE_BYTES + 1));
+    expect([tooLarge.status, fieldsOf(tooLarge)]).toEqual([422, ['file']]);
+    expect(await world.filesOnDisk()).toEqual(before);
+  });
+});
+
+describe('the answer', () => {
+  test('is the resource; anyone gets the very bytes of a public one', async () => {
+    const { status, body } = await world.upload(OWNER, GYM, PNG, 'سالن.png');
+    const { id } = body.data;
+    expect([status, body]).toEqual([
+      201,
+      {
+        data: {
+          ...GYM,
+          id: expect.any(Number),
+          link: `http://api.test/api/v1/media/${id}/${encodeURIComponent('سالن.png')}`,
+          filename: 'سالن.png',
+          mime_type: 'image/png',
+          size: PNG.length,
+          purpose: null,
+          created_at: '2026-01-15 10:00:00',
+        },
+      },
+    ]);
+    const file = await world.download(GUEST, id);
+    expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, PNG]);
+  });
+
+  test('an alias of the gym’s type is the gym', async () => {
+    const { body } = await world.upload(OWNER, { ...GYM, attachable_type: 'App\\Models\\Gym' });
+    expect(body.data.attachable_type).toBe('App\\Models\\Gyms\\Gym');
+  });
+
+  test('a file is told of with its row', async () => {
+    const { body } = await world.upload(OWNER, GYM);
+    const told = await world.tap.waitFor('media.media.attached', {
+      matches: (event) => event.subject === String(body.data.id),
+    });
+    expect(told.data).toEqual({
+      media_id: body.data.id,
+      ...GYM,
+      purpose: null,
+      filename: 'a.png',
+      uploaded_by: OWNER.userId,
+    });
+  });
+
+  test('GetMedia has it at the 201, in the order of the ids, and no private document', async () => {
+    const target = userTarget(41);
+    const uploaded = [];
+    for (const name of ['1.png', '2.png']) uploaded.push(await world.upload(holder(41), target, PNG, name));
+    await world.upload(holder(41), { ...target, purpose: 'trainer_license' });
+    const { media } = await world.grpc.call('GetMedia', { targets: [POST, target] });
+    expect(media.map(({ id, link }) => [id, link])).toEqual(
+      uploaded.map(({ body }) => [body.data.id, body.data.link]),
+    );
+  });
+});
+
+describe('422 with the name of the field', () => {
+  test.each<[string, Record<string, string | number>, Buffer | undefined, string[]]>([
+    ['no file', GYM, undefined, ['file']],
+    ['no target', {}, PNG, ['attachable_type', 'attachable_id']],
+    ['an unknown type', { ...GYM, attachable_type: 'App\\Models\\Nothing' }, PNG, ['attachable_type']],
+    ['an inherited name as type', { ...GYM, attachable_type: 'toString' }, PNG, ['attachable_type']],
+    ['an id that is no number', { ...GYM, attachable_id: '1e3' }, PNG, ['attachable_id']],
+    ['an id of zero', { ...GYM, attachable_id: 0 }, PNG, ['attachable_id']],
+    ['an id beyond all numbers', { ...GYM, attachable_id: '9'.repeat(16) }, PNG, ['attachable_id']],
+    ['an unknown target', { ...GYM, attachable_id: 77 }, PNG, ['attachable_id']],
+    ['an unknown purpose', { ...GYM, purpose: 'passport' }, PNG, ['purpose']],
+    ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
+    ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
+    ['a licence for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
+  ])('%s', async (_name, fields, content, wrong) => {
+    const before = await world.filesOnDisk();
+    const form = new FormData();
+    if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
+    for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
+    const answer = await world.post(OWNER, form);
+    expect([answer.status, fieldsOf(answer)]).toEqual([422, wrong]);
+    expect(await world.filesOnDisk()).toEqual(before);
+  });
+
+  test('two files, and neither stays', async () => {
+    const before = await world.filesOnDisk();
+    const form = new FormData();
+    for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
+    for (const name of ['a.png', 'b.png']) form.append('file', new Blob([new Uint8Array(PNG)]), name);
+    const answer = await world.post(OWNER, form);
+    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect(await world.filesOnDisk()).toEqual(before);
+  });
+
+  test('a text in the place of the file', async () => {
+    const answer = await world.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
+    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+  });
+});
+
+test('files in other fields, and fields that nobody knows, are ignored', async () => {
+  const form = new FormData();
+  form.set('thumbnail', new Blob([new Uint8Array(PNG)]), 'b.png');
+  for (const [field, value] of Object.entries({ ...GYM, caption: 'x' })) form.set(field, String(value));
+  form.set('file', new Blob([new Uint8Array(PNG)]), 'a.png');
+  const { status, body } = await world.post(OWNER, form);
+  expect([status, body.data.filename]).toEqual([201, 'a.png']);
+});
+
+describe('a broken form is 400, and leaves nothing on the disk', () => {
+  const part = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\n';
+  test.each<[string, string, string | Buffer<ArrayBuffer>]>([
+    ['no boundary', 'multipart/form-data', 'x'],
+    ['no part', 'multipart/form-data; boundary=x', 'a=1'],
+    ['no end', 'multipart/form-data; boundary=x', '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
+    [
+      'an end within the file',
+      'multipart/form-data; boundary=x',
+      Buffer.concat([Buffer.from(`--x\r\n${part}`), picture(200_000)]),
+    ],
+    [
+      'too many fields',
+      'multipart/form-data; boundary=x',
+      `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
+    ],
+  ])('%s', async (_name, type, body) => {
+    const before = await world.filesOnDisk();
+    const answer = await world.post(OWNER, body, type);
+    expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
+    await eventually(async () => (await world.filesOnDisk()).length === before.length);
+  });
+
+  test('a client that goes away in the middle', async () => {
+    const before = await world.filesOnDisk();
+    const sending = request(`${world.url}/api/v1/media`, {
+      method: 'POST',
+      headers: {
+        [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
+        'content-type': 'multipart/form-data; boundary=x',
+        'content-length': 5_000_000,
+      },
+    });
+    sending.write(Buffer.concat([Buffer.from(`--x\r\n${part}`), picture(1_000_000)]));
+    await eventually(async () => (await world.filesOnDisk()).length > before.length);
+    const gone = once(sending, 'close').catch(() => undefined);
+    sending.destroy();
+    await gone;
+    await eventually(async () => (await world.filesOnDisk()).length === before.length);
+    expect((await world.send('GET', '/media/1')).status).not.toBe(500);
+  });
+});
+
+describe('who may upload', () => {
+  test('401 for a guest, before the body is read; JSON is 415', async () => {
+    expect((await world.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
+    expect((await world.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
+  });
+
+  test.each<[string, UserCaller, Record<string, string | number>]>([
+    ['a stranger to a gym', STRANGER, GYM],
+    ['a stranger to a profile', STRANGER, userTarget(7)],
+    ['who may see everything, but change nothing', holder(9, 'gyms.view_all'), INACTIVE_GYM],
+    ['the owner of a gym with a token that may not change it', holder(7, 'posts.create'), GYM],
+    ['the owner of a post with a token that may not change it', holder(7, 'gyms.update'), POST],
+    ['the owner of a service with a token that may not change it', holder(7, 'gyms.update'), SERVICE],
+    [
+      'an operator with another’s gym licence',
+      holder(9, 'gyms.update_any'),
+      { ...GYM, purpose: 'gym_license' },
+    ],
+    [
+      'an operator with another’s trainer licence',
+      holder(9, 'users.update_any'),
+      { ...userTarget(7), purpose: 'trainer_license' },
+    ],
+  ])('403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
+    const before = await world.filesOnDisk();
+    expect((await world.upload(as, fields)).status).toBe(403);
+    expect(await world.filesOnDisk()).toEqual(before);
+  });
+
+  test.each<[string, Record<string, string | number>]>([
+    ['gym', INACTIVE_GYM],
+    ['post', DRAFT],
+  ])('a %s that a stranger cannot see is the same 422 as none at all', async (_name, target) => {
+    const hidden = await world.upload(STRANGER, target);
+    const missing = await world.upload(STRANGER, { ...target, attachable_id: 77 });
+    expect([hidden.status, fieldsOf(hidden), hidden.body]).toEqual([422, ['attachable_id'], missing.body]);
+  });
+
+  test.each<[string, UserCaller, Record<string, string | number>]>([
+    ['an operator to any gym', holder(9, 'gyms.update_any'), INACTIVE_GYM],
+    ['an operator to any profile', holder(9, 'users.update_any'), userTarget(7)],
+    ['an operator to any post', holder(9, 'posts.update_any'), DRAFT],
+    ['a user to himself, whatever his token may', holder(7), userTarget(7)],
+  ])('201 for %s', async (_name, as, fields) => {
+    expect((await world.upload(as, fields)).status).toBe(201);
+  });
+
+  test('503 when the owner’s service does not answer, and nothing stays on the disk', async () => {
+    const before = await world.filesOnDisk();
+    world.neighbours.up.content = false;
+    const { status } = await world.upload(OWNER, POST);
+    world.neighbours.up.content = true;
+    expect([status, await world.filesOnDisk()]).toEqual([503, before]);
+  });
+});
