@@ -201,3 +201,58 @@ test.each([
 ])('%s %s without a token: 401', async (method, path) => {
   expect((await world.send(method, path)).status).toBe(401);
 });
+
+describe('a token that was cut down', () => {
+  /** Makes a personal token with these permissions (undefined: whatever the maker may) and presents it. */
+  const cutDown = async (maker: UserCaller, permissions?: string[]) => {
+    const { body } = await make(maker, permissions === undefined ? {} : { permissions });
+    return { id: body.data.id as number, caller: await callerOf(world, body.token), token: body.token };
+  };
+  const idsSeen = async (as: UserCaller, query = ''): Promise<number[]> =>
+    (await list(as, query)).body.data.map((row: { id: number }) => row.id);
+  const remove = (as: UserCaller, id: number) => world.send('DELETE', `/auth/tokens/${id}`, { as });
+
+  test('sees and revokes the tokens that may no more than itself, and no others', async () => {
+    const person = await join(world);
+    const whole = await cutDown(person.caller);
+    const wide = await cutDown(person.caller, ['posts.view', 'gyms.create']);
+    const narrow = await cutDown(person.caller, ['posts.view']);
+    const idle = await cutDown(person.caller, []);
+    expect(await idsSeen(person.caller)).toEqual([idle.id, narrow.id, wide.id, whole.id]);
+    expect(await idsSeen(whole.caller)).toEqual([idle.id, narrow.id, wide.id, whole.id]);
+    expect(await idsSeen(wide.caller)).toEqual([idle.id, narrow.id, wide.id]);
+    const seen = await list(narrow.caller, '?per_page=1');
+    expect([seen.body.data[0].id, seen.body.meta.total]).toEqual([idle.id, 2]);
+    const cursor = seen.body.meta.next_cursor;
+    expect(await idsSeen(narrow.caller, `?per_page=1&cursor=${cursor}`)).toEqual([narrow.id]);
+
+    const nothing = await remove(narrow.caller, 999_999_999);
+    for (const stronger of [wide, whole]) {
+      const refused = await remove(narrow.caller, stronger.id);
+      expect([refused.status, refused.text]).toEqual([404, nothing.text]);
+      expect(await isLive(world, stronger.token)).toBe(true);
+    }
+    expect((await remove(narrow.caller, idle.id)).status).toBe(204);
+    expect((await remove(narrow.caller, narrow.id)).status).toBe(204);
+    expect(await isLive(world, narrow.token)).toBe(false);
+    expect((await remove(wide.caller, whole.id)).status).toBe(404);
+    expect((await remove(whole.caller, wide.id)).status).toBe(204);
+  });
+
+  test('does not say where money goes; a log-in and a whole personal token do', async () => {
+    const person = await join(world);
+    const change = (as: UserCaller, bank_account_number: string | null) =>
+      world.send('PUT', '/auth/me', { as, body: { bank_account_number, height: 180 } });
+    const whole = await cutDown(person.caller);
+    const narrow = await cutDown(person.caller, ['payments.view_own']);
+    expect((await change(person.caller, 'IR1')).body.user.bank_account_number).toBe('IR1');
+    expect((await change(whole.caller, 'IR2')).body.user.bank_account_number).toBe('IR2');
+    for (const account of ['IR3', null]) {
+      const { status, body } = await change(narrow.caller, account);
+      expect([status, Object.keys(body)]).toEqual([403, ['message']]);
+    }
+    // The rest of the profile is not what this is about, nor what stays as it is.
+    const unchanged = await change(narrow.caller, 'IR2');
+    expect([unchanged.status, unchanged.body.user.height]).toEqual([200, 180]);
+  });
+});

@@ -1,6 +1,6 @@
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
 import { LIMITED_ACCESS_HIDDEN } from '@fitness/shared/resources/user.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUserStore } from '../src/store/users.ts';
 import { giveRoles, join, joinAs, type Person, startWorld, type World } from './support.ts';

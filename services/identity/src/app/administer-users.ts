@@ -12,7 +12,8 @@ import type { User } from '../domain/user.ts';
 import type { NotificationStore } from '../store/notifications.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { UserStore } from '../store/users.ts';
-import { assertBornAlready, type ProfileChanges } from './profile.ts';
+import { assertManagerRemains, managesRoles } from './keep-a-manager.ts';
+import { assertBornAlready, type ProfileChanges, reachesElsewhere } from './profile.ts';
 import type { Transact } from './transact.ts';
 import { assertFree, refusingTaken } from './unique-fields.ts';
 
@@ -33,7 +34,10 @@ export interface OperatorChanges extends ProfileChanges {
 }
 
 export interface AdministerUsers {
-  /** 422; 404; 403 for an account or a role with a permission that the caller lacks. */
+  /**
+   * 422; 404; 403 for an account or a role with a permission that the caller lacks, and for new contact or bank data of
+   * the own account; 409 when nobody could manage roles any more.
+   */
   update(caller: UserCaller, userId: number, changes: OperatorChanges): Promise<User>;
 }
 
@@ -82,6 +86,16 @@ export const findWithinReach = async (
   return user;
 };
 
+/** PUT /auth/me asks for the password, or for a whole credential; the operators' door to the own account is no way round. */
+const assertNotAroundTheOwnDoor = (caller: UserCaller, user: User, changes: ProfileChanges): void => {
+  if (caller.userId !== user._id) return;
+  const { bank_account_number: account } = changes;
+  const isNewAccount = account !== undefined && account !== user.bank_account_number;
+  if (isNewAccount || reachesElsewhere(user, changes)) {
+    throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
+  }
+};
+
 export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUsers => {
   const { users, roles, licences, clock, transact } = parts;
 
@@ -99,6 +113,16 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
     if (!holdsAll(caller.permissions, allowed)) throw forbidden('the role may do more than the caller');
   };
 
+  const assertNotLastManager = async (
+    current: User,
+    roleIds: readonly number[],
+    session: ClientSession,
+  ): Promise<void> => {
+    if (managesRoles(await roles.findByIds(roleIds, session))) return;
+    if (!managesRoles(await roles.findByIds(current.role_ids, session))) return;
+    await assertManagerRemains(parts, session, { userId: current._id });
+  };
+
   return {
     update: async (caller, userId, changes) => {
       const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
@@ -108,6 +132,7 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
       if (roleIds !== undefined) await assertRolesExist(roleIds);
       const user = await findWithinReach(parts, caller, userId);
       if (roleIds !== undefined) await assertMayGive(caller, roleIds);
+      assertNotAroundTheOwnDoor(caller, user, profile);
       const { username, email, phone } = profile;
       await assertFree(users, given({ username, email, phone }), userId);
       const cleared = user.trainer_license_media_id;
@@ -120,7 +145,10 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
         transact(async (session) => {
           // Again, on what the transaction sees: roles may have been given since.
           const current = await findWithinReach(parts, caller, userId, session);
-          if (roleIds !== undefined) await assertMayGive(caller, roleIds, session);
+          if (roleIds !== undefined) {
+            await assertMayGive(caller, roleIds, session);
+            await assertNotLastManager(current, roleIds, session);
+          }
           const updated = await users.update(session, userId, {
             ...given(profile),
             ...(roleIds === undefined ? {} : { role_ids: roleIds }),

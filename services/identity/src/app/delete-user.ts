@@ -6,6 +6,7 @@ import type { RoleStore } from '../store/roles.ts';
 import { findWithinReach } from './administer-users.ts';
 import { deletionBlocked } from './delete-account.ts';
 import { type EraseAccountParts, eraseAccount } from './erase-account.ts';
+import { assertManagerRemains, managesRoles } from './keep-a-manager.ts';
 import type { Transact } from './transact.ts';
 
 export interface DeleteUserParts extends EraseAccountParts {
@@ -15,7 +16,8 @@ export interface DeleteUserParts extends EraseAccountParts {
 }
 
 /**
- * 403 for the own account; 404; 403 for an account with a permission that the caller lacks; 409 blocked; 503 a blocker
+ * 403 for the own account; 404; 403 for an account with a permission that the caller lacks; 409 blocked, or
+ * nobody else could manage roles; 503 a blocker
  * unknown, and nothing is erased.
  */
 export type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
@@ -29,7 +31,10 @@ export const createDeleteUser =
     if (applied.length > 0) throw deletionBlocked(applied);
     await parts.transact(async (session) => {
       // Again, on what the transaction sees: roles may have been given since.
-      await findWithinReach(parts, caller, userId, session);
+      const user = await findWithinReach(parts, caller, userId, session);
+      if (managesRoles(await parts.roles.findByIds(user.role_ids, session))) {
+        await assertManagerRemains(parts, session, { userId });
+      }
       if (!(await eraseAccount(parts, session, userId))) throw notFound();
     });
   };

@@ -4,8 +4,10 @@ import { forbidden, notFound } from '@fitness/shared/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import type { Permission } from '@fitness/shared/permissions.ts';
 import { given } from '../domain/changes.ts';
-import { holdsAll, permissionsOf, type Role } from '../domain/roles.ts';
+import { ADMINISTRATOR_ROLE_ID, holdsAll, permissionsOf, type Role } from '../domain/roles.ts';
 import type { RoleStore } from '../store/roles.ts';
+import type { UserStore } from '../store/users.ts';
+import { assertManagerRemains, lastManager, MANAGING, managesRoles } from './keep-a-manager.ts';
 import type { Transact } from './transact.ts';
 
 export interface RoleChanges {
@@ -16,14 +18,16 @@ export interface RoleChanges {
 export interface ManageRoles {
   /** By id. */
   list(request: PageRequest): Promise<PageOf<Role>>;
-  /** 404; 403 when the role has, or would get, a permission that the caller lacks. */
+  /** 404; 403 when the role has, or would get, a permission that the caller lacks; 409 when nobody could manage roles. */
   update(caller: UserCaller, id: number, changes: RoleChanges): Promise<Role>;
 }
 
 export const createManageRoles = ({
+  users,
   roles,
   transact,
 }: {
+  users: UserStore;
   roles: RoleStore;
   transact: Transact;
 }): ManageRoles => ({
@@ -43,6 +47,11 @@ export const createManageRoles = ({
       if (role === null) throw notFound();
       const touched = [...permissionsOf([role]), ...(permissions ?? [])];
       if (!holdsAll(caller.permissions, touched)) throw forbidden('the role may do more than the caller');
+      if (permissions !== undefined && managesRoles([role]) && !permissions.includes(MANAGING)) {
+        // The administrators' role keeps it whoever else has it: of two roles that lose it at once, one must stay.
+        if (id === ADMINISTRATOR_ROLE_ID) throw lastManager();
+        await assertManagerRemains({ users, roles }, session, { roleId: id });
+      }
       const unique = permissions === undefined ? undefined : [...new Set(permissions)];
       const updated = await roles.update(session, id, given({ title, permissions: unique }));
       if (updated === null) throw notFound();

@@ -8,6 +8,7 @@ import { holdsAll } from '../domain/roles.ts';
 import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
 import type { Token, TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
+import { narrowedTo } from './narrowed.ts';
 import type { Transact } from './transact.ts';
 
 export interface PersonalTokensParts {
@@ -37,11 +38,11 @@ export interface PersonalToken {
 }
 
 export interface PersonalTokens {
-  /** Live ones, newest first. */
+  /** Live ones, newest first. A token that was cut down sees those that may no more than itself. */
   list(caller: UserCaller, request: PageRequest): Promise<PageOf<PersonalToken>>;
   /** 422: more permissions than the presenting token has, an end in the past or beyond a presenting personal one. */
   create(caller: UserCaller, input: PersonalTokenInput): Promise<{ token: string; data: PersonalToken }>;
-  /** 404 unless it is one of the caller's own. */
+  /** 404 unless it is one of the caller's own, and one that `list` shows. */
   delete(caller: UserCaller, id: number): Promise<void>;
 }
 
@@ -63,9 +64,11 @@ const endWithin = (presenting: Token, end: Date, asked: boolean): Date => {
 export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens => {
   const { users, tokens, clock, transact } = parts;
   return {
-    list: async ({ userId }, request) => {
+    list: async (caller, request) => {
+      const { userId } = caller;
       const now = clock.now();
-      const rows = await tokens.listPersonal(userId, now, {
+      const within = await narrowedTo(tokens, caller, now);
+      const rows = await tokens.listPersonal(userId, now, within, {
         skip: request.mode === 'page' ? request.skip : 0,
         limit: request.perPage + 1,
         beforeNumber: request.mode === 'cursor' ? request.after[0] : undefined,
@@ -74,7 +77,7 @@ export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens
       const last = shown.at(-1)?.token_number ?? undefined;
       return {
         rows: shown.map(toPersonal),
-        total: request.mode === 'page' ? await tokens.countPersonal(userId, now) : undefined,
+        total: request.mode === 'page' ? await tokens.countPersonal(userId, now, within) : undefined,
         next: rows.length > shown.length && last !== undefined ? [last] : undefined,
       };
     },
@@ -114,8 +117,9 @@ export const createPersonalTokens = (parts: PersonalTokensParts): PersonalTokens
       return { token, data: toPersonal(stored) };
     },
 
-    delete: async ({ userId }, id) => {
-      if (!(await tokens.deletePersonal(userId, id))) throw notFound();
+    delete: async (caller, id) => {
+      const within = await narrowedTo(tokens, caller, clock.now());
+      if (!(await tokens.deletePersonal(caller.userId, id, within))) throw notFound();
     },
   };
 };

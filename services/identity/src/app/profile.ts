@@ -2,7 +2,7 @@
 import { credentialsRevoked } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
-import { invalid, message, unauthenticated } from '@fitness/shared/error.ts';
+import { forbidden, invalid, message, unauthenticated } from '@fitness/shared/error.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { LicenceDocuments } from '../clients/licence-documents.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
@@ -13,6 +13,7 @@ import { clearLicence } from '../domain/trainer-license.ts';
 import type { Gender, User } from '../domain/user.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
+import { narrowedTo } from './narrowed.ts';
 import type { Transact } from './transact.ts';
 import { assertFree, refusingTaken } from './unique-fields.ts';
 
@@ -48,7 +49,10 @@ export interface OwnChanges extends ProfileChanges {
 
 export interface Profile {
   read(caller: UserCaller): Promise<User>;
-  /** 422: taken fields, a day in the future, a new e-mail or phone without the password. */
+  /**
+   * 422: taken fields, a day in the future, a new e-mail or phone without the password. 403: a new bank account by a
+   * token that was cut down.
+   */
   update(caller: UserCaller, changes: OwnChanges, currentPassword?: string): Promise<User>;
   /** Every other credential dies with it. 422 under `current_password`. */
   changePassword(caller: UserCaller, currentPassword: string, password: string): Promise<void>;
@@ -62,7 +66,8 @@ export const assertBornAlready = (birthDate: string | null | undefined, now: Dat
 
 const wrongPassword = () => invalid({ current_password: message('auth.wrong_password') });
 
-const reachesElsewhere = (user: User, { email, phone }: ProfileChanges): boolean =>
+/** Whether codes and messages would go somewhere else. */
+export const reachesElsewhere = (user: User, { email, phone }: ProfileChanges): boolean =>
   (email !== undefined && emailKey(email) !== emailKey(user.email)) ||
   (phone !== undefined && phone !== user.phone);
 
@@ -81,6 +86,18 @@ export const createProfile = (parts: ProfileParts): Profile => {
     if (!(await passwords.verify(user.password_hash, password))) throw wrongPassword();
   };
 
+  /** 403: withdrawals go to the bank account; a token that was cut down does not say where that is. */
+  const assertMayDirectMoney = async (
+    caller: UserCaller,
+    user: User,
+    { bank_account_number: account }: ProfileChanges,
+  ): Promise<void> => {
+    if (account === undefined || account === user.bank_account_number) return;
+    if ((await narrowedTo(tokens, caller, clock.now())) !== undefined) {
+      throw forbidden('the bank account, by a token that was cut down');
+    }
+  };
+
   return {
     read,
 
@@ -93,6 +110,7 @@ export const createProfile = (parts: ProfileParts): Profile => {
         given({ username: fields.username, email: fields.email, phone: fields.phone }),
         user._id,
       );
+      await assertMayDirectMoney(caller, user, fields);
       // The document first: if media cannot be reached nothing is changed, and asking again does no harm.
       const cleared = user.trainer_license_media_id;
       if (trainer_license_image === null && cleared !== null) {

@@ -16,6 +16,7 @@ export const putRole = (manageRoles: ManageRoles): Route =>
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],
+    mayRefuse: [409],
     params: idParams,
     body: z.object({
       title: wellFormed(z.string().trim().min(1).max(100)).optional(),

@@ -16,6 +16,7 @@ export const putUser = (administerUsers: AdministerUsers, presenter: UserPresent
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
+    mayRefuse: [409],
     params: idParams,
     body: z.object({
       ...profileShape,

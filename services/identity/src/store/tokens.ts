@@ -1,6 +1,7 @@
 /** Credentials by the hash of their token. A document is a live credential; revoking deletes it. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { PERMISSIONS } from '@fitness/shared/permissions.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { oauthRecordModel, BY_USER as RECORDS_BY_USER } from './oauth-record.ts';
@@ -51,6 +52,13 @@ privacy(
 
 export const tokenModel = (connection: Connection): Model<Token> =>
   (connection.models.Token as Model<Token> | undefined) ?? connection.model<Token>('Token', schema);
+
+/** Tokens with no permission besides these; with undefined: all. A token without a list may whatever its user may. */
+const noMoreThan = (within: readonly string[] | undefined): Record<string, unknown> => {
+  if (within === undefined) return {};
+  const beyond = PERMISSIONS.filter((permission) => !within.includes(permission));
+  return { permissions: trusted({ $ne: null, $nin: beyond }) };
+};
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
@@ -106,19 +114,24 @@ export const createTokenStore = (connection: Connection) => {
       await tokens.deleteOne({ _id: hash });
     },
 
-    /** False when the user has no personal token of this number. */
-    deletePersonal: async (userId: number, tokenNumber: number): Promise<boolean> => {
+    /** False when the user has no personal token of this number that may no more than `within`. */
+    deletePersonal: async (
+      userId: number,
+      tokenNumber: number,
+      within: readonly string[] | undefined,
+    ): Promise<boolean> => {
       const result = await tokens.deleteOne(
-        { user_id: userId, kind: 'personal', token_number: tokenNumber },
+        { user_id: userId, kind: 'personal', token_number: tokenNumber, ...noMoreThan(within) },
         { hint: BY_USER },
       );
       return result.deletedCount === 1;
     },
 
-    /** Live personal tokens, newest first. */
+    /** Live personal tokens that may no more than `within`, newest first. */
     listPersonal: (
       userId: number,
       now: Date,
+      within: readonly string[] | undefined,
       window: { skip: number; limit: number; beforeNumber?: number | undefined },
     ): Promise<Token[]> =>
       tokens
@@ -126,6 +139,7 @@ export const createTokenStore = (connection: Connection) => {
           user_id: userId,
           kind: 'personal',
           expires_at: trusted({ $gt: now }),
+          ...noMoreThan(within),
           ...(window.beforeNumber === undefined
             ? {}
             : { token_number: trusted({ $lt: window.beforeNumber }) }),
@@ -136,9 +150,14 @@ export const createTokenStore = (connection: Connection) => {
         .limit(window.limit)
         .lean<Token[]>(),
 
-    countPersonal: (userId: number, now: Date): Promise<number> =>
+    countPersonal: (userId: number, now: Date, within: readonly string[] | undefined): Promise<number> =>
       tokens
-        .countDocuments({ user_id: userId, kind: 'personal', expires_at: trusted({ $gt: now }) })
+        .countDocuments({
+          user_id: userId,
+          kind: 'personal',
+          expires_at: trusted({ $gt: now }),
+          ...noMoreThan(within),
+        })
         .hint(BY_USER),
   };
 };

@@ -1,5 +1,5 @@
 /** Lists, counts and sums over accounts. Each names the index that serves it. */
-import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { SearchQuery } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
 import { BY_ID, HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
@@ -91,6 +91,27 @@ export const createUserQueries = (connection: Connection) => {
     /** Whether a live account has this role. */
     someoneHasRole: async (roleId: number): Promise<boolean> =>
       (await users.exists({ role_ids: roleId, erased_at: null }).hint(INDEX.role)) !== null,
+
+    /** A live account with one of these roles whose deletion is not pending, other than `exceptUserId`. */
+    findHolder: async (
+      roleIds: readonly number[],
+      exceptUserId: number | undefined,
+      session: ClientSession,
+    ): Promise<number | undefined> => {
+      const others = exceptUserId === undefined ? {} : { _id: trusted({ $ne: exceptUserId }) };
+      const holder = await users
+        .findOne({
+          role_ids: trusted({ $in: [...roleIds] }),
+          erased_at: null,
+          deletion_scheduled_at: null,
+          ...others,
+        })
+        .hint(INDEX.role)
+        .select({ _id: 1 })
+        .session(session)
+        .lean<{ _id: number }>();
+      return holder?._id;
+    },
 
     /** Of these ids: whose deletion is pending, and which are erased or never were. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {

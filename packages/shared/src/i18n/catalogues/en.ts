@@ -106,6 +106,7 @@ export const en = {
   'oauth.scope.payments.boost_all': 'buy boosts for anything with the money in your wallet',
 
   'users.no_trainer_license': 'There is no licence document to review.',
+  'roles.last_manager': 'There would be nobody left who can manage roles.',
 
   'deletion.code_sent': 'A confirmation code was sent to your phone. Send it to confirm the deletion.',
   'deletion.scheduled': 'Your account is scheduled for deletion. Sign in before the date to cancel it.',
@@ -144,6 +145,7 @@ export const en = {
   'payments.boost_already_live': 'This target already has a live boost.',
   'payments.target_not_found': 'The gym or training service does not exist.',
   'payments.own_service': 'You cannot buy your own training service.',
+  'payments.price_changed': 'The price has changed meanwhile.',
   'payments.deposit_description': 'Wallet deposit',
   'payments.withdrawal_description': 'Withdrawal to the bank account',
 

@@ -105,6 +105,7 @@ export const fa: Catalogue = {
   'oauth.scope.payments.boost_all': 'با پول کیف پول شما برای هر چیزی نردبان بخرد',
 
   'users.no_trainer_license': 'مدرکی برای بررسی وجود ندارد.',
+  'roles.last_manager': 'در این صورت کسی برای مدیریت نقش‌ها باقی نمی‌ماند.',
 
   'deletion.code_sent': 'کد تأیید به تلفن شما فرستاده شد. برای تأیید حذف حساب آن را بفرستید.',
   'deletion.scheduled': 'حذف حساب شما زمان‌بندی شد. برای لغو، پیش از آن تاریخ وارد شوید.',
@@ -143,6 +144,7 @@ export const fa: Catalogue = {
   'payments.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'payments.target_not_found': 'این باشگاه یا خدمت تمرینی وجود ندارد.',
   'payments.own_service': 'نمی‌توانید خدمت تمرینی خودتان را بخرید.',
+  'payments.price_changed': 'قیمت در این میان تغییر کرده است.',
   'payments.deposit_description': 'واریز به کیف پول',
   'payments.withdrawal_description': 'برداشت به حساب بانکی',
 
