@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
+import { createOauthStore } from '../src/store/oauth.ts';
 import { createReferralScoreStore } from '../src/store/referral-scores.ts';
 import { createRoleStore } from '../src/store/roles.ts';
 import { createTokenStore } from '../src/store/tokens.ts';
@@ -26,6 +27,7 @@ const stores = () => ({
 let users: ReturnType<typeof stores>['users'];
 let tokens: ReturnType<typeof stores>['tokens'];
 let roles: ReturnType<typeof createRoleStore>;
+let oauth: ReturnType<typeof createOauthStore>;
 let scores: ReturnType<typeof createReferralScoreStore>;
 
 const now = new Date('2026-01-01T00:00:00Z');
@@ -56,6 +58,15 @@ const token = (id: number) => ({
   expires_at: later,
 });
 
+const record = (id: string) => ({
+  _id: id,
+  user_id: 5,
+  grant_id: 'grant',
+  uid: null,
+  payload: '{}',
+  expires_at: later,
+});
+
 beforeAll(async () => {
   mongoose.set('sanitizeFilter', true);
   const servers = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
@@ -70,6 +81,7 @@ beforeAll(async () => {
     .asPromise();
   ({ users, tokens } = stores());
   roles = createRoleStore(connection);
+  oauth = createOauthStore(connection);
   scores = createReferralScoreStore(connection);
   await syncIndexes(connection);
   for (let id = 1; id <= 20; id += 1)
@@ -219,6 +231,21 @@ describe('no query of the service scans a collection', () => {
     ['a session ended', () => tokens.delete('hash-1')],
     ['all tokens revoked', () => transact((session) => tokens.revokeAll(session, 1))],
     ['other tokens revoked', () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1'))],
+    ['a record of OAuth written', () => oauth.put(record('Session:1'))],
+    ['a record of OAuth', () => oauth.find('Session:1', now)],
+    ['a session by its name', () => oauth.findByUid('uid', now)],
+    ['a grant', () => transact((session) => oauth.insertGrant(session, record('Grant:1'), 0))],
+    ['a code', () => transact((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1')))],
+    [
+      'an access token',
+      () =>
+        transact((session) => oauth.insertAccessToken(session, 'Grant:1', { ...token(5), kind: 'oauth' })),
+    ],
+    ['an access token as it was issued', () => oauth.findAccessToken('hash-5')],
+    ['a code used', () => oauth.consume('Code:1', now)],
+    ['a grant revoked', () => transact((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
+    ['a client', () => oauth.findClient('client', now)],
+    ['a client kept', () => transact((session) => oauth.keepClient(session, 'client', later))],
     ['roles by id', () => roles.findByIds([1, 2])],
     ['a role by name', () => roles.findByName('member')],
     ['scores that are kept', () => scores.findComputedSince([1, 2], now)],

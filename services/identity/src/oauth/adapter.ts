@@ -21,6 +21,8 @@ export interface AdapterParts {
   issuer: string;
   /** The error that tells a client that its grant is no more. */
   grantIsGone: () => Error;
+  /** The error that tells a browser that somebody else has answered in its place. */
+  answeredAlready: () => Error;
 }
 
 /** The `_id` of a record. */
@@ -80,6 +82,8 @@ export const createAdapterFactory = (parts: AdapterParts): ((kind: string) => Ad
       case 'AuthorizationCode':
       case 'RefreshToken':
         return grantedAdapter(parts, kind, revokeGrant);
+      case 'Interaction':
+        return interactionAdapter(parts);
       case 'Grant':
         return { ...recordAdapter(parts, kind), destroy: revokeGrant };
       default:
@@ -104,7 +108,7 @@ const clientAdapter = ({ oauth, clock }: AdapterParts): Adapter => ({
   revokeByGrantId: unused,
 });
 
-/** Browser sessions and the steps of signing in: they come before any grant. */
+/** What comes before any grant. */
 const recordAdapter = ({ oauth, clock, issuer }: AdapterParts, kind: string): Adapter => {
   const read = (id: string, record: OauthRecord | null): AdapterPayload | undefined =>
     record === null ? undefined : toPayload(kind, id, record, issuer);
@@ -116,10 +120,20 @@ const recordAdapter = ({ oauth, clock, issuer }: AdapterParts, kind: string): Ad
     findByUid: async (uid) => read('', await oauth.findByUid(uid, clock.now())),
     findByUserCode: unused,
     consume: unused,
-    destroy: (id) => oauth.delete(recordKey(kind, id)),
+    destroy: async (id) => {
+      await oauth.delete(recordKey(kind, id));
+    },
     revokeByGrantId: unused,
   };
 };
+
+/** The steps of signing in: whoever goes on from one takes it away, so that nobody else does. */
+const interactionAdapter = (parts: AdapterParts): Adapter => ({
+  ...recordAdapter(parts, 'Interaction'),
+  destroy: async (id) => {
+    if (!(await parts.oauth.delete(recordKey('Interaction', id)))) throw parts.answeredAlready();
+  },
+});
 
 /** Codes and refresh tokens: issued under a grant, used once. */
 const grantedAdapter = (

@@ -15,7 +15,7 @@ import { isPendingDeletion, type User } from '../domain/user.ts';
 import type { OauthStore } from '../store/oauth.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { UserStore } from '../store/users.ts';
-import { grantKey, toRecord } from './adapter.ts';
+import { recordKey, toRecord } from './adapter.ts';
 import { consentPage, type FormState, loginPage, type Page, pendingPage, problemPage } from './pages.ts';
 import { GRANT_LIFETIME_MS } from './provider.ts';
 
@@ -180,7 +180,7 @@ const allow = async (parts: InteractionParts, step: Step): Promise<Outcome> => {
   const { permissions, user } = grantable;
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
   const grantId = await insertGrant(parts, step, user._id, permissions, epoch);
-  // Everything of the user was revoked since he signed in on these pages.
+  // Answered already; or everything of the user was revoked since he signed in on these pages.
   return grantId === undefined ? expired(visit.locale) : finish(step, { consent: { grantId } }, true);
 };
 
@@ -202,12 +202,12 @@ const insertGrant = async (
     if (withheld.length > 0) grant.rejectResourceScope(String(indicator), withheld.join(' '));
   }
   const { jti: grantId, payload } = await describe(grant);
-  const now = clock.now().getTime();
-  const record = toRecord('Grant', grantId, payload, new Date(now + GRANT_LIFETIME_MS));
+  const now = clock.now();
+  const record = toRecord('Grant', grantId, payload, new Date(now.getTime() + GRANT_LIFETIME_MS));
   const inserted = await transact(async (session) => {
-    if (!(await oauth.insertGrant(session, { ...record, _id: grantKey(grantId) }, credentialEpoch)))
-      return false;
-    await oauth.keepClient(session, clientId, new Date(now + KEPT_CLIENT_MS));
+    if (!(await oauth.consume(recordKey('Interaction', details.uid), now, session))) return false;
+    if (!(await oauth.insertGrant(session, record, credentialEpoch))) return false;
+    await oauth.keepClient(session, clientId, new Date(now.getTime() + KEPT_CLIENT_MS));
     return true;
   });
   return inserted ? grantId : undefined;

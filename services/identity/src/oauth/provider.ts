@@ -14,7 +14,7 @@ import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } fro
 import type { UserStore } from '../store/users.ts';
 import { type AdapterParts, createAdapterFactory } from './adapter.ts';
 
-export interface ProviderParts extends Omit<AdapterParts, 'grantIsGone'> {
+export interface ProviderParts extends Omit<AdapterParts, 'grantIsGone' | 'answeredAlready'> {
   users: UserStore;
   clock: Clock;
   random: Random;
@@ -68,6 +68,7 @@ const configuration = (parts: ProviderParts, library: Library): Configuration =>
   adapter: createAdapterFactory({
     ...parts,
     grantIsGone: () => new library.errors.InvalidGrant('the grant was revoked'),
+    answeredAlready: () => new library.errors.SessionNotFound('the interaction was answered already'),
   }),
   // Nothing is signed: there are no ID tokens. The library wants a key all the same.
   jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
@@ -106,6 +107,7 @@ const configuration = (parts: ProviderParts, library: Library): Configuration =>
     const grantId = oidc.result?.consent?.grantId;
     return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
   },
+  allowOmittingSingleRegisteredRedirectUri: false,
   pkce: { required: () => true },
   issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
   expiresWithSession: async () => false,

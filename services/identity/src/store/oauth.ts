@@ -37,18 +37,17 @@ const createRecords = (connection: Connection) => {
       live(await records.findOne({ uid }).hint(BY_UID).lean<OauthRecord>(), now),
 
     /** Of any number of callers at once, one gets true. */
-    consume: async (id: string, now: Date): Promise<boolean> => {
+    consume: async (id: string, now: Date, session?: ClientSession): Promise<boolean> => {
       const consumed = await records.updateOne(
         { _id: id, consumed_at: null },
         { $set: { consumed_at: now } },
-        { hint: BY_ID },
+        { hint: BY_ID, ...(session === undefined ? {} : { session }) },
       );
       return consumed.matchedCount === 1;
     },
 
-    delete: async (id: string): Promise<void> => {
-      await records.deleteOne({ _id: id });
-    },
+    /** False when there is no such record any more. */
+    delete: async (id: string): Promise<boolean> => (await records.deleteOne({ _id: id })).deletedCount === 1,
 
     /** The access token of this hash, as it was issued. */
     findAccessToken: (hash: string): Promise<Token | null> =>

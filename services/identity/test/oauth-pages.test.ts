@@ -1,0 +1,210 @@
+/** The pages of signing in and consenting: what they say, in whose language, and how little they let a browser do. */
+import { READING_SCOPES } from '@fitness/shared/oauth.ts';
+import { createPkce, type OauthClient, type Params } from '@fitness/shared/testing/oauth-client.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { oauthOf, type Resident, resident } from './oauth-support.ts';
+import { callerOf, startWorld, type World } from './support.ts';
+
+let world: World;
+let oauth: OauthClient;
+let person: Resident;
+
+beforeAll(async () => {
+  world = await startWorld();
+  oauth = oauthOf(world);
+  person = await resident(world);
+});
+afterAll(() => world.close());
+
+const paramsFor = async (metadata: Record<string, unknown> = {}): Promise<Params> => ({
+  client_id: await oauth.newClient(metadata),
+  code_challenge: createPkce().challenge,
+});
+
+const openLogin = async (metadata?: Record<string, unknown>, headers?: Record<string, string>) => {
+  const browser = oauth.browse();
+  const redirected = await browser.get(oauth.authorizeUrl(await paramsFor(metadata)));
+  return { browser, login: await browser.get(redirected.location?.pathname ?? '', headers) };
+};
+
+describe('a page', () => {
+  test('is in Persian, from right to left, for who reads Persian', async () => {
+    const { login } = await openLogin({}, { 'accept-language': 'fa-IR, en;q=0.5' });
+    expect(login.html).toContain('<html lang="fa" dir="rtl">');
+    expect(login.html).toContain('رمز عبور');
+    expect(login.headers.get('content-language')).toBe('fa');
+  });
+
+  test('is in English, from left to right, for all others', async () => {
+    const { login } = await openLogin({}, { 'accept-language': 'de' });
+    expect(login.html).toContain('<html lang="en" dir="ltr">');
+    expect(login.html).toContain('Password');
+  });
+
+  test.each([
+    ['https://client.example/callback', 'https://client.example'],
+    ['https://client.example:8443/callback?x=1', 'https://client.example:8443'],
+    ['http://127.0.0.1:7777/callback', 'http://127.0.0.1:7777'],
+    ['http://localhost:1/callback', 'http://localhost:1'],
+    // No source of a policy names an IPv6 address.
+    ['http://[::1]:7777/callback', 'http:'],
+  ])('lets its form lead here and back to %s, and nothing else happen', async (redirect_uri, target) => {
+    const browser = oauth.browse();
+    const params = { ...(await paramsFor({ redirect_uris: [redirect_uri] })), redirect_uri };
+    const { headers, html } = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; /,
+    );
+    expect(headers.get('content-security-policy')).toContain(`; form-action 'self' ${target};`);
+    expect(headers.get('content-security-policy')).toContain("; frame-ancestors 'none'");
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(html).not.toMatch(/<script|\son\w+=|https?:\/\/(?!127)/i);
+  });
+
+  test('shows the name of a client as text, whatever it is', async () => {
+    const client_name = `<img src=x onerror=alert(1)>"'&`;
+    const browser = oauth.browse();
+    const consent = await oauth.signIn(browser, await paramsFor({ client_name }), person);
+    expect(consent.html).not.toContain('<img');
+    expect(consent.html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;');
+  });
+
+  test('keeps its cookies from scripts and from other sites', async () => {
+    const browser = oauth.browse();
+    const page = await browser.get(oauth.authorizeUrl(await paramsFor()));
+    const cookies = page.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThanOrEqual(4);
+    for (const cookie of cookies) expect(cookie).toMatch(/; samesite=lax; httponly/i);
+  });
+});
+
+describe('the page of consent', () => {
+  test('says who asks, who is asked, what for in words, and where it leads', async () => {
+    const browser = oauth.browse();
+    const scope = 'payments.view_own payments.buy_premium users.view_all';
+    const consent = await oauth.signIn(
+      browser,
+      { ...(await paramsFor({ client_name: 'Fit Friend' })), scope },
+      person,
+    );
+    for (const text of [
+      'Fit Friend',
+      person.login,
+      'see your profile, with your e-mail address',
+      'see your balance',
+      'buy a premium subscription with the money in your wallet',
+      '127.0.0.1:7777',
+    ]) {
+      expect(consent.html).toContain(text);
+    }
+    // He does not hold it himself, so he cannot lend it.
+    expect(consent.html).not.toContain('all users');
+  });
+
+  test('names a client without a name, and speaks Persian too', async () => {
+    const browser = oauth.browse();
+    const params = await paramsFor({ client_name: undefined });
+    const login = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
+    const sent = await browser.submit(login, 'login', { login: person.login, password: person.password });
+    const resumed = await browser.get(sent.location?.pathname ?? '');
+    const fa = await browser.get(resumed.location?.pathname ?? '', { 'accept-language': 'fa' });
+    expect(fa.html).toContain('برنامه‌ای بی‌نام');
+    expect(fa.html).toContain('موجودی، پرداخت‌ها');
+  });
+
+  test('asks for reading when the client does not say what it wants', async () => {
+    const { accessToken } = await oauth.connect(person, { scope: undefined });
+    expect((await callerOf(world, accessToken)).permissions).toEqual(new Set(READING_SCOPES));
+  });
+});
+
+describe('signing in on the page', () => {
+  const submit = async (login: string, password: string, headers: Record<string, string> = {}) => {
+    const { browser, login: page } = await openLogin();
+    return browser.submit(page, 'login', { login, password }, headers);
+  };
+
+  test('with a wrong pair gives the same page whether or not the account exists', async () => {
+    const wrong = await submit(person.login, 'not the password');
+    const unknown = await submit('nobody.at.all', 'not the password');
+    expect([wrong.status, unknown.status]).toEqual([422, 422]);
+    expect(wrong.html).toContain('These credentials do not match our records.');
+    const anonymous = (html: string, login: string): string =>
+      html.replace(login, '').replaceAll(/interaction\/[\w-]+|name="csrf" value="[\w-]+"/g, '');
+    expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));
+  });
+
+  test.each([
+    ['', 'x'],
+    ['x', ''],
+    ['x'.repeat(255), 'x'],
+    ['x', 'x'.repeat(1_001)],
+    ['\u0000', '\u0000'],
+    ['{"$gt":""}', '{"$gt":""}'],
+  ])('with %j and %j is a wrong pair', async (login, password) => {
+    expect((await submit(login, password)).status).toBe(422);
+  });
+
+  test('takes of the same ten a minute as POST /auth/login', async () => {
+    const other = await resident(world);
+    const headers = { 'x-client-address': '192.0.2.7' };
+    for (let i = 0; i < 5; i += 1) {
+      expect((await submit(other.login, 'wrong', headers)).status).toBe(422);
+      const body = { login: other.login, password: 'wrong' };
+      expect((await world.send('POST', '/auth/login', { body, headers })).status).toBe(422);
+    }
+    const refused = await submit(other.login, other.password, headers);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
+    expect(refused.html).toContain('name="password"');
+    const elsewhere = { 'x-client-address': '192.0.2.8' };
+    expect((await submit(other.login, other.password, elsewhere)).status).toBe(303);
+  });
+
+  test('with a body that is too large, or of another type, is refused', async () => {
+    const { browser, login } = await openLogin();
+    expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) })).status).toBe(413);
+    const json = { 'content-type': 'application/json' };
+    expect((await browser.submit(login, 'login', {}, json)).status).toBe(415);
+  });
+});
+
+describe('what stands in the way of a deletion', () => {
+  test('is told to the user on whose behalf it is asked, and changes nothing', async () => {
+    const asker = await resident(world);
+    world.outside.blockers = [
+      { userId: asker.id, code: 'unsettled_balance', extras: { balance: -5 } },
+      { userId: asker.id, code: 'gym_ownership', extras: { count: 2 } },
+    ];
+    const { blockers } = await world.identity.call('GetDeletionBlockers', {}, { caller: asker.caller });
+    expect(blockers).toEqual([
+      { code: 'gym_ownership', extras_json: '{"count":2}' },
+      { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
+    ]);
+    const other = await world.identity.call('GetDeletionBlockers', {}, { caller: person.caller });
+    expect(other.blockers).toEqual([]);
+    expect(
+      await world.database.collection('confirmation_codes').countDocuments({ _id: asker.id as never }),
+    ).toBe(0);
+  });
+
+  test('is not told to guests, nor to a token that may not see payments', async () => {
+    await expect(world.identity.call('GetDeletionBlockers', {})).rejects.toMatchObject({
+      kind: 'unauthenticated',
+    });
+    const narrow = { ...person.caller, permissions: new Set(['posts.view' as const]) };
+    await expect(world.identity.call('GetDeletionBlockers', {}, { caller: narrow })).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+  });
+
+  test('is not guessed when one of its owners does not answer', async () => {
+    world.outside.brokenBlocker = 'active_premium';
+    await expect(
+      world.identity.call('GetDeletionBlockers', {}, { caller: person.caller }),
+    ).rejects.toMatchObject({ kind: 'unavailable' });
+    world.outside.brokenBlocker = undefined;
+  });
+});
