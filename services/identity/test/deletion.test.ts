@@ -228,13 +228,13 @@ describe('scheduling', () => {
       const answer = await list();
       return answer.body.data.length === 1 && answer;
     });
-    expect(first.body.unread_count).toBe(1);
+    expect(first.body.meta.unread_count).toBe(1);
     const { id } = first.body.data[0];
     const stranger = await join(world);
     expect((await world.send('POST', `/notifications/${id}/read`, { as: stranger.caller })).status).toBe(404);
     const read = await world.send('POST', `/notifications/${id}/read`, { as: person.caller });
     expect(read.body.data.read_at).not.toBeNull();
-    expect((await list()).body.unread_count).toBe(0);
+    expect((await list()).body.meta.unread_count).toBe(0);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
+import { createNotificationStore } from '../src/store/notifications.ts';
 import { createOauthStore } from '../src/store/oauth.ts';
 import { createReferralScoreStore } from '../src/store/referral-scores.ts';
 import { createRoleStore } from '../src/store/roles.ts';
@@ -28,6 +29,7 @@ let users: ReturnType<typeof stores>['users'];
 let tokens: ReturnType<typeof stores>['tokens'];
 let roles: ReturnType<typeof createRoleStore>;
 let oauth: ReturnType<typeof createOauthStore>;
+let notifications: ReturnType<typeof createNotificationStore>;
 let scores: ReturnType<typeof createReferralScoreStore>;
 
 const now = new Date('2026-01-01T00:00:00Z');
@@ -83,6 +85,7 @@ beforeAll(async () => {
   roles = createRoleStore(connection);
   oauth = createOauthStore(connection);
   scores = createReferralScoreStore(connection);
+  notifications = createNotificationStore(connection);
   await syncIndexes(connection);
   for (let id = 1; id <= 20; id += 1)
     await inTransaction(connection, (session) => users.insert(session, member(id)));
@@ -231,6 +234,14 @@ describe('no query of the service scans a collection', () => {
     ['a session ended', () => tokens.delete('hash-1')],
     ['all tokens revoked', () => transact((session) => tokens.revokeAll(session, 1))],
     ['other tokens revoked', () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1'))],
+    ['a page of notifications', () => notifications.list(1, { mode: 'page', page: 2, perPage: 5, skip: 5 })],
+    [
+      'notifications behind a cursor',
+      () => notifications.list(1, { mode: 'cursor', perPage: 5, after: [9] }),
+    ],
+    ['how many notifications are unread', () => notifications.unreadCount(1)],
+    ['a notification read', () => notifications.markRead(1, 1, now)],
+    ['all notifications gone', () => transact((session) => notifications.deleteOf(session, 1))],
     ['a record of OAuth written', () => oauth.put(record('Session:1'))],
     ['a record of OAuth', () => oauth.find('Session:1', now)],
     ['a session by its name', () => oauth.findByUid('uid', now)],

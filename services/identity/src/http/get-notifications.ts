@@ -3,6 +3,10 @@ import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http
 import { z } from 'zod';
 import { type Notifications, notificationSchema, toNotification } from '../app/notifications.ts';
 
+const list = listOf(notificationSchema);
+/** How many of all, not only of the page, are unread stands with the other numbers of the list. */
+const listSchema = list.extend({ meta: list.shape.meta.extend({ unread_count: z.int() }) });
+
 export const getNotifications = (notifications: Notifications, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
@@ -11,11 +15,12 @@ export const getNotifications = (notifications: Notifications, baseUrl: string):
     tag: 'notifications',
     access: 'user',
     query: z.object(pageQuery),
-    responses: { 200: listOf(notificationSchema).extend({ unread_count: z.int() }) },
+    responses: { 200: listSchema },
     handle: async ({ caller, query, url, t }) => {
       const request = toPageRequest(query);
       const { page, unread } = await notifications.list(caller.userId, request);
       const data = page.rows.map((row) => toNotification(row, t));
-      return ok({ ...listBody({ baseUrl, url, request, page, data }), unread_count: unread });
+      const body = listBody({ baseUrl, url, request, page, data });
+      return ok({ ...body, meta: { ...body.meta, unread_count: unread } });
     },
   });
