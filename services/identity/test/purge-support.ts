@@ -69,4 +69,4 @@ export const eventsAbout = async (world: World, id: number, type: string): Promi
 export const notificationsOf = (world: World, id: number) =>
   world.database.collection('notifications').find({ user_id: id }).sort({ _id: 1 }).toArray();
 
-export const VICTIM = fileURLToPath(new URL('purge-victim.ts', import.meta.url));
+export const VICTIM = fileURLToPath(new URL('./purge-victim.ts', import.meta.url));
