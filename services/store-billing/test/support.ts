@@ -10,6 +10,7 @@ import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { createLog } from '@fitness/shared/log.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
 import {
   type Answer,
   apiClient,
@@ -156,6 +157,8 @@ export const environment = (
 export const startWorld = async (
   change: Record<string, string> = {},
   startAt: Date | string = '2026-01-15T10:00:00Z',
+  /** `monitored`: the service's connection tells what it sends (`watchCommands`). */
+  { monitored: isMonitored = false } = {},
 ): Promise<World> => {
   const clock = new ManualClock(startAt);
   const sandbox = await startSandbox({ port: 0, clock });
@@ -171,7 +174,10 @@ export const startWorld = async (
     name: 'test',
   });
   const tap = await tapEvents(broker);
-  const service = await startStoreBilling(config, { clock, withoutJobs: true });
+  const service = await startStoreBilling(isMonitored ? monitored(config) : config, {
+    clock,
+    withoutJobs: true,
+  });
   const database = await mongoose
     .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
     .asPromise();

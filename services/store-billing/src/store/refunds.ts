@@ -45,6 +45,9 @@ const toRefund = (found: RefundDocument): Refund => ({
   createdAt: found.created_at,
 });
 
+/** Partial, so that not every planner takes it by itself. */
+const OWED_FOR = { owed_for: 1 } as const;
+
 const createPage =
   ({ refunds }: Models): Refunds['page'] =>
   async (request) => {
@@ -95,7 +98,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       await refunds.updateOne(
         { owed_for: attemptId },
         { $set: { owed_for: null, resolved_at: now, resolution, look_due_at: null } },
-        session === undefined ? {} : { session },
+        { hint: OWED_FOR, ...(session === undefined ? {} : { session }) },
       );
     },
     page: createPage(models),

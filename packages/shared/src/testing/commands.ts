@@ -1,0 +1,189 @@
+/**
+ * What a service asks its database, and how the database would find it. Used by tests only. The service under test runs
+ * as a whole, with {@link monitored} in its configuration; its connection is found by the name of its database.
+ */
+import mongoose, { type Connection } from 'mongoose';
+
+type Document = Record<string, unknown>;
+
+export interface SentCommand {
+  /** `find`, `aggregate`, `insert`, `update`, `delete`, `findAndModify`, `commitTransaction`, … */
+  name: string;
+  /** Empty for a command that names no collection. */
+  collection: string;
+  inTransaction: boolean;
+  command: Document;
+  /** In milliseconds of `performance.now()`; the answer's is infinite while there is none. */
+  sentAt: number;
+  answeredAt: number;
+}
+
+/** How often somebody waited for the database: commands that are on their way together are one round trip. */
+export const roundTrips = (commands: readonly SentCommand[]): number => {
+  let [trips, answeredAt] = [0, Number.NEGATIVE_INFINITY];
+  for (const command of commands.toSorted((one, other) => one.sentAt - other.sentAt)) {
+    if (command.sentAt >= answeredAt) trips += 1;
+    answeredAt = Math.max(answeredAt, command.answeredAt);
+  }
+  return trips;
+};
+
+export interface CommandWatch {
+  /** What was sent while `work` ran, oldest first, by whichever part of the process. */
+  during(work: () => Promise<unknown>): Promise<SentCommand[]>;
+  /**
+   * Those of the commands that would scan a collection, as texts that name them. Throws when the database shows no plan
+   * of one, as that would let everything pass.
+   */
+  scans(commands: readonly SentCommand[]): Promise<string[]>;
+}
+
+interface Plan {
+  stage?: string;
+  inputStage?: Plan;
+  inputStages?: Plan[];
+  queryPlan?: Plan;
+}
+
+/** A configuration whose connections tell what they send. */
+export const monitored = <Config extends { MONGODB_URI: string }>(config: Config): Config => {
+  const separator = config.MONGODB_URI.includes('?') ? '&' : '?';
+  return { ...config, MONGODB_URI: `${config.MONGODB_URI}${separator}monitorCommands=true` };
+};
+
+/** Watches the connection that this process holds to `database`. */
+export const watchCommands = (database: string): CommandWatch => {
+  const connection = mongoose.connections.find(
+    (candidate) => candidate.name === database && candidate.getClient().options.monitorCommands,
+  );
+  if (connection === undefined) throw new Error(`no monitored connection to ${database}`);
+  let watched: SentCommand[] | undefined;
+  const underWay = new Map<number, SentCommand>();
+  const client = connection.getClient();
+  client.on('commandStarted', ({ commandName, command, requestId }) => {
+    if (watched === undefined) return;
+    const sent = toSent(commandName, command as Document);
+    watched.push(sent);
+    underWay.set(requestId, sent);
+  });
+  const answered = ({ requestId }: { requestId: number }): void => {
+    const sent = underWay.get(requestId);
+    if (sent !== undefined) sent.answeredAt = performance.now();
+    underWay.delete(requestId);
+  };
+  client.on('commandSucceeded', answered);
+  client.on('commandFailed', answered);
+  return {
+    during: async (work) => {
+      const sent: SentCommand[] = [];
+      watched = sent;
+      try {
+        await work();
+      } finally {
+        watched = undefined;
+      }
+      return sent;
+    },
+    scans: async (commands) => {
+      const found: string[] = [];
+      for (const sent of commands)
+        for (const lookup of lookupsOf(sent)) {
+          const stages = await stagesOf(connection, lookup);
+          if (stages.includes('COLLSCAN') && !(await isServedWhenNamed(connection, lookup)))
+            found.push(`${sent.name} ${sent.collection}: ${stages.join(' < ')} of ${JSON.stringify(lookup)}`);
+        }
+      return found;
+    },
+  };
+};
+
+const toSent = (name: string, command: Document): SentCommand => {
+  const collection = command[name];
+  return {
+    name,
+    collection: typeof collection === 'string' ? collection : '',
+    inTransaction: command.autocommit === false,
+    command: { ...command },
+    sentAt: performance.now(),
+    answeredAt: Number.POSITIVE_INFINITY,
+  };
+};
+
+/** What a command looks up, as commands that every database explains: not each explains the lookup of a write. */
+const lookupsOf = ({ name, collection, command }: SentCommand): Document[] => {
+  const find = (filter: unknown, { sort, skip, limit, hint }: Document = {}): Document => {
+    const given = Object.entries({ sort, skip, limit, hint }).filter(([, value]) => value !== undefined);
+    return { find: collection, filter, ...Object.fromEntries(given) };
+  };
+  switch (name) {
+    case 'find':
+      return [find(command.filter, command)];
+    case 'update':
+    case 'delete':
+      return ((command.updates ?? command.deletes) as Document[]).map(({ q, hint }) => find(q, { hint }));
+    case 'findAndModify':
+      return [find(command.query, { hint: command.hint })];
+    case 'aggregate':
+      return aggregateLookups(collection, command);
+    default:
+      return [];
+  }
+};
+
+const aggregateLookups = (collection: string, { pipeline, hint }: Document): Document[] => {
+  const stages = pipeline as Document[];
+  const own = { aggregate: collection, pipeline, cursor: {}, ...(hint === undefined ? {} : { hint }) };
+  // Over documents of its own it looks up nothing but what it joins.
+  const joined = stages.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [$lookup as Document]));
+  const joins = joined.map(({ from, foreignField }) => ({
+    find: from,
+    filter: { [String(foreignField)]: 'any' },
+  }));
+  return collection === '' ? joins : [own, ...joins];
+};
+
+const stagesOf = async (connection: Connection, lookup: Document): Promise<string[]> => {
+  const answer = await connection.db?.command({ explain: lookup, verbosity: 'queryPlanner' });
+  const stages = plansIn(answer).flatMap(stagesIn);
+  if (stages.length === 0) throw new Error(`the database shows no plan of ${JSON.stringify(lookup)}`);
+  return stages;
+};
+
+/**
+ * A stand-in of MongoDB takes no index by itself for a query with several conditions. There, and there alone, a query
+ * counts as served when an index whose first field it bounds serves it once it is named.
+ */
+const isServedWhenNamed = async (connection: Connection, lookup: Document): Promise<boolean> => {
+  const collection = String(lookup.find ?? lookup.aggregate);
+  const severalConditions = { find: collection, filter: { _id: 'any', other: 'any' } };
+  if (!(await stagesOf(connection, severalConditions)).includes('COLLSCAN')) return false;
+  const pipeline = lookup.pipeline as Document[] | undefined;
+  const bound = boundFields(lookup.filter ?? pipeline?.[0]?.$match);
+  for (const { key } of (await connection.db?.collection(collection).indexes()) ?? []) {
+    if (!bound.includes(Object.keys(key)[0] ?? '')) continue;
+    if (!(await stagesOf(connection, { ...lookup, hint: key })).includes('COLLSCAN')) return true;
+  }
+  return false;
+};
+
+/** The fields that a filter bounds, those inside `$and` and `$or` included. */
+const boundFields = (filter: unknown): string[] => {
+  if (Array.isArray(filter)) return filter.flatMap(boundFields);
+  if (typeof filter !== 'object' || filter === null) return [];
+  return Object.entries(filter).flatMap(([name, value]) =>
+    name.startsWith('$') ? boundFields(value) : [name],
+  );
+};
+
+const plansIn = (answer: unknown): Plan[] => {
+  if (typeof answer !== 'object' || answer === null) return [];
+  return Object.entries(answer).flatMap(([key, value]) =>
+    key === 'winningPlan' ? [value as Plan] : plansIn(value),
+  );
+};
+
+const stagesIn = (plan: Plan | undefined): string[] => {
+  if (plan === undefined) return [];
+  const inner = [plan.queryPlan, plan.inputStage, ...(plan.inputStages ?? [])];
+  return [plan.stage ?? '', ...inner.flatMap(stagesIn)];
+};

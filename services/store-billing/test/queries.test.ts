@@ -1,0 +1,273 @@
+/** What this service asks its database: how much a redemption costs, and that no query scans a collection. */
+import { DAY_MS, HOUR_MS } from '@fitness/shared/clock.ts';
+import {
+  type CommandWatch,
+  roundTrips,
+  type SentCommand,
+  watchCommands,
+} from '@fitness/shared/testing/commands.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  buyPremium,
+  grpcOf,
+  newId,
+  newToken,
+  newUser,
+  PREMIUM,
+  publish,
+  putPurchase,
+  redeem,
+  startWorld,
+  unreachable,
+  type World,
+} from './support.ts';
+
+let world: World;
+let watch: CommandWatch;
+let grpc: ReturnType<typeof grpcOf>;
+beforeAll(async () => {
+  world = await startWorld({}, '2026-01-15T10:00:00Z', { monitored: true });
+  watch = watchCommands(world.config.MONGODB_DATABASE);
+  grpc = grpcOf(world.service);
+  // The counters, the connections, and everything else that comes into being once.
+  const skus = ['premium_plus', 'boost_basic', 'premium_plus', 'boost_basic'] as const;
+  await Promise.all(skus.map((sku) => redeemFresh(sku)));
+  await world.service.idle();
+});
+afterAll(async () => {
+  grpc.close();
+  await world.close();
+});
+
+const ownGym = (userId: number): number => {
+  const id = newId();
+  world.targets.gyms.set(id, { user_id: userId, is_active: true });
+  return id;
+};
+const boostOf = (userId: number) => ({
+  product_id: 'boost_basic',
+  boostable_type: 'gym',
+  boostable_id: ownGym(userId),
+});
+const redeemFresh = async (
+  sku: 'premium_plus' | 'boost_basic',
+  user = newUser(),
+  token = newToken(),
+): Promise<{ user: typeof user; token: string; status: number }> => {
+  await putPurchase(world, token, 'purchased', sku);
+  const fields = sku === 'premium_plus' ? {} : boostOf(user.userId);
+  const { status } = await redeem(world.send, user, token, fields);
+  return { user, token, status };
+};
+
+/** The relay has its own rhythm; it is no part of a request. */
+const RELAY = ['relay_leases', 'outbox'];
+const withoutRelay = (commands: readonly SentCommand[]): SentCommand[] =>
+  commands.filter(({ collection, inTransaction }) => inTransaction || !RELAY.includes(collection));
+
+const named = ({ name, collection, command }: SentCommand): string =>
+  collection === 'sequences'
+    ? `number of ${(command.query as { _id: string })._id}`
+    : `${name} ${collection}`;
+
+/** Those around the transaction, and its own. */
+const split = (commands: readonly SentCommand[]): [SentCommand[], SentCommand[]] => [
+  commands.filter(({ inTransaction }) => !inTransaction),
+  commands.filter(({ inTransaction }) => inTransaction),
+];
+
+describe('a redemption costs', () => {
+  const inside = (grants: string) => [
+    'update store_purchase_attempts',
+    'insert store_purchases',
+    'insert slots',
+    `insert ${grants}`,
+    'insert outbox',
+    'commitTransaction ',
+  ];
+
+  test.each([
+    ['premium_plus', 'subscriptions', 'subscription'],
+    ['boost_basic', 'boosts', 'boost'],
+  ] as const)('%s: three round trips more than its transaction', async (sku, grants, grant) => {
+    const token = newToken();
+    let status = 0;
+    const sent = withoutRelay(
+      await watch.during(async () => {
+        ({ status } = await redeemFresh(sku, newUser(), token));
+      }),
+    );
+    expect(status).toBe(201);
+    const answered = sent.findIndex(({ name }) => name === 'commitTransaction') + 1;
+    const [around, statements] = split(sent.slice(0, answered));
+    expect(statements.map(named)).toEqual(inside(grants));
+    const asked = [
+      'aggregate ',
+      'update store_purchase_attempts',
+      // While the journal is written.
+      `number of ${grant}`,
+      // Of both events; requests that come together share the question.
+      'number of outbox',
+    ];
+    expect(around.map(named).sort()).toEqual(asked.sort());
+    expect(roundTrips(around)).toBe(3);
+    await world.service.idle();
+  });
+
+  test('the next one in the same slot: the same, with an update of the slot', async () => {
+    const { user } = await redeemFresh('premium_plus');
+    world.clock.advance(32 * DAY_MS);
+    const sent = withoutRelay(await watch.during(() => redeemFresh('premium_plus', user)));
+    const [, statements] = split(sent);
+    expect(statements.map(named)).toEqual(
+      inside('subscriptions').map((text) => text.replace('insert slots', 'update slots')),
+    );
+    await world.service.idle();
+  });
+
+  test('after the answer: one write, when the store has taken the acknowledgement', async () => {
+    const token = newToken();
+    const sent = withoutRelay(
+      await watch.during(async () => {
+        await redeemFresh('premium_plus', newUser(), token);
+        await world.service.idle();
+      }),
+    );
+    const committed = sent.findIndex(({ name }) => name === 'commitTransaction');
+    expect(sent.slice(committed + 1).map(named)).toEqual(['update store_purchases']);
+  });
+
+  test('a replay: one question', async () => {
+    for (const sku of ['premium_plus', 'boost_basic'] as const) {
+      const { user, token } = await redeemFresh(sku);
+      await world.service.idle();
+      const fields = sku === 'premium_plus' ? {} : boostOf(user.userId);
+      let status = 0;
+      const sent = await watch.during(async () => {
+        ({ status } = await redeem(world.send, user, token, fields));
+      });
+      expect([status, withoutRelay(sent).map(named)]).toEqual([200, ['aggregate ']]);
+    }
+  });
+});
+
+/** Everything that a request, a call, an event or a round asks. */
+const work: Record<string, () => Promise<unknown>> = {
+  'a redemption': () => redeemFresh('premium_plus'),
+  'a redemption of a boost': () => redeemFresh('boost_basic'),
+  'a replay': async () => {
+    const { user, token } = await redeemFresh('premium_plus');
+    await redeem(world.send, user, token);
+  },
+  'a refusal of a running subscription': async () => {
+    const { user } = await redeemFresh('premium_plus');
+    await redeemFresh('premium_plus', user);
+  },
+  'a refusal by the store': async () => {
+    const token = newToken();
+    await putPurchase(world, token, 'canceled');
+    await redeem(world.send, newUser(), token);
+  },
+  'a redemption without verdict, verified later': async () => {
+    const [token, user] = [newToken(), newUser()];
+    await putPurchase(world, token, 'unreachable');
+    await redeem(world.send, user, token);
+    await putPurchase(world, token, 'purchased');
+    world.clock.advance(20_000);
+    await world.service.rounds.verifyAttempts();
+  },
+  'what is owed': async () => {
+    const { user } = await redeemFresh('premium_plus');
+    await redeemFresh('premium_plus', user);
+    world.clock.advance(20_000);
+    await world.service.rounds.verifyAttempts();
+  },
+  'the refund queue': async () => {
+    const operator = () => caller(newId(), ['payments.view_all']);
+    const path = '/payments/store-purchases/refund-queue';
+    await world.send('GET', path, { as: operator() });
+    const { body } = await world.send('GET', `${path}?per_page=1`, { as: operator() });
+    const cursor = body.meta.next_cursor ?? '';
+    await world.send('GET', `${path}?per_page=1&cursor=${cursor}`, { as: operator() });
+    await world.send('GET', `${path}?page=2&per_page=1`, { as: operator() });
+  },
+  'buy-premium': async () => {
+    const user = newUser();
+    world.wallet.balances.set(user.userId, PREMIUM);
+    await buyPremium(world.send, user, 'key');
+    await buyPremium(world.send, user, 'key');
+    await buyPremium(world.send, user, 'another key');
+  },
+  'a purchase from the wallet that is refused, lost, and taken over': async () => {
+    await buyPremium(world.send, newUser());
+    const user = newUser();
+    world.wallet.balances.set(user.userId, PREMIUM);
+    world.wallet.after = unreachable;
+    await buyPremium(world.send, user, 'key');
+    world.wallet.after = async () => undefined;
+    world.clock.advance(HOUR_MS);
+    await world.service.rounds.sweepWalletPurchases();
+  },
+  'the other rounds': async () => {
+    await world.service.idle();
+    world.clock.advance(DAY_MS);
+    await world.service.rounds.acknowledgeAll();
+    await world.service.rounds.lookAgain();
+    world.clock.advance(30 * DAY_MS);
+    await world.service.rounds.tellBoostEnds();
+  },
+  'a purchase that the store has taken back': async () => {
+    const { token } = await redeemFresh('premium_plus');
+    await world.service.idle();
+    await putPurchase(world, token, 'refunded');
+    world.clock.advance(DAY_MS);
+    await world.service.rounds.lookAgain();
+  },
+  'what other services ask': async () => {
+    await grpc.billing.call('GetSubscriptions', { user_ids: [1, 2, 3] });
+    const targets = [
+      { type: 'gym', id: 1 },
+      { type: 'gym', id: 2 },
+      { type: 'training_service', id: 1 },
+    ];
+    await grpc.billing.call('GetBoosts', { targets });
+    await grpc.blockers.call('Evaluate', { user_id: 1, code: 'active_premium' });
+  },
+  'what other services tell': async () => {
+    const { user } = await redeemFresh('premium_plus');
+    const gymId = ownGym(user.userId);
+    const told = [
+      publish(world, 'gyms.gym.deleted', 'gyms', { gym_id: gymId }),
+      publish(world, 'identity.account.deleted', 'identity', {
+        user_id: user.userId,
+        deleted_at: '2026-01-15 10:00:00',
+      }),
+    ];
+    await Promise.all(told);
+    const slots = world.database.collection<{ _id: string }>('slots');
+    const closed = { _id: { $in: [`premium:${user.userId}`, `boost:gym:${gymId}`] }, closed: true };
+    while ((await slots.countDocuments(closed)) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  },
+};
+
+describe('no query scans a collection', () => {
+  test.each(Object.entries(work))('%s', async (_name, ask) => {
+    const sent = withoutRelay(await watch.during(ask));
+    expect(sent.length).toBeGreaterThan(0);
+    expect(await watch.scans(sent)).toEqual([]);
+  });
+
+  test('a scan would be found', async () => {
+    const sent = (collection: string, filter: object): SentCommand => ({
+      name: 'find',
+      collection,
+      inTransaction: false,
+      command: { find: collection, filter },
+      sentAt: 0,
+      answeredAt: 0,
+    });
+    const found = await watch.scans([sent('subscriptions', { type: 'plus' }), sent('slots', { _id: 'x' })]);
+    expect(found).toEqual([expect.stringContaining('find subscriptions: COLLSCAN')]);
+  });
+});
