@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { createResetPassword, type ResetPasswordParts } from '../src/app/reset-password.ts';
+import { createSignIn, type SignInParts } from '../src/app/sign-in.ts';
+import { createPasswords, type Passwords } from '../src/clients/password-hasher.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createCodeStore } from '../src/store/codes.ts';
 import { createUserStore } from '../src/store/users.ts';
@@ -58,6 +60,7 @@ const questionsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   return sent;
 };
 
+let hashed = 0;
 const reset = (login: string, { allowed = true } = {}) => {
   const limiter: RateLimiter = {
     consume: async ({ name }, key) => {
@@ -65,7 +68,11 @@ const reset = (login: string, { allowed = true } = {}) => {
       return { allowed, limit: 5, remaining: 0, resetS: 60 };
     },
   };
-  const parts = { users, codes, limiter, clock: { now: () => now }, passwords: { hash: async () => 'hash' } };
+  const hash = async (): Promise<string> => {
+    hashed += 1;
+    return 'hash';
+  };
+  const parts = { users, codes, limiter, clock: { now: () => now }, passwords: { hash } };
   const { reset: run } = createResetPassword(parts as unknown as ResetPasswordParts);
   return expect(run({ login, code: '000000', password: 'a new password' })).rejects.toMatchObject({
     fields: { code: expect.anything() },
@@ -83,8 +90,61 @@ describe('looking for an account by its login', () => {
   });
 });
 
+describe('a refused log-in', () => {
+  const used: string[] = [];
+  const signIn = async (login: string): Promise<void> => {
+    const passwords = await createPasswords();
+    const counted: Passwords = {
+      hash: (password) => passwords.hash(password),
+      verify: (passwordHash, password) => {
+        used.push('verification');
+        return passwords.verify(passwordHash, password);
+      },
+      verifyDummy: (password) => {
+        used.push('verification');
+        return passwords.verifyDummy(password);
+      },
+    };
+    const parts = { users, passwords: counted } as unknown as SignInParts;
+    await expect(createSignIn(parts).signIn(login, 'not the password')).rejects.toMatchObject({
+      fields: { login: expect.anything() },
+    });
+  };
+
+  test('asks the same and verifies one password, whether or not the account is there', async () => {
+    const passwordHash = await (await createPasswords()).hash('its password');
+    await inTransaction(connection, (session) => users.setPassword(session, 1, passwordHash));
+    const found = await questionsOf(() => signIn(known.username));
+    const missing = await questionsOf(() => signIn('nobody'));
+    expect(found).toEqual(['find login_keys', 'find users']);
+    expect(missing).toEqual(found);
+    expect(used).toEqual(['verification', 'verification']);
+  });
+
+  test('costs as much of the processor for an account that is not there, whatever else the machine does', async () => {
+    const passwords = await createPasswords();
+    const passwordHash = await passwords.hash('its password');
+    const costOf = async (work: () => Promise<boolean>): Promise<number> => {
+      const before = process.cpuUsage();
+      expect(await work()).toBe(false);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const [there, missing] = [{ us: 0 }, { us: 0 }];
+    for (let round = 0; round < 10; round += 1) {
+      there.us += await costOf(() => passwords.verify(passwordHash, 'not the password'));
+      missing.us += await costOf(() => passwords.verifyDummy('not the password'));
+    }
+    expect(missing.us / there.us).toBeGreaterThan(0.5);
+    expect(missing.us / there.us).toBeLessThan(2);
+    // And it is the cost of a hash that is hard to try: no fast road for either.
+    expect(missing.us / 10).toBeGreaterThan(2_000);
+  });
+});
+
 describe('a refused password reset', () => {
   test('asks the database the same whether or not the account is there, has a code, or has budget left', async () => {
+    hashed = 0;
     const without = await questionsOf(() => reset(known.username));
     expect(without).toContain('findAndModify confirmation_codes');
     expect(await questionsOf(() => reset('nobody'))).toEqual(without);
@@ -92,6 +152,8 @@ describe('a refused password reset', () => {
     expect(await questionsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
     await codes.replace(1, 'reset', issueCode('c', '123456', now));
     expect(await questionsOf(() => reset(known.username))).toEqual(without);
+    // The slow part, once each.
+    expect(hashed).toBe(5);
   });
 
   test('counts in a budget for an unknown login too, one for all its spellings, apart from every account', async () => {
