@@ -2,23 +2,65 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ManualClock, MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
-import { apiClient, caller, dropDatabase, eventually, testConfig } from '@fitness/shared/testing/harness.ts';
-import { afterEach, expect, test } from '@jest/globals';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import {
+  apiClient,
+  caller,
+  dropDatabase,
+  eventually,
+  type Send,
+  testConfig,
+} from '@fitness/shared/testing/harness.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
-import { startContent } from '../src/service.ts';
-import { openWorld } from './support.ts';
+import { type RunningContent, startContent } from '../src/service.ts';
+import { openWorld, type World } from './support.ts';
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../src/main.ts');
 const BUYER = 3;
 const SELLER = 2;
+const PRICE = 1_000;
+const BALANCE = 1_000_000;
+const NEVER = new Promise<void>(() => undefined);
 
 let child: ChildProcess | undefined;
-afterEach(() => {
+let content: RunningContent | undefined;
+let world: World;
+let server: GrpcServer;
+let config: ContentConfig;
+let connection: Connection;
+
+beforeAll(async () => {
+  const opened = await openWorld();
+  ({ world, server } = opened);
+  config = {
+    ...testConfig('content'),
+    ...opened.addresses,
+    LOG_LEVEL: 'silent',
+    CONTENT_SWEEP_SECONDS: 3_600,
+  };
+  connection = await createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE }).asPromise();
+});
+afterAll(async () => {
+  await connection.close();
+  await server.close();
+  await dropDatabase(config);
+});
+beforeEach(() => {
+  world.before.clear();
+  world.booked.clear();
+  world.balance = BALANCE;
+  world.beforeBookAnswer = async () => undefined;
+});
+afterEach(async () => {
   child?.kill('SIGKILL');
+  await content?.close();
+  content = undefined;
 });
 
 /** A content service in a process of its own; resolves with its address. */
-const startProcess = (config: ContentConfig): Promise<string> => {
+const startProcess = (): Promise<string> => {
   const env = Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)]));
   const started = spawn(process.execPath, [MAIN], {
     env: { PATH: process.env.PATH, ...env, LOG_LEVEL: 'info' },
@@ -36,42 +78,116 @@ const startProcess = (config: ContentConfig): Promise<string> => {
   });
 };
 
-test('killed between the wallet’s booking and its answer: the next process finishes the sale, booked once', async () => {
-  const { world, server, addresses } = await openWorld();
-  const config: ContentConfig = {
-    ...testConfig('content'),
-    ...addresses,
-    LOG_LEVEL: 'silent',
-    CONTENT_SWEEP_SECONDS: 3_600,
-  };
-  const send = apiClient(await startProcess(config));
-  const made = await send('POST', '/training-services', {
-    as: caller(SELLER),
-    body: { title: 'Coaching', description: '', price: 1_000, duration_days: 30 },
-  });
-  expect(made.status).toBe(201);
-  world.beforeBookAnswer = () => new Promise(() => undefined);
-  const lost = send('POST', `/training-services/${made.body.data.id}/purchase`, { as: caller(BUYER) });
-  const broken = expect(lost).rejects.toThrow();
-  await eventually(() => world.booked.size === 1);
+const kill = async (): Promise<void> => {
   child?.kill('SIGKILL');
-  await broken;
+  await NEVER;
+};
 
-  world.beforeBookAnswer = async () => undefined;
-  const later = new ManualClock(new Date(systemClock.now().getTime() + MINUTE_MS));
-  const content = await startContent(config, { clock: later });
-  try {
-    const trainees = () => apiClient(content.url)('GET', '/trainees', { as: caller(BUYER) });
-    expect((await trainees()).body.data).toEqual([]);
-    expect(await content.finishPurchases()).toBe(1);
-    const { body } = await trainees();
-    expect(body.data).toHaveLength(1);
-    expect(body.data[0]).toMatchObject({ status: 'active', seller_user_id: SELLER, price: 1_000 });
-    expect(world.booked.size).toBe(1);
-    expect(await content.finishPurchases()).toBe(0);
-  } finally {
-    await content.close();
-    await server.close();
-    await dropDatabase(config);
-  }
+/** What is committed is seen by others; a kill inside a transaction leaves what a kill before it leaves. */
+const killWhenActive = async (): Promise<void> => {
+  const active = () => connection.collection('trainees').findOne({ status: 'active' });
+  await eventually(async () => (await active()) !== null, { intervalMs: 1 });
+  child?.kill('SIGKILL');
+};
+
+/** Where the process dies, and whether the purchase was begun by then. */
+const steps: { name: string; arm: () => void; begun: boolean }[] = [
+  {
+    name: 'before anything is stored',
+    arm: () => void world.before.set('GetRates', kill),
+    begun: false,
+  },
+  {
+    name: 'when the pending trainee stands',
+    arm: () => void world.before.set('GetHiddenUsers', kill),
+    begun: true,
+  },
+  {
+    name: 'before the wallet has booked',
+    arm: () => void world.before.set('Book', kill),
+    begun: true,
+  },
+  {
+    name: 'between the booking and its answer',
+    arm: () => {
+      world.beforeBookAnswer = kill;
+    },
+    begun: true,
+  },
+  {
+    name: 'when everything is committed, and perhaps not answered',
+    arm: () => void killWhenActive(),
+    begun: true,
+  },
+];
+
+describe('SIGKILL in the middle of a purchase', () => {
+  const key = { 'idempotency-key': 'crash' };
+  const buy = (send: Send, id: number) =>
+    send('POST', `/training-services/${id}/purchase`, { as: caller(BUYER), headers: key });
+
+  /** A purchase that dies at this step; answers the id of the service. */
+  const die = async (arm: () => void): Promise<number> => {
+    const send = apiClient(await startProcess());
+    const made = await send('POST', '/training-services', {
+      as: caller(SELLER),
+      body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30 },
+    });
+    expect(made.status).toBe(201);
+    // What the step before has left is forgotten.
+    for (const name of ['idempotency_keys', 'purchase_keys', 'trainees'])
+      await connection.collection(name).deleteMany({});
+    const ended = new Promise((resolve) => child?.once('exit', resolve));
+    arm();
+    await buy(send, made.body.data.id).catch(() => undefined);
+    await ended;
+    world.before.clear();
+    world.beforeBookAnswer = async () => undefined;
+    return made.body.data.id;
+  };
+
+  /** What stands of the purchases of a service, in both databases. */
+  const outcome = async (id: number) => ({
+    trainees: await connection
+      .collection('trainees')
+      .find({ training_service_id: id })
+      .map(({ status }) => String(status))
+      .toArray(),
+    booked: world.booked.size,
+    paid: BALANCE - world.balance,
+  });
+
+  const later = () => new ManualClock(new Date(systemClock.now().getTime() + 2 * MINUTE_MS));
+
+  test.each(steps)(
+    '$name: the next process finishes it or leaves nothing, and it is paid once',
+    async (step) => {
+      const id = await die(step.arm);
+      content = await startContent(config, { clock: later() });
+      await content.finishPurchases();
+      const once = { trainees: ['active'], booked: 1, paid: PRICE };
+      expect(await outcome(id)).toEqual(step.begun ? once : { trainees: [], booked: 0, paid: 0 });
+      expect(await content.finishPurchases()).toBe(0);
+      const again = await buy(apiClient(content.url), id);
+      expect(again.status).toBe(201);
+      expect(again.body.data).toMatchObject({ status: 'active', price: PRICE, training_service_id: id });
+      expect(await outcome(id)).toEqual(once);
+    },
+  );
+
+  test('the buyer repeats it beside the sweep: it is paid once', async () => {
+    const id = await die(() => {
+      world.beforeBookAnswer = kill;
+    });
+    const running = await startContent(config, { clock: later() });
+    content = running;
+    const send = apiClient(running.url);
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 20 }, () => buy(send, id))),
+      Promise.all(Array.from({ length: 5 }, () => running.finishPurchases())),
+    ]);
+    for (const { status } of answers) expect([201, 409]).toContain(status);
+    await eventually(async () => (await buy(send, id)).status === 201);
+    expect(await outcome(id)).toEqual({ trainees: ['active'], booked: 1, paid: PRICE });
+  });
 });

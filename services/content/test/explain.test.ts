@@ -240,15 +240,16 @@ describe('no query of a route scans a collection', () => {
     [
       'POST /training-services/:id/purchase',
       async () => {
-        await useCases.buyTrainingService(buyer, { trainingServiceId: 2, idempotencyKey: undefined });
-        await useCases.buyTrainingService(buyer, { trainingServiceId: 2, idempotencyKey: 'k' });
+        const purchase = { trainingServiceId: 2, price: undefined };
+        await useCases.buyTrainingService(buyer, { ...purchase, idempotencyKey: undefined });
+        await useCases.buyTrainingService(buyer, { ...purchase, idempotencyKey: 'k' });
       },
     ],
     [
       'GET /trainees',
       async () => {
-        await useCases.listTrainees({ userId: 7 }, PAGE);
-        await useCases.listTrainees({ userId: 7, trainingServiceId: 2, isDelivered: false }, CURSOR);
+        await useCases.listTrainees(seller, { userId: 7 }, PAGE);
+        await useCases.listTrainees(seller, { userId: 7, trainingServiceId: 2, isDelivered: false }, CURSOR);
       },
     ],
     ['POST /trainees/:id/deliver', () => useCases.deliverTrainee(seller, 1)],

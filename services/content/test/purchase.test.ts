@@ -1,6 +1,7 @@
 import { formatTimestamp, MINUTE_MS } from '@fitness/shared/clock.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type Answer, caller } from '@fitness/shared/testing/harness.ts';
+import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { client, openStage, type Stage, together } from './support.ts';
 
@@ -18,6 +19,8 @@ beforeEach(() => {
   stage.world.beforeBookAnswer = async () => undefined;
   stage.world.booked.clear();
   stage.world.pending.clear();
+  stage.world.gone.clear();
+  stage.world.before.clear();
 });
 
 const someone = (): number => {
@@ -34,9 +37,10 @@ const offer = async (seller: number, fields: Record<string, unknown> = {}): Prom
   return answer.body.data.id;
 };
 
-const buy = (buyer: number, id: number, key?: string): Promise<Answer> =>
+const buy = (buyer: number, id: number, key?: string, body?: { price?: unknown }): Promise<Answer> =>
   stage.send('POST', `/training-services/${id}/purchase`, {
     as: caller(buyer),
+    body,
     ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
   });
 
@@ -70,7 +74,9 @@ describe('201: bought', () => {
     const { id: traineeId, ...rest } = answer.body.data;
     expect(rest).toEqual({
       training_service_id: id,
+      title: 'Coaching',
       user_id: buyer,
+      user: wholeUser(buyer),
       seller_user_id: seller,
       price: PRICE,
       status: 'active',
@@ -93,6 +99,37 @@ describe('201: bought', () => {
       matches: ({ subject }) => subject === String(traineeId),
     });
     expect(event.data).toMatchObject({ seller_user_id: seller, buyer_user_id: buyer });
+  });
+
+  test('at the price of this moment: twenty purchases beside changes of the price pay what their trainee says', async () => {
+    const [seller, id] = [someone(), await offer(someone())];
+    const owner = (await stage.send('GET', `/training-services/${id}`)).body.data.user_id;
+    const change = (price: number) =>
+      stage.send('PUT', `/training-services/${id}`, { as: caller(owner), body: { price } });
+    const [answers] = await Promise.all([
+      together(() => buy(seller, id)),
+      together((index) => change(1_000 + index), 5),
+    ]);
+    expect(statuses(answers, 201)).toBe(20);
+    for (const { body } of answers) {
+      const [purchase, income] = stage.world.booked.get(`training-sale:${body.data.id}`) ?? [];
+      expect([purchase?.amount, income?.amount]).toEqual([body.data.price, body.data.price]);
+    }
+  });
+
+  test('at the price that was read, or not at all', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    await stage.send('PUT', `/training-services/${id}`, { as: caller(seller), body: { price: PRICE + 1 } });
+    const refused = await buy(buyer, id, 'read', { price: PRICE });
+    expect(refused.status).toBe(400);
+    expect(refused.body).toEqual({ error: expect.any(String), code: 'payments.price_changed' });
+    expect(stage.world.booked.size).toBe(0);
+    expect((await buy(buyer, id, 'read', { price: PRICE + 1 })).status).toBe(201);
+    const other = await buy(buyer, id, 'read', { price: PRICE });
+    expect(Object.keys(other.body.errors)).toEqual(['idempotency_key']);
+    expect(Object.keys((await buy(buyer, id, 'wrong', { price: '1' })).body.errors)).toEqual(['price']);
+    expect(stage.world.booked.size).toBe(1);
   });
 
   test('no commission is booked where there is none', async () => {
@@ -196,7 +233,7 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
 });
 
 describe('503: somebody does not answer', () => {
-  test.each(['GetRates', 'GetHiddenUsers'])('%s: nothing is begun', async (method) => {
+  test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])('%s: nothing is begun', async (method) => {
     const [buyer, id] = [someone(), await offer(someone())];
     stage.world.down = [method];
     expect((await buy(buyer, id)).status).toBe(503);
@@ -235,7 +272,8 @@ describe('503: somebody does not answer', () => {
     expect((await buy(booked, id)).status).toBe(503);
     stage.world.down = ['Book'];
     expect((await buy(refused, id)).status).toBe(503);
-    expect(await evaluate(seller)).toMatchObject({ applies: false });
+    // What may be paid already stands in the way of the seller's deletion.
+    expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":2}' });
     expect(await stage.content.finishPurchases()).toBe(0);
     stage.clock.advance(MINUTE_MS);
     expect(await stage.content.finishPurchases()).toBe(0);
@@ -310,9 +348,58 @@ describe('delivery', () => {
     expect(await idsOf('?page=999999999')).toEqual([]);
     expect(await trainees(someone())).toEqual([]);
   });
+
+  test('they show the buyer as the viewer may see him, also an erased one, in one call a page', async () => {
+    const [seller, buyer, erased] = [someone(), someone(), someone()];
+    const id = await offer(seller);
+    for (const userId of [buyer, buyer, erased]) await buy(userId, id);
+    stage.world.gone.add(erased);
+    stage.world.calls.length = 0;
+    const [first, second] = (await stage.send('GET', '/trainees', { as: caller(seller) })).body.data;
+    expect(stage.world.calls).toEqual(['ShowUsers']);
+    expect(first).toMatchObject({ title: 'Coaching', user_id: erased, user: { id: erased } });
+    expect(first.user.username).not.toBe(`user${erased}`);
+    expect(second.user).toMatchObject({ id: buyer, username: `user${buyer}` });
+    expect(second.user.email).toBeUndefined();
+    const [own] = (await stage.send('GET', '/trainees', { as: caller(buyer) })).body.data;
+    expect(own.user.email).toBe(wholeUser(buyer).email);
+    stage.world.down = ['ShowUsers'];
+    expect((await stage.send('GET', '/trainees', { as: caller(seller) })).status).toBe(503);
+    expect((await deliver(seller, own.id)).status).toBe(503);
+    expect((await buy(buyer, id)).status).toBe(503);
+    expect(stage.world.booked.size).toBe(3);
+    stage.world.down = [];
+    expect((await deliver(seller, own.id)).status).toBe(200);
+  });
 });
 
 describe('the blocker active_trainees', () => {
+  test('stands before a purchase asks who is hidden: a deletion that is scheduled then was told of it', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    let told: unknown;
+    stage.world.before.set('GetHiddenUsers', async () => {
+      told = await evaluate(seller);
+    });
+    expect((await buy(buyer, id)).status).toBe(201);
+    expect(told).toEqual({ applies: true, extras_json: '{"count":1}' });
+  });
+
+  test('a deletion that was scheduled before it stands refuses the purchase, and nothing is left of it', async () => {
+    const [seller, buyer] = [someone(), someone()];
+    const id = await offer(seller);
+    stage.world.before.set('GetRates', async () => {
+      expect(await evaluate(seller)).toMatchObject({ applies: false });
+      stage.world.pending.add(seller);
+    });
+    const answers = await together(() => buy(buyer, id));
+    expect(statuses(answers, 404)).toBe(20);
+    expect(stage.world.booked.size).toBe(0);
+    expect(await evaluate(seller)).toMatchObject({ applies: false });
+    const begun = { seller_user_id: seller, status: { $ne: 'cancelled' } };
+    expect(await stage.connection.collection('trainees').countDocuments(begun)).toBe(0);
+  });
+
   test('counts paid, undelivered trainees of the seller, also of a deleted service', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);

@@ -48,9 +48,13 @@ export class World {
   /** Runs before the wallet answers `Book`; `booked` tells whether it was done already. */
   beforeBookAnswer: () => Promise<void> = async () => undefined;
 
-  called(method: string): void {
+  /** What runs before a method does anything. */
+  readonly before = new Map<string, () => Promise<void>>();
+
+  async called(method: string): Promise<void> {
     this.calls.push(method);
     if (this.down.includes(method)) throw unavailable(`${method} is down`);
+    await this.before.get(method)?.();
   }
 
   /** The payments of one kind, over all sales. */
@@ -65,14 +69,14 @@ export const NOBODY = 900_000;
 const identityOf = (world: World) =>
   standInService(grpcDefinitions.identity(), {
     ShowUsers: async (request, context) => {
-      world.called('ShowUsers');
+      await world.called('ShowUsers');
       return showUsers((id) => (id < NOBODY && !world.gone.has(id) ? wholeUser(id) : undefined))(
         request,
         context,
       );
     },
     GetHiddenUsers: async ({ ids }) => {
-      world.called('GetHiddenUsers');
+      await world.called('GetHiddenUsers');
       return {
         pending_ids: ids.filter((id) => world.pending.has(id)),
         gone_ids: ids.filter((id) => id >= NOBODY || world.gone.has(id)),
@@ -83,7 +87,7 @@ const identityOf = (world: World) =>
 const gymsOf = (world: World) =>
   standInService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
-      world.called('GetGyms');
+      await world.called('GetGyms');
       const found = ids.flatMap((id) => {
         const gym = world.gyms.get(id);
         return gym === undefined ? [] : [{ id, name: `Gym ${id}`, ...gym }];
@@ -95,11 +99,11 @@ const gymsOf = (world: World) =>
 const walletOf = (world: World) =>
   standInService(grpcDefinitions.wallet(), {
     GetRates: async () => {
-      world.called('GetRates');
+      await world.called('GetRates');
       return { gateway_fee_percent: 1, commission_percent: world.commissionPercent, vat_percent: 0 };
     },
     Book: async ({ idempotency_key, bookings }) => {
-      world.called('Book');
+      await world.called('Book');
       const replayed = world.booked.has(idempotency_key);
       const price = bookings.find(({ type }) => type === 'purchase')?.amount ?? 0;
       if (!replayed) {
@@ -126,7 +130,7 @@ const walletOf = (world: World) =>
 const mediaOf = (world: World) =>
   standInService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
-      world.called('GetMedia');
+      await world.called('GetMedia');
       const media = targets.flatMap(({ attachable_type, attachable_id }) =>
         (world.media.get(`${attachable_type}:${attachable_id}`) ?? []).map((filename, index) => ({
           id: attachable_id * 100 + index,
@@ -146,7 +150,7 @@ const mediaOf = (world: World) =>
 const storeBillingOf = (world: World) =>
   standInService(grpcDefinitions.storeBilling(), {
     GetBoosts: async ({ targets }) => {
-      world.called('GetBoosts');
+      await world.called('GetBoosts');
       const boosts = targets.flatMap(({ id }) => {
         const boost = world.boosts.get(id);
         const boostable_type = 'App\\Models\\TrainingServices\\TrainingService';

@@ -8,7 +8,8 @@ import type { UserCaller } from '@fitness/shared/caller.ts';
 import { SECOND_MS } from '@fitness/shared/clock.ts';
 import { AppError, badRequest, conflict, message } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
-import { type IdempotentRun, storedKey } from '@fitness/shared/http/idempotency.ts';
+import { storedKey } from '@fitness/shared/http/idempotency.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
@@ -21,12 +22,15 @@ const SWEEP_BATCH = 50;
 
 export interface Purchase {
   trainingServiceId: number;
+  /** What the buyer has read; undefined where he takes any. */
+  price: number | undefined;
   idempotencyKey: string | undefined;
 }
 
 /**
- * 404 unknown, inactive or hidden; 400 the buyer's own, or too low a balance; 503 when identity or the wallet does not
- * answer. After a 503 the same `Idempotency-Key`, or the same purchase without one, goes on where it stopped.
+ * 404 unknown, inactive or hidden; 400 the buyer's own, another price than he has read, or too low a balance; 503 when
+ * identity or the wallet does not answer. After a 503 the same `Idempotency-Key`, or the same purchase without one, goes
+ * on where it stopped.
  */
 export type BuyTrainingService = (caller: UserCaller, purchase: Purchase) => Promise<RouteReply>;
 
@@ -44,15 +48,22 @@ export const buyTrainingService =
       {
         userId: caller.userId,
         key: purchase.idempotencyKey,
-        fingerprint: ['POST', 'training-service-purchase', purchase.trainingServiceId],
+        fingerprint: ['POST', 'training-service-purchase', purchase.trainingServiceId, purchase.price],
       },
       async (run) => {
         const key =
           purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
+        // Taken before anything is paid: a purchase that was made is never answered with a 503.
+        const buyers = await parts.users.show([caller.userId], caller);
         const begun = await findBegun(parts, caller.userId, purchase.trainingServiceId, key);
-        if (begun !== undefined && isPaid(begun)) return created({ data: showTrainee(begun) });
-        const trainee = begun ?? (await begin(parts, caller.userId, purchase.trainingServiceId, key));
-        return settle(parts, trainee, run);
+        if (begun !== undefined && isPaid(begun)) return created({ data: showTrainee(begun, buyers) });
+        const trainee = begun ?? (await begin(parts, caller.userId, purchase, key));
+        await settle(parts, trainee);
+        return activate(parts, trainee.traineeId, async (session, active) => {
+          const reply = created({ data: showTrainee(active, buyers) });
+          await run.complete(session, reply);
+          return reply;
+        });
       },
     );
 
@@ -73,30 +84,53 @@ const findBegun = (
   );
 };
 
-/** The checks, and the pending trainee with the price and commission of this moment. */
+/** The pending trainee, with the price and commission of this moment, of a seller who was not hidden after it stood. */
 const begin = async (
   parts: Parts,
   buyerUserId: number,
-  trainingServiceId: number,
+  { trainingServiceId, price }: Purchase,
   key: string | null,
 ): Promise<Trainee> => {
-  const { store, users, wallet, clock, sequences } = parts;
+  const { store, wallet, sequences } = parts;
   const asked = await store.trainingServices.find(trainingServiceId);
   if (asked === undefined) throw targetNotFound();
   if (asked.userId === buyerUserId) throw badRequest('payments.own_service', message('payments.own_service'));
   if (!asked.isActive) throw targetNotFound();
-  const [hidden, percent] = await Promise.all([
-    users.hidden([asked.userId]),
-    // Asked each time, so that a wallet that is away is noticed before anything is begun.
-    wallet.commissionPercent(),
-  ]);
-  if (hidden.pending.has(asked.userId) || hidden.gone.has(asked.userId)) throw targetNotFound();
-  const traineeId = await sequences.next('trainees');
+  // Asked each time, so that a wallet that is away is noticed before anything is begun.
+  const percent = await wallet.commissionPercent();
+  const trainee = await insertPending(parts, {
+    traineeId: await sequences.next('trainees'),
+    trainingServiceId,
+    buyerUserId,
+    price,
+    percent,
+    key,
+  });
+  try {
+    await requireVisible(parts, trainee.sellerUserId);
+  } catch (error) {
+    await store.transaction((session) => store.trainees.cancel(session, trainee.traineeId));
+    throw error;
+  }
+  return trainee;
+};
+
+const insertPending = async (
+  { store, clock }: Parts,
+  sale: Pick<Trainee, 'traineeId' | 'trainingServiceId' | 'buyerUserId'> & {
+    price: number | undefined;
+    percent: number;
+    key: string | null;
+  },
+): Promise<Trainee> => {
+  const { traineeId, trainingServiceId, buyerUserId, price, percent, key } = sale;
   const now = clock.now();
   try {
     return await store.transaction(async (session) => {
       const service = await store.trainingServices.find(trainingServiceId, session);
       if (service === undefined || !service.isActive) throw targetNotFound();
+      if (price !== undefined && price !== service.price)
+        throw badRequest('payments.price_changed', message('payments.price_changed'));
       const trainee: Trainee = {
         traineeId,
         trainingServiceId,
@@ -121,17 +155,28 @@ const begin = async (
   }
 };
 
-/** The payments, and then the trainee. Throws without a change when the wallet does not say what happened. */
-const settle = async (parts: Parts, trainee: Trainee, run?: IdempotentRun): Promise<RouteReply> => {
-  const outcome = await parts.wallet.book(trainee);
-  if (outcome === 'refused') {
-    await parts.store.transaction((session) => parts.store.trainees.cancel(session, trainee.traineeId));
-    throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
-  }
-  return activate(parts, trainee.traineeId, run);
+/**
+ * Asked when the pending trainee stands, which is what the seller's deletion looks for: whichever of the two looks
+ * second sees the other.
+ */
+const requireVisible = async ({ users }: Parts, sellerUserId: number): Promise<void> => {
+  const hidden = await users.hidden([sellerUserId]);
+  if (hidden.pending.has(sellerUserId) || hidden.gone.has(sellerUserId)) throw targetNotFound();
 };
 
-const activate = ({ store, outbox }: Parts, id: number, run?: IdempotentRun): Promise<RouteReply> =>
+/** The payments. Throws without a change when the wallet does not say what happened. */
+const settle = async ({ wallet, store }: Parts, trainee: Trainee): Promise<void> => {
+  if ((await wallet.book(trainee)) === 'booked') return;
+  await store.transaction((session) => store.trainees.cancel(session, trainee.traineeId));
+  throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
+};
+
+/** The trainee, whose payments are booked; `finish` is in the same transaction. */
+const activate = <T>(
+  { store, outbox }: Parts,
+  id: number,
+  finish: (session: ClientSession, trainee: Trainee) => Promise<T>,
+): Promise<T> =>
   store.transaction(async (session) => {
     const activated = await store.trainees.activate(session, id);
     const trainee = activated ?? (await store.trainees.find(id, session));
@@ -148,9 +193,7 @@ const activate = ({ store, outbox }: Parts, id: number, run?: IdempotentRun): Pr
           buyer_user_id: activated.buyerUserId,
         },
       });
-    const reply = created({ data: showTrainee(trainee) });
-    await run?.complete(session, reply);
-    return reply;
+    return finish(session, trainee);
   });
 
 /** One round over interrupted purchases: each is finished, undone, or left for the next round. Returns how many ended. */
@@ -167,6 +210,7 @@ export const finishPurchases =
       if (trainee === undefined) continue;
       try {
         await settle(parts, trainee);
+        await activate(parts, id, async () => undefined);
         ended += 1;
       } catch (error) {
         if ((error as Partial<AppError>).code === 'payments.insufficient_balance') ended += 1;

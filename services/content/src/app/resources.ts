@@ -3,7 +3,7 @@ import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts
 import { MODEL } from '@fitness/shared/models.ts';
 import { type BoostResource, boostSchema } from '@fitness/shared/resources/boost.ts';
 import { type MediaResource, mediaSchema } from '@fitness/shared/resources/media.ts';
-import { type UserResource, userSchema } from '@fitness/shared/resources/user.ts';
+import { erasedUser, type UserResource, userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
 import type { Decorations } from '../clients/decorations.ts';
 import type { Post } from '../domain/post.ts';
@@ -115,7 +115,9 @@ export const traineeSchema = z
   .object({
     id: z.int(),
     training_service_id: z.int(),
+    title: z.string().meta({ description: 'Of the training service when it was bought' }),
     user_id: z.int().meta({ description: 'The buyer' }),
+    user: userSchema,
     seller_user_id: z.int(),
     price: z.int(),
     status: z.enum(['active', 'delivered']),
@@ -124,11 +126,19 @@ export const traineeSchema = z
   })
   .meta({ id: 'Trainee' });
 
-/** A paid trainee. */
-export const showTrainee = (trainee: Trainee): z.output<typeof traineeSchema> => ({
+export type TraineeResource = z.output<typeof traineeSchema>;
+
+/** A paid trainee. `buyers`: as the viewer may see them; whom identity does not know is shown as erased. */
+export const showTrainee = (
+  trainee: Trainee,
+  buyers: ReadonlyMap<number, UserResource>,
+): TraineeResource => ({
   id: trainee.traineeId,
   training_service_id: trainee.trainingServiceId,
+  title: trainee.title,
   user_id: trainee.buyerUserId,
+  user:
+    buyers.get(trainee.buyerUserId) ?? erasedUser(trainee.buyerUserId, formatTimestamp(trainee.createdAt)),
   seller_user_id: trainee.sellerUserId,
   price: trainee.price,
   status: trainee.status === 'delivered' ? 'delivered' : 'active',

@@ -6,32 +6,38 @@ import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
 import type { TraineeFilter } from '../store/trainees.ts';
 import type { Parts } from './parts.ts';
-import { showTrainee } from './resources.ts';
-
-export type TraineeResource = ReturnType<typeof showTrainee>;
+import { showTrainee, type TraineeResource } from './resources.ts';
 
 export type ListTrainees = (
+  viewer: UserCaller,
   filter: TraineeFilter,
   request: PageRequest,
 ) => Promise<{ page: PageOf<unknown>; data: TraineeResource[] }>;
 
 export const listTrainees =
-  ({ store }: Parts): ListTrainees =>
-  async (filter, request) => {
+  ({ store, users }: Parts): ListTrainees =>
+  async (viewer, filter, request) => {
     const page = await store.trainees.page(filter, request);
-    return { page, data: page.rows.map(showTrainee) };
+    const buyers = await users.show(
+      page.rows.map(({ buyerUserId }) => buyerUserId),
+      viewer,
+      { withErased: true },
+    );
+    return { page, data: page.rows.map((trainee) => showTrainee(trainee, buyers)) };
   };
 
 /** By the seller, once: 404 for a stranger, 403 for the buyer, 409 when it is delivered already. */
 export type DeliverTrainee = (caller: UserCaller, id: number) => Promise<TraineeResource>;
 
 export const deliverTrainee =
-  ({ store, outbox, clock }: Parts): DeliverTrainee =>
-  (caller, id) =>
-    store.transaction(async (session) => {
-      const trainee = await store.trainees.find(id, session);
-      if (trainee === undefined || !isPaid(trainee) || !takesPart(trainee, caller.userId)) throw notFound();
-      if (trainee.sellerUserId !== caller.userId) throw forbidden(`trainee ${id} is delivered by its seller`);
+  ({ store, users, outbox, clock }: Parts): DeliverTrainee =>
+  async (caller, id) => {
+    const trainee = await store.trainees.find(id);
+    if (trainee === undefined || !isPaid(trainee) || !takesPart(trainee, caller.userId)) throw notFound();
+    if (trainee.sellerUserId !== caller.userId) throw forbidden(`trainee ${id} is delivered by its seller`);
+    // Taken before anything is written: a delivery that was noted is never answered with a 503.
+    const buyers = await users.show([trainee.buyerUserId], caller, { withErased: true });
+    return store.transaction(async (session) => {
       const delivered = await store.trainees.deliver(session, id, clock.now());
       if (delivered === undefined)
         throw conflict('trainees.already_delivered', message('trainees.already_delivered'));
@@ -45,8 +51,9 @@ export const deliverTrainee =
           buyer_user_id: delivered.buyerUserId,
         },
       });
-      return showTrainee(delivered);
+      return showTrainee(delivered, buyers);
     });
+  };
 
 const takesPart = ({ buyerUserId, sellerUserId }: Trainee, userId: number): boolean =>
   buyerUserId === userId || sellerUserId === userId;

@@ -23,6 +23,7 @@ export const getTrainees = ({ listTrainees }: UseCases, baseUrl: string): Route 
       const request = toPageRequest(query);
       const { role, training_service_id, is_delivered } = query;
       const { page, data } = await listTrainees(
+        caller,
         { userId: caller.userId, role, trainingServiceId: training_service_id, isDelivered: is_delivered },
         request,
       );

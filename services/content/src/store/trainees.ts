@@ -48,6 +48,7 @@ export interface Trainees {
   deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
   /** Paid ones, newest first. */
   page(filter: TraineeFilter, request: PageRequest): Promise<PageOf<Trainee>>;
+  /** Those being bought included: once paid, they are to be delivered. */
   countUndelivered(sellerUserId: number): Promise<number>;
 }
 
@@ -213,6 +214,10 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
         .lean(),
     ),
   page: (filter, request) => pageOf(trainees, filter, request),
-  countUndelivered: (sellerUserId) =>
-    trainees.countDocuments({ seller_user_id: sellerUserId, status: 'active' }),
+  countUndelivered: async (sellerUserId) => {
+    let count = 0;
+    for (const status of ['pending', 'active'] as const)
+      count += await trainees.countDocuments({ seller_user_id: sellerUserId, status });
+    return count;
+  },
 });
