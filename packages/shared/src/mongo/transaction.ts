@@ -6,6 +6,8 @@ import { jitteredDelayMs, sleep } from './backoff.ts';
 const DEFAULT_DEADLINE_MS = 10_000;
 const BACKOFF_MIN_MS = 2;
 const BACKOFF_MAX_MS = 50;
+/** Of a conflict on a slow database: see {@link conflictCeilingMs}. */
+const CONFLICT_BACKOFF_MAX_MS = 1_000;
 const DUPLICATE_KEY = 11_000;
 const CAUSE_DEPTH = 5;
 
@@ -60,6 +62,7 @@ const untilCommitted = async <T>(
   for (let attempt = 1; ; attempt += 1) {
     const pending: Attempt = { beforeCommit: [], afterCommit: [] };
     attempts.set(session, pending);
+    const startedAt = performance.now();
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
     try {
       const result = await work(session);
@@ -68,11 +71,19 @@ const untilCommitted = async <T>(
       return result;
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
-      if (!isTransient(error) || performance.now() >= deadline) throw error;
-      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, BACKOFF_MAX_MS));
+      const now = performance.now();
+      if (!isTransient(error) || now >= deadline) throw error;
+      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt)));
     }
   }
 };
+
+/**
+ * The longest wait before the next attempt: the losers of a conflict on one document stay away longer the longer an
+ * attempt takes, or on a slow database they meet again at every try until their deadlines.
+ */
+const conflictCeilingMs = (attempt: number, tookMs: number): number =>
+  Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
 /** Commits, asking again while the answer is lost: a repeated commit of the same transaction has one effect. */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
