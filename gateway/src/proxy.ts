@@ -1,8 +1,8 @@
-/** Forwards `/api/v1` to the services, in the name of a caller whom it has made sure of. */
+/** Forwards `/api/v1` to the services, in the name of a caller whom it has made sure of; and `/oauth` to identity. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import replyFrom, { type FastifyReplyFromHooks, type FastifyReplyFromOptions } from '@fastify/reply-from';
-import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/caller.ts';
+import { CALLER_HEADER, type CallerSigner, GUEST } from '@fitness/shared/caller.ts';
 import { isAppError, notFound, unavailable } from '@fitness/shared/error.ts';
 import { API_PREFIX, CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -11,7 +11,7 @@ import type { AddressLimit } from './address-limit.ts';
 import { forwardBody, tooLarge } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Authenticate } from './introspect.ts';
-import { findTarget, type Service, type Target } from './routes.ts';
+import { findTarget, OAUTH_PREFIX, type Service, type Target } from './routes.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** JSON, which the services refuse past this themselves; a file of 25 MiB with its multipart frame. */
@@ -42,6 +42,8 @@ const REQUEST_HEADERS = [
   'traceparent',
   'user-agent',
 ] as const;
+/** The pages of the authorization server keep their visitor apart from everybody else by these. */
+const PAGE_HEADERS = ['cookie', 'origin', 'sec-fetch-site'] as const;
 const BODY_HEADERS = ['content-encoding', 'content-language', 'content-length', 'content-type'] as const;
 
 /** Of one connection (RFC 9110, 7.6.1), of the server software, or set by the gateway itself. */
@@ -71,19 +73,22 @@ declare module 'fastify' {
   }
 }
 
-interface Forward {
+export interface Forward {
   target: Target;
   /** Signed for the service. */
   context: string;
   clientAddress: string;
 }
 
-export interface ProxyOptions {
-  urls: Record<Service, string>;
-  agent: Agent;
+export interface ForwardOptions {
   authenticate: Authenticate;
   signer: CallerSigner;
   trustedProxies: number;
+}
+
+export interface ProxyOptions extends ForwardOptions {
+  urls: Record<Service, string>;
+  agent: Agent;
   addressLimit: AddressLimit | undefined;
 }
 
@@ -99,34 +104,50 @@ export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Pro
       disableCache: true,
       disableRequestLogging: true,
     });
-    scope.route({
-      method: METHODS,
-      url: `${API_PREFIX}/*`,
-      exposeHeadRoute: false,
-      onRequest: (request, reply) => admit(request, reply, options),
-      handler: (request, reply) => {
-        const { service, path } = request.forward.target;
-        const hooks = REPEATABLE.has(request.method) ? repeatableHooks : oneShotHooks;
-        return untilClosed.run(abortSignalOf(reply), () =>
-          reply.from(`${options.urls[service]}${path}`, hooks),
-        );
-      },
-    });
+    for (const prefix of [API_PREFIX, OAUTH_PREFIX]) {
+      scope.route({
+        method: METHODS,
+        url: `${prefix}/*`,
+        exposeHeadRoute: false,
+        onRequest: (request, reply) => admit(request, reply, options),
+        handler: (request, reply) => {
+          const { service, path } = request.forward.target;
+          const hooks =
+            REPEATABLE.has(request.method) && !isOauth(request.forward.target)
+              ? repeatableHooks
+              : oneShotHooks;
+          return untilClosed.run(abortSignalOf(reply), () =>
+            reply.from(`${options.urls[service]}${path}`, hooks),
+          );
+        },
+      });
+    }
   });
 };
 
 /** Everything that can be refused before a service is asked, or the body is read. */
 const admit = async (request: FastifyRequest, reply: FastifyReply, options: ProxyOptions): Promise<void> => {
-  const clientAddress = clientAddressOf(request.raw, options.trustedProxies);
   // Before the token is looked at: this is there to keep a flood away from identity too.
-  if (options.addressLimit !== undefined) await options.addressLimit(clientAddress, reply);
-  const caller = await options.authenticate(request.raw);
-  const target = findTarget(request.raw.url ?? '');
-  if (target === undefined) throw notFound();
-  if (Number(request.headers['content-length'] ?? 0) > bodyLimitOf(target)) throw tooLarge();
-  const context = await options.signer.sign({ from: 'gateway', caller });
-  request.forward = { target, context, clientAddress };
+  await options.addressLimit?.(clientAddressOf(request.raw, options.trustedProxies), reply);
+  const forward = await prepareForward(request.raw, request.raw.url ?? '', options);
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimitOf(forward.target)) throw tooLarge();
+  request.forward = forward;
 };
+
+/** Whom `url` belongs to, and who asks: with the token of `raw`. Throws 401, 404, and 503 when nobody can say. */
+export const prepareForward = async (
+  raw: IncomingMessage,
+  url: string,
+  { authenticate, signer, trustedProxies }: ForwardOptions,
+): Promise<Forward> => {
+  const target = findTarget(url);
+  const caller = target !== undefined && isOauth(target) ? GUEST : await authenticate(raw);
+  if (target === undefined) throw notFound();
+  const context = await signer.sign({ from: 'gateway', caller });
+  return { target, context, clientAddress: clientAddressOf(raw, trustedProxies) };
+};
+
+const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);
 
 const bodyLimitOf = ({ service }: Target): number =>
   service === 'media' ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
@@ -135,17 +156,29 @@ const rewriteRequestHeaders: NonNullable<FastifyReplyFromHooks['rewriteRequestHe
   request,
   headers,
 ) => {
-  const { context, clientAddress } = request.forward;
-  const names = WITHOUT_BODY.has(request.method) ? REQUEST_HEADERS : [...REQUEST_HEADERS, ...BODY_HEADERS];
+  const { target } = request.forward;
+  const names = [
+    ...REQUEST_HEADERS,
+    ...(WITHOUT_BODY.has(request.method) ? [] : BODY_HEADERS),
+    ...(isOauth(target) ? PAGE_HEADERS : []),
+  ];
   const forwarded = names.filter((name) => headers[name] !== undefined).map((name) => [name, headers[name]]);
   return {
     ...Object.fromEntries(forwarded),
     host: headers.host,
-    'x-request-id': request.id,
-    [CLIENT_ADDRESS_HEADER]: clientAddress,
-    [CALLER_HEADER]: context,
+    ...internalHeaders(request.id, request.forward),
   };
 };
+
+/** What a service believes, because nobody outside can send it. */
+export const internalHeaders = (
+  requestId: string,
+  { clientAddress, context }: Forward,
+): Record<string, string> => ({
+  'x-request-id': requestId,
+  [CLIENT_ADDRESS_HEADER]: clientAddress,
+  [CALLER_HEADER]: context,
+});
 
 const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (headers) => {
   const ofThisConnection = new Set(

@@ -4,6 +4,8 @@
  */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 
+export const OAUTH_PREFIX = '/oauth';
+
 export const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
 export type Service = (typeof SERVICES)[number];
 
@@ -26,11 +28,15 @@ const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
   ['/media', 'media'],
 ];
 
-const ROUTES = TABLE.map(([prefix, service]) => ({ segments: `${API_PREFIX}${prefix}`.split('/'), service }));
+const ROUTES = [
+  ...TABLE.map(([prefix, service]) => ({ segments: `${API_PREFIX}${prefix}`.split('/'), service })),
+  // The authorization server, which is no part of the API and asks its callers for no token.
+  { segments: OAUTH_PREFIX.split('/'), service: 'identity' as const },
+];
 
 export interface Target {
   service: Service;
-  /** Decoded, checked and encoded anew; begins with the API's prefix. */
+  /** Decoded, checked and encoded anew; begins with the API's prefix, or that of OAuth. */
   path: string;
   /** With its question mark, as it was sent; empty without one. */
   query: string;

@@ -19,6 +19,8 @@ import { type GatewayConfig, serviceUrls } from './config.ts';
 import { startDemoSeed } from './demo/seed.ts';
 import { addDocs, OPENAPI_PATH } from './docs.ts';
 import { createAuthenticate } from './introspect.ts';
+import { addMcp } from './mcp/door.ts';
+import { addOauthMetadata } from './oauth-metadata.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
 import { addProxy } from './proxy.ts';
 import { SERVICES, type Service } from './routes.ts';
@@ -77,14 +79,17 @@ const open = async (
   nameTheScheme(app);
   addOwnRoutes(app, urls, createReadOpenapi({ urls, publicBaseUrl: config.PUBLIC_BASE_URL, clock, log }));
   await addDocs(app);
-  await addProxy(app, {
+  const forwarding = {
     urls,
     agent,
-    authenticate: createAuthenticate(identity),
     signer,
+    authenticate: createAuthenticate(identity),
     trustedProxies: config.TRUST_PROXY,
     addressLimit: await openAddressLimit(config, log, cleanup),
-  });
+  };
+  addOauthMetadata(app, config.PUBLIC_BASE_URL);
+  await addMcp(app, { ...forwarding, identity, baseUrl: config.PUBLIC_BASE_URL });
+  await addProxy(app, forwarding);
 
   const grpc = await startGrpcServer({
     address: `${config.HOST}:${config.GRPC_PORT}`,
@@ -119,7 +124,7 @@ const nameTheScheme = (app: FastifyInstance): void => {
   });
 };
 
-/** What the gateway answers itself. OAuth, its metadata documents and /mcp find their place here. */
+/** What the gateway answers itself, besides /docs, /mcp and the metadata of OAuth. */
 const addOwnRoutes = (
   app: FastifyInstance,
   urls: Record<Service, string>,

@@ -80,7 +80,7 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
       upstream.documentReads += 1;
       return json(response, 200, upstream.document);
     }
-    if (url.startsWith('/api/v1/')) return answerPublic(request, response);
+    if (/^\/(?:api\/v1|oauth)\//.test(url)) return answerPublic(request, response);
     upstream.strays.push(url);
     return json(response, 200, { secret: service });
   };
@@ -113,6 +113,8 @@ export interface Harness {
   upstreams: Record<Service, Upstream>;
   /** Token → its user; deleting one revokes it. */
   tokens: Map<string, UserCaller>;
+  /** What stands in the way of whose deletion. */
+  blockers: Map<number, { code: string; extras_json: string }[]>;
   /** How many times identity was asked about a token. */
   introspections(): number;
   stopIdentityGrpc(): Promise<void>;
@@ -125,6 +127,7 @@ export const MEMBER_TOKEN = 'fps_member';
 
 export const startHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
   const tokens = new Map<string, UserCaller>();
+  const blockers: Harness['blockers'] = new Map();
   let introspections = 0;
   const identity: GrpcServer = await standIn(
     standInService(grpcDefinitions.identity(), {
@@ -139,6 +142,9 @@ export const startHarness = async (env: Record<string, string> = {}): Promise<Ha
           token_kind: user.tokenKind,
         };
       },
+      GetDeletionBlockers: async (_request, { caller: asking }) => ({
+        blockers: (asking.kind === 'user' ? blockers.get(asking.userId) : undefined) ?? [],
+      }),
     }),
   );
   const started = await Promise.all(
@@ -167,11 +173,13 @@ export const startHarness = async (env: Record<string, string> = {}): Promise<Ha
     grpcAddress: gateway.grpcAddress,
     upstreams,
     tokens,
+    blockers,
     introspections: () => introspections,
     stopIdentityGrpc: () => identity.close(),
     reset: () => {
       introspections = 0;
       tokens.clear();
+      blockers.clear();
       tokens.set(MEMBER_TOKEN, caller(7));
       for (const upstream of Object.values(upstreams)) {
         Object.assign(upstream, {

@@ -1,0 +1,52 @@
+/** What a client reads before it asks for access: RFC 8414 of the authorization server, RFC 9728 of what it guards. */
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { MCP_PATH, OAUTH_PATHS, OAUTH_SCOPES, READING_SCOPES } from '@fitness/shared/oauth.ts';
+import type { FastifyInstance } from 'fastify';
+
+const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
+const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
+
+/** Where the document about the resource at `path` is. */
+export const resourceMetadataUrl = (baseUrl: string, path: string): string =>
+  `${baseUrl}${RESOURCE_METADATA_PATH}${path}`;
+
+const serverMetadata = (baseUrl: string): Record<string, unknown> => ({
+  issuer: baseUrl,
+  authorization_endpoint: `${baseUrl}${OAUTH_PATHS.authorize}`,
+  token_endpoint: `${baseUrl}${OAUTH_PATHS.token}`,
+  registration_endpoint: `${baseUrl}${OAUTH_PATHS.register}`,
+  revocation_endpoint: `${baseUrl}${OAUTH_PATHS.revoke}`,
+  scopes_supported: OAUTH_SCOPES,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  code_challenge_methods_supported: ['S256'],
+  token_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  authorization_response_iss_parameter_supported: true,
+  ui_locales_supported: ['en', 'fa'],
+  service_documentation: `${baseUrl}/docs`,
+});
+
+const resourceMetadata = (baseUrl: string, path: string): Record<string, unknown> => ({
+  resource: `${baseUrl}${path}`,
+  authorization_servers: [baseUrl],
+  // Reading is what a client asks for that takes its scopes from here.
+  scopes_supported: path === MCP_PATH ? READING_SCOPES : OAUTH_SCOPES,
+  bearer_methods_supported: ['header'],
+  resource_documentation: `${baseUrl}/docs`,
+});
+
+export const addOauthMetadata = (app: FastifyInstance, baseUrl: string): void => {
+  const add = (path: string, document: Record<string, unknown>): void => {
+    app.get(path, async (_request, reply) =>
+      reply
+        .headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' })
+        .send(document),
+    );
+  };
+  add(SERVER_METADATA_PATH, serverMetadata(baseUrl));
+  for (const path of ['', MCP_PATH, API_PREFIX]) {
+    add(`${RESOURCE_METADATA_PATH}${path}`, resourceMetadata(baseUrl, path));
+  }
+};

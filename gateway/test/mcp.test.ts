@@ -1,0 +1,302 @@
+/** `/mcp` by the SDK's own client, before stand-ins of the services. */
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { allReceived, bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
+
+let gateway: Harness;
+beforeAll(async () => {
+  gateway = await startHarness();
+});
+afterAll(() => gateway.close());
+beforeEach(() => gateway.reset());
+
+const connect = async (token = MEMBER_TOKEN, headers: Record<string, string> = {}): Promise<Client> => {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}`, ...headers } },
+  });
+  // The SDK's own types do not agree with each other under exactOptionalPropertyTypes.
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  return client;
+};
+
+const call = async (client: Client, name: string, args: Record<string, unknown> = {}) => {
+  const result = await client.callTool({ name, arguments: args });
+  return result as { isError?: boolean; structuredContent?: unknown; content: { text: string }[] };
+};
+
+const toolNames = async (client: Client): Promise<string[]> =>
+  (await client.listTools()).tools.map(({ name }) => name);
+
+const answer = (service: keyof Harness['upstreams'], status: number, body: unknown) => {
+  gateway.upstreams[service].handler = (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+};
+
+const PAGE = { data: [{ id: 1 }], links: {}, meta: { total: 1 } };
+
+const TOOLS: [
+  string,
+  Record<string, unknown>,
+  keyof Harness['upstreams'],
+  string,
+  Record<string, unknown>,
+][] = [
+  ['get_profile', {}, 'identity', '/api/v1/auth/me', { user: { id: 7 } }],
+  ['get_balance', {}, 'wallet', '/api/v1/payments/balance', { balance: 5 }],
+  [
+    'list_payments',
+    { type: 'deposit', is_done: true, page: 2, per_page: 10, order: 'ASC' },
+    'wallet',
+    '/api/v1/payments?type=deposit&is_done=true&order=ASC&page=2&per_page=10',
+    PAGE,
+  ],
+  ['get_payment', { id: 3 }, 'wallet', '/api/v1/payments/3', { payment: { id: 3 } }],
+  [
+    'list_posts',
+    { type: 'App\\Models\\Gym', item_id: 4, search: 'a&b=c' },
+    'content',
+    '/api/v1/posts?type=App%5CModels%5CGym&item_id=4&search=a%26b%3Dc',
+    PAGE,
+  ],
+  ['get_post', { id: 4 }, 'content', '/api/v1/posts/4', { data: { id: 4 } }],
+  [
+    'list_gyms',
+    { near: '35.7,51.4', major_ids: '1,2' },
+    'gyms',
+    '/api/v1/gyms?major_ids=1%2C2&near=35.7%2C51.4',
+    PAGE,
+  ],
+  ['get_gym', { id: 5 }, 'gyms', '/api/v1/gyms/5', { gym: { id: 5 } }],
+  ['list_training_services', { max_price: 9 }, 'content', '/api/v1/training-services?max_price=9', PAGE],
+  ['get_training_service', { id: 6 }, 'content', '/api/v1/training-services/6', { data: { id: 6 } }],
+];
+
+describe('a tool', () => {
+  test.each(TOOLS)(
+    '%s %j asks the API with the token of its caller',
+    async (name, args, service, url, body) => {
+      answer(service, 200, body);
+      const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
+      await client.listTools();
+      const result = await call(client, name, args);
+      expect([result.isError, result.content[0]?.text.slice(0, 200)]).toEqual([
+        undefined,
+        expect.any(String),
+      ]);
+      expect(result.structuredContent).toEqual(body);
+      expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(body);
+      expect(allReceived(gateway)).toHaveLength(1);
+      const [received] = gateway.upstreams[service].received;
+      expect(received).toMatchObject({ method: 'GET', url, caller: { kind: 'user', userId: 7 } });
+      expect(received?.headers).toMatchObject({ 'accept-language': 'fa', 'x-client-address': '127.0.0.1' });
+      expect(received?.headers.authorization).toBeUndefined();
+      await client.close();
+    },
+  );
+
+  test.each([
+    ['get_payment', {}],
+    ['get_payment', { id: '1/../../users' }],
+    ['get_payment', { id: 0 }],
+    ['list_posts', { per_page: 101 }],
+    ['list_posts', { order: 'RANDOM' }],
+    ['list_gyms', { near: 'here' }],
+  ])('%s with %j is refused before anything is asked', async (name, args) => {
+    const client = await connect();
+    const result = await call(client, name, args);
+    expect(result.isError).toBe(true);
+    expect(allReceived(gateway)).toEqual([]);
+    await client.close();
+  });
+
+  test.each([
+    [404, { message: 'Not found.' }, 'Not found.'],
+    [422, { message: 'Invalid.', errors: { page: ['Too far.'] } }, 'Invalid. {"page":["Too far."]}'],
+    [429, { message: 'Too many.' }, 'Too many.'],
+    [500, {}, 'The API answered 500.'],
+  ])('whose call is answered %i says what the API says', async (status, body, text) => {
+    answer('gyms', status, body);
+    const client = await connect();
+    expect(await call(client, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
+    await client.close();
+  });
+
+  test('whose service is away says so', async () => {
+    await gateway.upstreams.gyms.stop();
+    try {
+      const client = await connect();
+      const result = await call(client, 'list_gyms');
+      expect(result).toMatchObject({ isError: true });
+      expect(result.content[0]?.text).toMatch(/not reachable/);
+      await client.close();
+    } finally {
+      await gateway.upstreams.gyms.start();
+    }
+  });
+
+  test('that there is not is no tool', async () => {
+    const client = await connect();
+    await expect(client.callTool({ name: 'delete_everything', arguments: {} })).rejects.toThrow(/no tool/);
+    await client.close();
+  });
+
+  test('list_deletion_blockers tells what stands in the way, in the language of who asks', async () => {
+    gateway.blockers.set(7, [
+      { code: 'gym_ownership', extras_json: '{"count":2}' },
+      { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
+    ]);
+    const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
+    const result = await call(client, 'list_deletion_blockers');
+    expect(result.structuredContent).toEqual({
+      can_be_deleted: false,
+      blockers: [
+        { code: 'gym_ownership', message: expect.stringContaining('باشگاه'), count: 2 },
+        { code: 'unsettled_balance', message: expect.stringContaining('-5'), balance: -5 },
+      ],
+    });
+    gateway.blockers.clear();
+    expect((await call(client, 'list_deletion_blockers')).structuredContent).toEqual({
+      can_be_deleted: true,
+      blockers: [],
+    });
+    expect(allReceived(gateway)).toEqual([]);
+    await client.close();
+  });
+});
+
+describe('the list of tools', () => {
+  test('is that of the contract, all of them reading, with schemas of both sides', async () => {
+    const client = await connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([...TOOLS.map(([name]) => name), 'list_deletion_blockers']);
+    for (const tool of tools) {
+      expect(tool.annotations?.readOnlyHint).toBe(true);
+      expect(tool.inputSchema.type).toBe('object');
+      expect(tool.outputSchema?.type).toBe('object');
+      expect(tool.description).toMatch(/\.$/);
+    }
+    await client.close();
+  });
+
+  test('has what the token can do, at each request', async () => {
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
+    const client = await connect('fpo_narrow');
+    const open = ['get_profile', 'list_gyms', 'get_gym', 'list_training_services', 'get_training_service'];
+    expect((await toolNames(client)).sort()).toEqual([...open, 'list_posts', 'get_post'].sort());
+    const refused = await call(client, 'get_balance');
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.content[0]?.text).toContain('payments.view_own');
+    expect(allReceived(gateway)).toEqual([]);
+    gateway.tokens.set('fpo_narrow', { ...caller(8, []), tokenKind: 'oauth' });
+    expect((await toolNames(client)).sort()).toEqual(open.sort());
+    await client.close();
+  });
+});
+
+describe('who may come in', () => {
+  const RESOURCE = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp"';
+  const post = (headers: Record<string, string>, body: unknown = { jsonrpc: '2.0', id: 1, method: 'ping' }) =>
+    fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+
+  test('nobody without a token, and the 401 says where to get one', async () => {
+    for (const response of [await post({}), await fetch(`${gateway.url}/mcp`)]) {
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe(
+        `Bearer ${RESOURCE}, scope="users.view_limited posts.view payments.view_own"`,
+      );
+    }
+  });
+
+  test('nobody with a bad one', async () => {
+    const response = await post(bearer('fpo_unknown'));
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toMatch(
+      /^Bearer error="invalid_token", resource_metadata=/,
+    );
+    expect((await post({ authorization: 'Basic eDp5' })).status).toBe(401);
+  });
+
+  test('nobody any more whose token is revoked, in the middle of his session', async () => {
+    const client = await connect();
+    expect(await toolNames(client)).toContain('get_profile');
+    gateway.tokens.delete(MEMBER_TOKEN);
+    await expect(client.listTools()).rejects.toMatchObject({ code: 401 });
+    await expect(call(client, 'get_profile')).rejects.toMatchObject({ code: 401 });
+    await client.close();
+  });
+
+  test.each([
+    'https://evil.example',
+    'null',
+    'https://api.example.com.evil.example',
+    'http://api.example.com',
+  ])('no page of %s, whatever token it has', async (origin) => {
+    const response = await post({ ...bearer(), origin });
+    expect(response.status).toBe(403);
+    expect(gateway.introspections()).toBe(0);
+  });
+
+  test('a page of our own', async () => {
+    expect((await post({ ...bearer(), origin: 'https://api.example.com' })).status).toBe(200);
+  });
+
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('by POST, not by %s', async (method) => {
+    const response = await fetch(`${gateway.url}/mcp`, { method, headers: bearer() });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('POST');
+  });
+
+  test.each<[string, Record<string, string>, unknown, number]>([
+    ['no JSON', {}, '{', 400],
+    ['no message', {}, {}, 400],
+    ['nothing', {}, '', 400],
+    ['another type', { 'content-type': 'text/plain' }, 'x', 415],
+    ['another accept', { accept: 'text/html' }, { jsonrpc: '2.0', id: 1, method: 'ping' }, 406],
+    [
+      'a version of the protocol that is none',
+      { 'mcp-protocol-version': 'x' },
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      400,
+    ],
+  ])('with a message: %s is refused', async (_what, headers, body, status) => {
+    expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
+  });
+
+  test('a notification is taken without an answer', async () => {
+    const response = await post(bearer(), { jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect([response.status, await response.text()]).toEqual([202, '']);
+  });
+});
+
+test('twenty clients at once are kept apart', async () => {
+  gateway.upstreams.identity.handler = (request, response) => {
+    const [, claims = ''] = String(request.headers['x-caller-context']).split('.');
+    const { sub } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ user: { id: Number(sub) } }));
+  };
+  const ids = Array.from({ length: 20 }, (_, i) => 100 + i);
+  for (const id of ids) gateway.tokens.set(`token-${id}`, caller(id));
+  const seen = await Promise.all(
+    ids.map(async (id) => {
+      const client = await connect(`token-${id}`);
+      const { structuredContent } = await call(client, 'get_profile');
+      await client.close();
+      return (structuredContent as { user: { id: number } }).user.id;
+    }),
+  );
+  expect(seen).toEqual(ids);
+});

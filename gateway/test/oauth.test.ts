@@ -1,0 +1,152 @@
+/** What the gateway does for OAuth: it publishes the metadata, and hands the rest to identity. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { allReceived, allStrays, bearer, type Harness, rawRequest, startHarness } from './support.ts';
+
+let gateway: Harness;
+beforeAll(async () => {
+  gateway = await startHarness();
+});
+afterAll(() => gateway.close());
+beforeEach(() => gateway.reset());
+
+const BASE = 'https://api.example.com';
+
+describe('the metadata', () => {
+  test('of the authorization server names its endpoints at the public origin (RFC 8414)', async () => {
+    const response = await fetch(`${gateway.url}/.well-known/oauth-authorization-server`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response.json()).toMatchObject({
+      issuer: BASE,
+      authorization_endpoint: `${BASE}/oauth/authorize`,
+      token_endpoint: `${BASE}/oauth/token`,
+      registration_endpoint: `${BASE}/oauth/register`,
+      revocation_endpoint: `${BASE}/oauth/revoke`,
+      response_types_supported: ['code'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+    });
+  });
+
+  test('offers no scope by which accounts could be taken over', async () => {
+    const response = await fetch(`${gateway.url}/.well-known/oauth-authorization-server`);
+    const { scopes_supported: scopes } = (await response.json()) as { scopes_supported: string[] };
+    expect(scopes).toEqual(expect.arrayContaining(['posts.view', 'payments.view_own', 'users.view_all']));
+    for (const scope of ['users.update_any', 'users.delete', 'roles.manage'])
+      expect(scopes).not.toContain(scope);
+  });
+
+  test.each(['', '/mcp', '/api/v1'])(
+    'of the resource at %j names who issues its tokens (RFC 9728)',
+    async (path) => {
+      const response = await fetch(`${gateway.url}/.well-known/oauth-protected-resource${path}`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({
+        resource: `${BASE}${path}`,
+        authorization_servers: [BASE],
+        bearer_methods_supported: ['header'],
+      });
+    },
+  );
+
+  test('is the same whatever host is asked, and there is none of OpenID Connect', async () => {
+    const headers = { host: 'EVIL.example', 'x-forwarded-host': 'evil.example' };
+    const { text } = await rawRequest(gateway.url, '/.well-known/oauth-authorization-server', { headers });
+    expect(text).not.toMatch(/evil/i);
+    expect((await fetch(`${gateway.url}/.well-known/openid-configuration`)).status).toBe(404);
+  });
+});
+
+describe('what is below /oauth', () => {
+  test('reaches identity as it was sent, from a guest, with what its pages need', async () => {
+    const answer = await rawRequest(gateway.url, '/oauth/interaction/abc', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        cookie: 'fitness_oauth_interaction=abc',
+        origin: 'null',
+        'sec-fetch-site': 'same-origin',
+        'x-client-address': '6.6.6.6',
+        'x-caller-context': 'forged',
+        'x-forwarded-host': 'evil.example',
+        ...bearer(),
+      },
+      body: Buffer.from('action=allow&csrf=x'),
+    });
+    expect(answer.status).toBe(200);
+    const [received] = gateway.upstreams.identity.received;
+    expect(received).toMatchObject({
+      method: 'POST',
+      url: '/oauth/interaction/abc',
+      caller: { kind: 'guest' },
+    });
+    expect(received?.body.toString()).toBe('action=allow&csrf=x');
+    expect(received?.headers).toMatchObject({
+      cookie: 'fitness_oauth_interaction=abc',
+      origin: 'null',
+      'sec-fetch-site': 'same-origin',
+      'x-client-address': '127.0.0.1',
+    });
+    expect(received?.headers.authorization).toBeUndefined();
+    expect(received?.headers['x-forwarded-host']).toBeUndefined();
+    expect(gateway.introspections()).toBe(0);
+  });
+
+  test('answers with cookies, redirects and the policy of its pages', async () => {
+    gateway.upstreams.identity.handler = (_request, response) => {
+      response
+        .writeHead(303, {
+          location: '/oauth/interaction/abc',
+          'set-cookie': ['a=1; httponly', 'b=2; httponly'],
+          'content-security-policy': "default-src 'none'",
+          'x-frame-options': 'DENY',
+        })
+        .end();
+    };
+    const { status, headers } = await rawRequest(gateway.url, '/oauth/authorize?client_id=x&scope=a%20b');
+    expect(status).toBe(303);
+    expect(headers).toMatchObject({
+      location: '/oauth/interaction/abc',
+      'set-cookie': ['a=1; httponly', 'b=2; httponly'],
+      'content-security-policy': "default-src 'none'",
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    });
+    expect(gateway.upstreams.identity.received[0]?.url).toBe('/oauth/authorize?client_id=x&scope=a%20b');
+  });
+
+  test('is asked once: going on from a page is no read that may be repeated', async () => {
+    let asked = 0;
+    gateway.upstreams.identity.handler = (request) => {
+      asked += 1;
+      request.socket.destroy();
+    };
+    expect((await rawRequest(gateway.url, '/oauth/authorize/abc')).status).toBe(503);
+    expect(asked).toBe(1);
+  });
+
+  test('does not carry cookies and origins to the API', async () => {
+    const headers = { cookie: 'a=1', origin: 'https://evil.example', ...bearer() };
+    await rawRequest(gateway.url, '/api/v1/auth/me', { headers });
+    expect(gateway.upstreams.identity.received[0]?.headers).not.toHaveProperty('cookie');
+    expect(gateway.upstreams.identity.received[0]?.headers).not.toHaveProperty('origin');
+  });
+
+  test.each([
+    '/oauth',
+    '/oauth/../internal/openapi.json',
+    '/oauth/%2e%2e/metrics',
+    '/oauth//metrics',
+    '/oauthx/token',
+    '/OAuth/token',
+    '/.well-known/../metrics',
+    '/.well-known/oauth-protected-resource/mcp/x',
+  ])('%s leads nowhere', async (path) => {
+    const { status } = await rawRequest(gateway.url, path);
+    expect(status).toBe(404);
+    expect(allStrays(gateway)).toEqual([]);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+});
