@@ -1,8 +1,9 @@
 /** One contract for every store, against its emulator; and what each answers when it does not behave. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { DAY_MS, HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
 import { createProviderClient, type ProviderClient } from '@fitness/shared/http/provider-client.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';
@@ -128,17 +129,42 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 });
 
-/** Answers every request alike, but Google's token endpoint, which gives a token. */
-const answerWith = async (
-  status: number,
-  body: string,
-  headers: Record<string, string> = {},
-): Promise<{ url: string; close(): Promise<void> }> => {
+type Behaviour = (response: ServerResponse, socket: Socket) => void;
+
+const say =
+  (status: number, body: string, headers: Record<string, string> = {}): Behaviour =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  };
+
+/** The beginning of a purchase, then a byte now and then, for ever. */
+const drip: Behaviour = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"purchaseState":0,');
+  const timer = setInterval(() => response.write(' '), 20);
+  response.once('close', () => clearInterval(timer));
+};
+
+/** A purchase, and spaces behind it until the reader hangs up. */
+const flood: Behaviour = (response) => {
+  const chunk = ' '.repeat(64 * 1024);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"purchaseState":0,"consumptionState":1}');
+  const pour = (): void => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on('drain', pour);
+  pour();
+};
+
+/** A server that behaves like this, but for Google's token endpoint, which gives a token. */
+const storeThat = async (behave: Behaviour): Promise<{ url: string; close(): Promise<void> }> => {
   const server: Server = createServer((request, response) => {
     request.resume();
-    const isToken = request.url === '/google-play/token';
-    response.writeHead(isToken ? 200 : status, { 'content-type': 'application/json', ...headers });
-    response.end(isToken ? JSON.stringify({ access_token: 't', expires_in: 3_599 }) : body);
+    if (request.url === '/google-play/token')
+      say(200, JSON.stringify({ access_token: 't', expires_in: 3_599 }))(response, request.socket);
+    else behave(response, request.socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -154,23 +180,39 @@ const answerWith = async (
 describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
   const product = { productId: PRODUCT, purchaseToken: 'token' };
 
-  test.each([
-    ['500', 500, '{"error":"oops"}', 'unreachable'],
-    ['502 with a page', 502, '<html>', 'unreachable'],
-    ['503', 503, '', 'unreachable'],
-    ['429', 429, '{}', 'unreachable'],
-    ['401', 401, '{}', 'credentials_refused'],
-    ['403 with a page', 403, '<html>', 'credentials_refused'],
-    ['200 with nothing', 200, '', 'unreadable'],
-    ['200 with other JSON', 200, '{"ok":true}', 'unreadable'],
-    ['200 with an unknown state', 200, '{"purchaseState":7}', 'unreadable'],
-    ['200 with a state as text', 200, '{"purchaseState":"0"}', 'unreadable'],
-    ['200 with null', 200, 'null', 'unreadable'],
-    ['404 of a proxy', 404, '<html>not here</html>', 'unreadable'],
-    ['400', 400, '{"error":"invalid_value"}', 'unreadable'],
-    ['302', 302, '', 'unreadable'],
-  ])('%s', async (_name, status, body, kind) => {
-    const store = await answerWith(status, body, status === 302 ? { location: 'http://127.0.0.1:1/' } : {});
+  test.each<[string, Behaviour, string]>([
+    ['500', say(500, '{"error":"oops"}'), 'unreachable'],
+    ['502 with a page', say(502, '<html>'), 'unreachable'],
+    ['503 with a purchase', say(503, '{"purchaseState":0}'), 'unreachable'],
+    ['429', say(429, '{}'), 'unreachable'],
+    ['no answer in time', () => undefined, 'unreachable'],
+    ['half an answer in time', drip, 'unreachable'],
+    ['a connection that is cut', (_response, socket) => void socket.destroy(), 'unreachable'],
+    [
+      'a connection that is cut within the answer',
+      (response, socket) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('{"purchaseState":0}', () => socket.destroy());
+      },
+      'unreachable',
+    ],
+    ['what is no HTTP', (_response, socket) => void socket.end('hello\r\n\r\n'), 'unreachable'],
+    ['401', say(401, '{}'), 'credentials_refused'],
+    ['403 with a page', say(403, '<html>'), 'credentials_refused'],
+    ['200 with nothing', say(200, ''), 'unreadable'],
+    ['200 with a page', say(200, '<html>Sign in</html>', { 'content-type': 'text/html' }), 'unreadable'],
+    ['200 with other JSON', say(200, '{"ok":true}'), 'unreadable'],
+    ['200 with an unknown state', say(200, '{"purchaseState":7}'), 'unreadable'],
+    ['200 with a state as text', say(200, '{"purchaseState":"0"}'), 'unreadable'],
+    ['200 with half a purchase', say(200, '{"purchaseState":0'), 'unreadable'],
+    ['200 with a list of purchases', say(200, '[{"purchaseState":0}]'), 'unreadable'],
+    ['200 with null', say(200, 'null'), 'unreadable'],
+    ['200 without end', flood, 'unreadable'],
+    ['404 of a proxy', say(404, '<html>not here</html>'), 'unreadable'],
+    ['400', say(400, '{"error":"invalid_value"}'), 'unreadable'],
+    ['a redirect', say(302, '', { location: 'http://127.0.0.1:1/' }), 'unreadable'],
+  ])('%s', async (_name, behave, kind) => {
+    const store = await storeThat(behave);
     try {
       const channel = open(name, {}, store.url);
       expect(await channel.verify(product)).toMatchObject({ kind });
@@ -181,9 +223,78 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     }
   });
 
+  test.each<[string, Behaviour]>([
+    ['500', say(500, '{}')],
+    ['no answer in time', () => undefined],
+    ['half an answer in time', drip],
+    ['401', say(401, '{}')],
+    ['200 with a page', say(200, '<html>Sign in</html>')],
+    ['200 without end', flood],
+    ['404', say(404, '{"error":{"code":404},"messageCode":"x"}')],
+    ['a redirect', say(302, '', { location: 'http://127.0.0.1:1/' })],
+  ])('%s does not settle a purchase', async (_name, behave) => {
+    const store = await storeThat(behave);
+    try {
+      expect(await open(name, {}, store.url).settle(product)).toMatchObject({ outcome: 'failed' });
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('a redirect is not followed', async () => {
+    let followed = 0;
+    const elsewhere = await storeThat((response, socket) => {
+      followed += 1;
+      say(200, '{"purchaseState":0}')(response, socket);
+    });
+    const store = await storeThat(say(307, '', { location: `${elsewhere.url}/` }));
+    try {
+      expect(await open(name, {}, store.url).verify(product)).toMatchObject({ kind: 'unreadable' });
+      expect(followed).toBe(0);
+    } finally {
+      await Promise.all([store.close(), elsewhere.close()]);
+    }
+  });
+
+  test('an endless answer is hung up on after a megabyte, long before the deadline', async () => {
+    let sent = 0;
+    const store = await storeThat((response, socket) => {
+      response.once('close', () => {
+        sent = socket.bytesWritten;
+      });
+      flood(response, socket);
+    });
+    try {
+      await open(name, {}, store.url).verify(product);
+      await eventually(() => sent > 0);
+      // What the two kernels and streams hold between them comes on top.
+      expect(sent).toBeLessThan(20 * 1024 * 1024);
+    } finally {
+      await store.close();
+    }
+  });
+
   test('a refused connection', async () => {
     const channel = open(name, {}, 'http://127.0.0.1:1');
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
+    expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+    expect(await channel.findRefunded([{ ...product, redeemedAt: clock.now() }])).toEqual(['unknown']);
+  });
+
+  test('a store that fails again and again is left alone for a while', async () => {
+    let asked = 0;
+    const store = await storeThat((response, socket) => {
+      asked += 1;
+      say(500, '')(response, socket);
+    });
+    try {
+      const channel = open(name, {}, store.url);
+      for (let turn = 0; turn < 30; turn += 1)
+        expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
+      expect(asked).toBeLessThan(30);
+    } finally {
+      await store.close();
+    }
   });
 
   test('no detail holds the token, the address or a credential', async () => {
@@ -195,7 +306,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
 
 describe('cafebazaar', () => {
   test('an unknown product at the store is no proof that there is no purchase', async () => {
-    const store = await answerWith(404, '{"error":"invalid_value","error_description":"product"}');
+    const store = await storeThat(say(404, '{"error":"invalid_value","error_description":"product"}'));
     try {
       const verdict = await open('cafebazaar', {}, store.url).verify({ productId: 'x', purchaseToken: 't' });
       expect(verdict).toMatchObject({ kind: 'unreadable' });
@@ -225,7 +336,7 @@ describe('google_play', () => {
   });
 
   test('another product in the answer is not purchased', async () => {
-    const store = await answerWith(200, '{"purchaseState":0,"productId":"boost_basic"}');
+    const store = await storeThat(say(200, '{"purchaseState":0,"productId":"boost_basic"}'));
     try {
       const verdict = await open('google_play', {}, store.url).verify({
         productId: PRODUCT,

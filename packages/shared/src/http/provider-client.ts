@@ -16,6 +16,7 @@ export interface ProviderRequest {
 
 export interface ProviderResponse {
   status: number;
+  /** Of a body longer than a megabyte the beginning, and an ellipsis: that is nobody's JSON any more. */
   text: string;
 }
 
@@ -42,6 +43,7 @@ export class ProviderFailure extends Error {
 }
 
 const DEADLINE_MS = 5_000;
+const MAX_BODY_BYTES = 1024 * 1024;
 const BREAKER = {
   timeout: false as const,
   volumeThreshold: 10,
@@ -61,9 +63,9 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
       ...(request.headers === undefined ? {} : { headers: request.headers }),
       ...(request.body === undefined ? {} : { body: request.body }),
     });
-    const text = await response.text();
-    if (response.status >= 500) throw new ProviderFailure(`${target} answered ${response.status}`);
-    return { status: response.status, text };
+    if (response.status < 500) return { status: response.status, text: await readText(response) };
+    await response.body?.cancel();
+    throw new ProviderFailure(`${target} answered ${response.status}`);
   };
   const breaker = new CircuitBreaker(exchange, BREAKER);
   breaker.on('open', () => metrics?.breakerOpen.set({ target }, 1));
@@ -79,6 +81,19 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
     },
     close: () => breaker.shutdown(),
   };
+};
+
+/** No more of it than fits into {@link MAX_BODY_BYTES}, whatever it claims to be. */
+const readText = async (response: Response): Promise<string> => {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (bytes > MAX_BODY_BYTES) return `${text}…`;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 };
 
 /** The code of a network error, or the kind of error: never its message, which may hold the address. */

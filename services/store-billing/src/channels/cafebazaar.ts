@@ -3,8 +3,9 @@ import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
+  ask,
   exchange,
-  failed,
+  isAccepted,
   isOk,
   lookAtEach,
   readBody,
@@ -12,7 +13,7 @@ import {
   type StoreChannel,
   type StoreProduct,
   segment,
-  unreadable,
+  tell,
 } from './channel.ts';
 
 export interface CafebazaarOptions {
@@ -30,48 +31,31 @@ export const createCafebazaar = (options: CafebazaarOptions): StoreChannel => {
   const { client, baseUrl, packageName } = options;
   const headers = { 'cafebazaar-pishkhan-api-secret': options.apiSecret, accept: 'application/json' };
 
-  const verify = async ({ productId, purchaseToken }: StoreProduct): Promise<Verdict> => {
+  const verify = ({ productId, purchaseToken }: StoreProduct): Promise<Verdict> => {
     const path = `${segment(packageName)}/inapp/${segment(productId)}/purchases/${segment(purchaseToken)}/`;
-    const sent = await exchange(client, {
-      method: 'GET',
-      url: `${baseUrl}/api/validate/${path}`,
-      headers,
+    const url = `${baseUrl}/api/validate/${path}`;
+    return ask(exchange(client, { method: 'GET', url, headers }), (answer) => {
+      // The only proof that there is no such purchase; a 404 of another kind is not about it.
+      if (answer.status === 404 && readBody(errorSchema, answer)?.error === 'not_found')
+        return { kind: 'not_purchased', reason: 'no_such_purchase' };
+      const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
+      if (purchase?.purchaseState === 1) return { kind: 'not_purchased', reason: 'refunded' };
+      return purchase && { kind: 'purchased' };
     });
-    if ('verdict' in sent) return sent.verdict;
-    const { answer } = sent;
-    // The only proof that there is no such purchase; a 404 of another kind is not about it.
-    if (answer.status === 404 && readBody(errorSchema, answer)?.error === 'not_found')
-      return { kind: 'not_purchased', reason: 'no_such_purchase' };
-    const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
-    if (purchase === undefined) return unreadable(answer);
-    return purchase.purchaseState === 0
-      ? { kind: 'purchased' }
-      : { kind: 'not_purchased', reason: 'refunded' };
   };
 
-  const settle = async ({ purchaseToken }: StoreProduct): Promise<SettleOutcome> => {
-    const sent = await exchange(client, {
+  const settle = ({ purchaseToken }: StoreProduct): Promise<SettleOutcome> => {
+    const sending = exchange(client, {
       method: 'POST',
       url: `${baseUrl}/api/consume/${segment(packageName)}/purchases/`,
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ token: purchaseToken }),
     });
-    if ('verdict' in sent) return failed(sent.verdict);
-    const { answer } = sent;
-    // An HTML page with 200 is some proxy's, not the store's yes.
-    if (isOk(answer) && isJson(answer.text)) return { outcome: 'done' };
-    if (readBody(errorSchema, answer)?.error === 'already_consumed') return { outcome: 'done' };
-    return failed(unreadable(answer));
+    return tell(
+      sending,
+      (answer) => isAccepted(answer) || readBody(errorSchema, answer)?.error === 'already_consumed',
+    );
   };
 
   return { name: 'cafebazaar', verify, settle, findRefunded: lookAtEach(verify) };
-};
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return text.trim() === '';
-  }
 };

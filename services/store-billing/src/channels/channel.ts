@@ -7,7 +7,7 @@ import type {
   ProviderRequest,
   ProviderResponse,
 } from '@fitness/shared/http/provider-client.ts';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 
 export interface StoreProduct {
@@ -70,16 +70,39 @@ export const readBody = <Schema extends z.ZodType>(
 
 export const isOk = ({ status }: ProviderResponse): boolean => status >= 200 && status < 300;
 
-export const unreadable = ({ status }: ProviderResponse): Verdict => ({
+const unreadable = ({ status }: ProviderResponse): Verdict => ({
   kind: 'unreadable',
   detail: `HTTP ${status} with an unexpected body`,
 });
 
 /** Why nothing was achieved, for the log. */
-export const failed = (verdict: Verdict): SettleOutcome => ({
+const failed = (verdict: Verdict): SettleOutcome => ({
   outcome: 'failed',
   detail: 'detail' in verdict ? `${verdict.kind}: ${verdict.detail}` : verdict.kind,
 });
+
+/** Asks about a purchase. `read` sees answers that may be about it, and gives undefined for what is none. */
+export const ask = async (
+  sending: Promise<Exchange>,
+  read: (answer: ProviderResponse) => Verdict | undefined,
+): Promise<Verdict> => {
+  const sent = await sending;
+  return 'verdict' in sent ? sent.verdict : (read(sent.answer) ?? unreadable(sent.answer));
+};
+
+/** Tells the store that a purchase is used. `isDone` sees its answer and may ask further. */
+export const tell = async (
+  sending: Promise<Exchange>,
+  isDone: (answer: ProviderResponse) => boolean | Promise<boolean>,
+): Promise<SettleOutcome> => {
+  const sent = await sending;
+  if ('verdict' in sent) return failed(sent.verdict);
+  return (await isDone(sent.answer)) ? { outcome: 'done' } : failed(unreadable(sent.answer));
+};
+
+/** A yes of the store itself: an HTML page with 200 is some proxy's. */
+export const isAccepted = (answer: ProviderResponse): boolean =>
+  isOk(answer) && (answer.text.trim() === '' || readBody(z.unknown(), answer) !== undefined);
 
 /** For stores without a list of refunds: each purchase is asked about, a few at a time. */
 export const lookAtEach =

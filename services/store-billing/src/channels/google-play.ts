@@ -8,9 +8,10 @@ import type { ProviderClient, ProviderRequest } from '@fitness/shared/http/provi
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
+  ask,
   type Exchange,
   exchange,
-  failed,
+  isAccepted,
   isOk,
   readBody,
   type SettleOutcome,
@@ -18,7 +19,7 @@ import {
   type StoreChannel,
   type StoreProduct,
   segment,
-  unreadable,
+  tell,
 } from './channel.ts';
 
 export interface GooglePlayOptions {
@@ -48,6 +49,11 @@ const purchaseSchema = z.object({
   purchaseState: z.union([z.literal(0), z.literal(1), z.literal(2)]),
   productId: z.string().optional(),
 });
+const VERDICTS = {
+  0: { kind: 'purchased' },
+  1: { kind: 'not_purchased', reason: 'canceled' },
+  2: { kind: 'not_purchased', reason: 'pending' },
+} as const satisfies Record<number, Verdict>;
 const consumedSchema = z.object({ consumptionState: z.literal(1) });
 const voidedSchema = z.object({
   voidedPurchases: z.array(z.object({ purchaseToken: z.string() })).default([]),
@@ -74,39 +80,26 @@ export const createGooglePlay = (options: GooglePlayOptions): StoreChannel => {
     }
   };
 
-  const verify = async (product: StoreProduct): Promise<Verdict> => {
-    const sent = await send({ method: 'GET', url: productUrl(product) });
-    if ('verdict' in sent) return sent.verdict;
-    const { answer } = sent;
-    const gone = answer.status === 404 || answer.status === 410;
-    if (gone && readBody(errorSchema, answer) !== undefined)
-      return { kind: 'not_purchased', reason: 'no_such_purchase' };
-    const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
-    if (purchase === undefined) return unreadable(answer);
-    if (purchase.productId !== undefined && purchase.productId !== product.productId)
-      return { kind: 'not_purchased', reason: 'other_product' };
-    switch (purchase.purchaseState) {
-      case 0:
-        return { kind: 'purchased' };
-      case 1:
-        return { kind: 'not_purchased', reason: 'canceled' };
-      case 2:
-        return { kind: 'not_purchased', reason: 'pending' };
-    }
-  };
+  const verify = (product: StoreProduct): Promise<Verdict> =>
+    ask(send({ method: 'GET', url: productUrl(product) }), (answer) => {
+      const gone = answer.status === 404 || answer.status === 410;
+      if (gone && readBody(errorSchema, answer) !== undefined)
+        return { kind: 'not_purchased', reason: 'no_such_purchase' };
+      const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
+      if (purchase === undefined) return undefined;
+      if (purchase.productId !== undefined && purchase.productId !== product.productId)
+        return { kind: 'not_purchased', reason: 'other_product' };
+      return VERDICTS[purchase.purchaseState];
+    });
 
   /** Consuming acknowledges as well, and may be repeated. */
-  const settle = async (product: StoreProduct): Promise<SettleOutcome> => {
-    const sent = await send({ method: 'POST', url: `${productUrl(product)}:consume`, body: '{}' });
-    if ('verdict' in sent) return failed(sent.verdict);
-    const { status, text } = sent.answer;
-    const isJson = text.trim() === '' || readBody(z.unknown(), sent.answer) !== undefined;
-    if (status < 300 && isJson) return { outcome: 'done' };
-    // Whatever it dislikes: a purchase that is consumed already needs nothing more.
-    const found = await send({ method: 'GET', url: productUrl(product) });
-    const consumed = 'answer' in found && isOk(found.answer) && readBody(consumedSchema, found.answer);
-    return consumed ? { outcome: 'done' } : failed(unreadable(sent.answer));
-  };
+  const settle = (product: StoreProduct): Promise<SettleOutcome> =>
+    tell(
+      send({ method: 'POST', url: `${productUrl(product)}:consume`, body: '{}' }),
+      // Whatever it dislikes: a purchase that is consumed already needs nothing more.
+      async (answer) =>
+        isAccepted(answer) || isConsumed(await send({ method: 'GET', url: productUrl(product) })),
+    );
 
   const listVoided = async (from: Date): Promise<Set<string> | undefined> => {
     const voided = new Set<string>();
@@ -141,6 +134,9 @@ export const createGooglePlay = (options: GooglePlayOptions): StoreChannel => {
     },
   };
 };
+
+const isConsumed = (sent: Exchange): boolean =>
+  'answer' in sent && isOk(sent.answer) && readBody(consumedSchema, sent.answer) !== undefined;
 
 interface AccessTokens {
   get(): Promise<{ value: string } | { verdict: Verdict }>;

@@ -3,8 +3,10 @@ import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
+  ask,
+  type Exchange,
   exchange,
-  failed,
+  isAccepted,
   isOk,
   lookAtEach,
   readBody,
@@ -12,7 +14,7 @@ import {
   type StoreChannel,
   type StoreProduct,
   segment,
-  unreadable,
+  tell,
 } from './channel.ts';
 
 export interface MyketOptions {
@@ -21,6 +23,8 @@ export interface MyketOptions {
   accessToken: string;
   packageName: string;
 }
+
+const consumedSchema = z.object({ consumptionState: z.literal(1) });
 
 /** 0 success, 1 failed; a purchase that was a success once and is failed now was taken back. */
 const purchaseSchema = z.object({ purchaseState: z.union([z.literal(0), z.literal(1)]) });
@@ -35,51 +39,36 @@ export const createMyket = (options: MyketOptions): StoreChannel => {
     accept: 'application/json',
   };
 
-  const verify = async ({ productId, purchaseToken }: StoreProduct): Promise<Verdict> => {
-    const sent = await exchange(client, {
+  const sendVerify = ({ productId, purchaseToken }: StoreProduct): Promise<Exchange> =>
+    exchange(client, {
       method: 'POST',
       url: `${products}/${segment(productId)}/verify`,
       headers,
       body: JSON.stringify({ tokenId: purchaseToken }),
     });
-    if ('verdict' in sent) return sent.verdict;
-    const { answer } = sent;
-    // With the store's own envelope around it: a 404 of a proxy is not its word.
-    if (answer.status === 404 && readBody(errorSchema, answer) !== undefined)
-      return { kind: 'not_purchased', reason: 'no_such_purchase' };
-    const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
-    if (purchase === undefined) return unreadable(answer);
-    return purchase.purchaseState === 0
-      ? { kind: 'purchased' }
-      : { kind: 'not_purchased', reason: 'canceled' };
-  };
 
-  const settle = async ({ productId, purchaseToken }: StoreProduct): Promise<SettleOutcome> => {
-    const sent = await exchange(client, {
-      method: 'PUT',
-      url: `${products}/${segment(productId)}/tokens/${segment(purchaseToken)}/consume`,
-      headers,
-      body: '{}',
+  const verify = (product: StoreProduct): Promise<Verdict> =>
+    ask(sendVerify(product), (answer) => {
+      // With the store's own envelope around it: a 404 of a proxy is not its word.
+      if (answer.status === 404 && readBody(errorSchema, answer) !== undefined)
+        return { kind: 'not_purchased', reason: 'no_such_purchase' };
+      const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
+      if (purchase?.purchaseState === 1) return { kind: 'not_purchased', reason: 'canceled' };
+      return purchase && { kind: 'purchased' };
     });
-    if ('verdict' in sent) return failed(sent.verdict);
-    const { answer } = sent;
-    if (isOk(answer) && readBody(z.unknown(), answer) !== undefined) return { outcome: 'done' };
-    // The code's name is not documented; after a refusal the purchase itself says whether it is consumed.
-    return (await isConsumed({ productId, purchaseToken }))
-      ? { outcome: 'done' }
-      : failed(unreadable(answer));
-  };
 
-  const isConsumed = async ({ productId, purchaseToken }: StoreProduct): Promise<boolean> => {
-    const sent = await exchange(client, {
-      method: 'POST',
-      url: `${products}/${segment(productId)}/verify`,
-      headers,
-      body: JSON.stringify({ tokenId: purchaseToken }),
-    });
-    if ('verdict' in sent || !isOk(sent.answer)) return false;
-    return readBody(z.object({ consumptionState: z.literal(1) }), sent.answer) !== undefined;
+  const settle = (product: StoreProduct): Promise<SettleOutcome> => {
+    const token = `${segment(product.productId)}/tokens/${segment(product.purchaseToken)}`;
+    const url = `${products}/${token}/consume`;
+    return tell(
+      exchange(client, { method: 'PUT', url, headers, body: '{}' }),
+      // The code's name is not documented; after a refusal the purchase itself says whether it is consumed.
+      async (answer) => isAccepted(answer) || isConsumed(await sendVerify(product)),
+    );
   };
 
   return { name: 'myket', verify, settle, findRefunded: lookAtEach(verify) };
 };
+
+const isConsumed = (sent: Exchange): boolean =>
+  'answer' in sent && isOk(sent.answer) && readBody(consumedSchema, sent.answer) !== undefined;
