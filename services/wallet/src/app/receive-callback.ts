@@ -1,5 +1,5 @@
 /** The payer's browser comes back from the bank. What it says only tells which deposit to ask the gateway about. */
-import { type Caller, GUEST } from '@fitness/shared/caller.ts';
+import type { Caller } from '@fitness/shared/caller.ts';
 import { isAppError, notFound } from '@fitness/shared/error.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { WalletDeps } from './deps.ts';
@@ -33,9 +33,7 @@ export const createReceiveCallback =
     if (orderId !== undefined && orderId !== String(payment.id)) throw notFound();
     if (returnUrl === undefined) {
       const settled = await settleDeposit(payment);
-      // Whoever holds the address of a callback is not signed in: he sees the user as a guest does.
-      const viewer = caller.kind === 'user' && caller.userId === payment.userId ? caller : GUEST;
-      const [resource] = await presentPayments(deps, [settled], viewer);
+      const [resource] = await presentPayments(deps, [settled], caller);
       if (resource === undefined) throw notFound();
       return { payment: resource };
     }

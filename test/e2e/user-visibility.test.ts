@@ -1,0 +1,271 @@
+/**
+ * Specification 2.1, rule 1, over every public answer with a user in it: the limited-access hidden fields are there for
+ * the user himself and for holders of `users.view_all`, and absent for everybody else. The routes come from the
+ * product's own document, so that a new one with a user in its answer fails here until it is walked.
+ */
+import { randomInt } from 'node:crypto';
+import { LIMITED_ACCESS_HIDDEN, userSchema } from '@fitness/shared/resources/user.ts';
+import type { Answer } from '@fitness/shared/testing/harness.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  type Account,
+  administratorToken,
+  api,
+  deposit,
+  expectStatus,
+  login,
+  PASSWORD,
+  register,
+  sandbox,
+} from './support.ts';
+
+type Json = Record<string, unknown>;
+interface Viewer {
+  name: string;
+  token: string | undefined;
+  /** Sees the hidden fields of this user, or of all. */
+  sees: number | 'all' | 'nobody';
+}
+
+const FIELDS = Object.keys(userSchema.shape);
+const PUBLIC_FIELDS = FIELDS.filter((field) => !(LIMITED_ACCESS_HIDDEN as readonly string[]).includes(field));
+
+let self: Account;
+let viewers: Record<'guest' | 'member' | 'self' | 'operator', Viewer>;
+let serviceId: number;
+let paymentId: number;
+let operatorId: number;
+
+const random = (): string => String(randomInt(10_000_000)).padStart(7, '0');
+
+beforeAll(async () => {
+  const inviter = await register();
+  const { referral_code } = expectStatus(await api('GET', '/auth/me', { token: inviter.token }), 200).body
+    .user;
+  self = await register({ referral_code });
+  const member = await register();
+  const operator = await login('operator', 'demo-password-1');
+  operatorId = operator.body.user.id;
+  viewers = {
+    guest: { name: 'guest', token: undefined, sees: 'nobody' },
+    member: { name: 'member', token: member.token, sees: member.id },
+    self: { name: 'self', token: self.token, sees: self.id },
+    operator: { name: 'operator', token: operator.body.token, sees: 'all' },
+  };
+  const profile = { bank_account_number: 'IR120570028780010957775103', height: 171, is_trainer: true };
+  expectStatus(await api('PUT', '/auth/me', { token: self.token, body: profile }), 200);
+  await deposit(self.token, 500_000);
+  const service = await api('POST', '/training-services', { token: self.token, body: training() });
+  serviceId = expectStatus(service, 201).body.data.id;
+  paymentId = await withdraw();
+  await deposit(member.token, 100_000);
+  expectStatus(await buy(member.token), 201);
+});
+
+const training = () => ({
+  title: `Plan ${random()}`,
+  description: 'Twelve weeks.',
+  price: 10_000,
+  duration_days: 30,
+});
+
+const withdraw = async (): Promise<number> => {
+  const asked = await api('POST', '/payments/withdrawals', { token: self.token, body: { amount: 1_000 } });
+  return expectStatus(asked, 201).body.payment.id;
+};
+
+const paidCallback = async (viewer: Viewer): Promise<Answer> => {
+  const asked = await api('POST', '/payments/deposit', { token: self.token, body: { amount: 1_000 } });
+  const trackId = new URL(expectStatus(asked, 201).body.payment_url).pathname.split('/').at(-1);
+  const paid = await sandbox('POST', `/zibal/${trackId}/pay`);
+  const { pathname, search } = new URL(paid.headers.get('location') ?? '');
+  return api('GET', `${pathname.replace('/api/v1', '')}${search}`, { token: viewer.token });
+};
+
+/** Somebody buys what is sold by `self`. */
+const buy = async (token: string | undefined): Promise<Answer> =>
+  api('POST', `/training-services/${serviceId}/purchase`, { token });
+
+const settle = async (viewer: Viewer, how: 'pay' | 'reject'): Promise<Answer> =>
+  api('POST', `/payments/${await withdraw()}/${how}`, { token: viewer.token });
+
+interface Walk {
+  as: (keyof typeof viewers)[];
+  /** A list of what seldom happens: its rows are shown like those of the other payments. */
+  mayBeEmpty?: true;
+  call(viewer: Viewer): Promise<Answer>;
+}
+
+const ALL: Walk['as'] = ['guest', 'member', 'self', 'operator'];
+const SIGNED_IN: Walk['as'] = ['member', 'self', 'operator'];
+const get =
+  (path: () => string) =>
+  ({ token }: Viewer): Promise<Answer> =>
+    api('GET', path(), { token });
+const put =
+  (path: () => string, body: Json) =>
+  ({ token }: Viewer): Promise<Answer> =>
+    api('PUT', path(), { token, body });
+
+/** Every operation that answers a user, with who may call it. */
+const WALKS: Record<string, Walk> = {
+  'POST /auth/register': {
+    as: ['guest'],
+    call: () =>
+      api('POST', '/auth/register', {
+        body: {
+          username: `walk${random()}`,
+          email: `walk${random()}@example.com`,
+          phone: `+98937${random()}`,
+          password: PASSWORD,
+          first_name: 'W',
+          last_name: 'K',
+        },
+      }),
+  },
+  'POST /auth/login': { as: ['guest'], call: () => login(self.username) },
+  'GET /auth/me': { as: SIGNED_IN, call: get(() => '/auth/me') },
+  'PUT /auth/me': { as: SIGNED_IN, call: put(() => '/auth/me', { gender: 'other' }) },
+  'DELETE /auth/delete-account': {
+    as: SIGNED_IN,
+    call: ({ token }) => api('DELETE', '/auth/delete-account', { token }),
+  },
+  'GET /users': { as: SIGNED_IN, call: get(() => '/users') },
+  'GET /users/{id}': { as: ALL, call: get(() => `/users/${self.id}`) },
+  'PUT /users/{id}': { as: ['operator'], call: put(() => `/users/${self.id}`, { height: 172 }) },
+  'GET /payments': { as: SIGNED_IN, call: get(() => '/payments') },
+  'GET /payments/{id}': { as: ['self', 'operator'], call: get(() => `/payments/${paymentId}`) },
+  'POST /payments/deposit': {
+    as: SIGNED_IN,
+    call: ({ token }) => api('POST', '/payments/deposit', { token, body: { amount: 1_000 } }),
+  },
+  'GET /payments/deposit/callback': { as: ALL, call: paidCallback },
+  'GET /payments/deposit/disputed': {
+    as: ['operator'],
+    mayBeEmpty: true,
+    call: get(() => '/payments/deposit/disputed'),
+  },
+  'POST /payments/withdrawals': {
+    as: ['self'],
+    call: ({ token }) => api('POST', '/payments/withdrawals', { token, body: { amount: 1_000 } }),
+  },
+  'POST /payments/{id}/pay': { as: ['operator'], call: (viewer) => settle(viewer, 'pay') },
+  'POST /payments/{id}/reject': { as: ['operator'], call: (viewer) => settle(viewer, 'reject') },
+  'GET /training-services': { as: ALL, call: get(() => '/training-services') },
+  'POST /training-services': {
+    as: SIGNED_IN,
+    call: ({ token }) => api('POST', '/training-services', { token, body: training() }),
+  },
+  'GET /training-services/{id}': { as: ALL, call: get(() => `/training-services/${serviceId}`) },
+  'PUT /training-services/{id}': {
+    as: ['self', 'operator'],
+    call: put(() => `/training-services/${serviceId}`, { duration_days: 31 }),
+  },
+  'POST /training-services/{id}/purchase': { as: ['member'], call: ({ token }) => buy(token) },
+  'GET /trainees': { as: ['member', 'self'], call: get(() => '/trainees') },
+  'POST /trainees/{id}/deliver': {
+    as: ['self'],
+    call: async ({ token }) => {
+      const trainee = expectStatus(await buy(viewers.member.token), 201).body.data;
+      return api('POST', `/trainees/${trainee.id}/deliver`, { token });
+    },
+  },
+};
+
+/** Whatever looks like a user, at any depth. */
+const usersIn = (value: unknown): Json[] => {
+  if (Array.isArray(value)) return value.flatMap(usersIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const found = Object.hasOwn(value, 'username') ? [value as Json] : [];
+  return [...found, ...Object.values(value).flatMap(usersIn)];
+};
+
+/** Hidden fields that stand outside a user, where nobody would look for them. */
+const leaksIn = (value: unknown): string[] => {
+  if (Array.isArray(value)) return value.flatMap(leaksIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const own = Object.hasOwn(value, 'username')
+    ? []
+    : Object.keys(value).filter((key) => (LIMITED_ACCESS_HIDDEN as readonly string[]).includes(key));
+  return [...own, ...Object.values(value).flatMap(leaksIn)];
+};
+
+const schemaNamesIn = (value: unknown): string[] =>
+  [...JSON.stringify(value ?? {}).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
+    ([, name]) => name ?? '',
+  );
+
+/** The operations of the product's document whose answer holds a user, at any depth. */
+const documented = async (): Promise<string[]> => {
+  const document = expectStatus(await api('GET', '/openapi.json'), 200).body;
+  const reachesUser = (names: string[], seen = new Set<string>()): boolean =>
+    names.some((name) => {
+      if (name === 'User') return true;
+      if (seen.has(name)) return false;
+      seen.add(name);
+      return reachesUser(schemaNamesIn(document.components.schemas[name]), seen);
+    });
+  return Object.entries(document.paths as Record<string, Record<string, { responses?: unknown }>>).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { responses }]) => reachesUser(schemaNamesIn(responses)))
+        .map(([method]) => `${method.toUpperCase()} ${path.replace('/api/v1', '')}`),
+  );
+};
+
+describe('the limited-access hidden fields', () => {
+  test('every route of the document that answers a user is walked here', async () => {
+    expect((await documented()).toSorted()).toEqual(Object.keys(WALKS).toSorted());
+  });
+
+  test.each(Object.keys(WALKS))('%s shows them to whom they belong and to nobody else', async (name) => {
+    const walk = WALKS[name] as Walk;
+    for (const who of walk.as) {
+      const viewer = viewers[who];
+      const answer = await walk.call(viewer);
+      if (![200, 201].includes(answer.status)) throw new Error(`${who}: ${answer.status} ${answer.text}`);
+      const users = usersIn(answer.body);
+      if (walk.mayBeEmpty !== true) expect(users.length).toBeGreaterThan(0);
+      // Registering and signing in make the caller the user that they answer.
+      const becomes = name === 'POST /auth/register' || name === 'POST /auth/login';
+      for (const user of users) {
+        const whole = becomes || viewer.sees === 'all' || viewer.sees === user.id;
+        expect({ name, who, id: user.id, fields: Object.keys(user).toSorted() }).toEqual({
+          name,
+          who,
+          id: user.id,
+          fields: (whole ? FIELDS : PUBLIC_FIELDS).toSorted(),
+        });
+      }
+      expect(leaksIn(answer.body)).toEqual([]);
+    }
+  });
+
+  test('the operator is himself no exception: a member sees him limited, whatever he may do', async () => {
+    const { user } = (await api('GET', `/users/${operatorId}`, { token: viewers.member.token })).body;
+    expect(Object.keys(user).toSorted()).toEqual(PUBLIC_FIELDS.toSorted());
+  });
+});
+
+describe('a change of a role', () => {
+  test('holds on the next request of everyone who has it, with the tokens that they have', async () => {
+    const administrator = await administratorToken();
+    const roles = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body.data;
+    const member = roles.find(({ name }: { name: string }) => name === 'member');
+    const edit = async (permissions: string[]) =>
+      expectStatus(
+        await api('PUT', `/roles/${member.id}`, { token: administrator, body: { permissions } }),
+        200,
+      );
+    const balance = async () =>
+      (await api('GET', '/payments/balance', { token: viewers.member.token })).status;
+    expect(await balance()).toBe(200);
+    try {
+      await edit(member.permissions.filter((name: string) => name !== 'payments.view_own'));
+      expect(await balance()).toBe(403);
+    } finally {
+      await edit(member.permissions);
+    }
+    expect(await balance()).toBe(200);
+  });
+});
