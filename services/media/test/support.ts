@@ -73,7 +73,7 @@ export interface Neighbours {
 /** Users that the stand-in of identity knows: 1 to this. */
 const KNOWN_USERS = 99;
 
-const startNeighbours = async (): Promise<{ neighbours: Neighbours; server: GrpcServer }> => {
+export const startNeighbours = async (): Promise<{ neighbours: Neighbours; server: GrpcServer }> => {
   const neighbours: Neighbours = {
     up: { identity: true, gyms: true, content: true },
     gyms: new Map([

@@ -109,7 +109,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
       new PutObjectCommand({
         Bucket,
         Key: asStorageKey(key),
-        Body: createReadStream(spool.pathOf(key)),
+        Body: createReadStream(spool.pathOf(key), { highWaterMark: 16 * 1024 }),
         ContentLength: size,
         ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
       }),

@@ -3,11 +3,9 @@
  * nothing that is refused ever reaches the place where files stay.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import type { StoredFile } from '../domain/media.ts';
 import { asStorageKey, isStorageKey } from './storage.ts';
 
@@ -26,16 +24,13 @@ export const createSpool = async (directory: string): Promise<Spool> => {
   return {
     receive: async (content) => {
       const key = randomUUID();
-      const meter = createMeter();
       try {
-        // Flushed: what is placed later is whole, whenever the machine stops.
-        const file = createWriteStream(pathOf(key), { flags: 'wx', mode: 0o600, flush: true });
-        await pipeline(content, meter.stream, file);
+        return { key, ...(await write(content, pathOf(key))) };
       } catch (error) {
+        content.destroy();
         await discard(key);
         throw error;
       }
-      return { key, size: meter.size(), sha256: meter.sha256() };
     },
     pathOf,
     discard,
@@ -43,17 +38,32 @@ export const createSpool = async (directory: string): Promise<Spool> => {
   };
 };
 
-const createMeter = (): { stream: Transform; size: () => number; sha256: () => string } => {
+/** Writes and hashes piece by piece; flushed at the end, so that what is placed later is whole whenever power fails. */
+const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 'key'>> => {
   const hash = createHash('sha256');
   let size = 0;
-  const stream = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
-      size += chunk.length;
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
-  return { stream, size: () => size, sha256: () => hash.digest('hex') };
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const piece of content as AsyncIterable<Buffer>) {
+      hash.update(piece);
+      await file.writeFile(piece);
+      size += piece.length;
+      giveBack(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { size, sha256: hash.digest('hex') };
+};
+
+/**
+ * Frees the memory of a piece at once. A piece is a small object with 64 KiB behind it that the garbage collector does
+ * not see: it would let tens of mebibytes of them pile up. Only where the piece is all that there is in its memory, so
+ * that nobody else can hold a part of it.
+ */
+const giveBack = ({ buffer, byteLength }: Buffer): void => {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 };
 
 /** Files in `directory` and the folders below it that were last written before `before`. */

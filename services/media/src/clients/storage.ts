@@ -4,7 +4,10 @@ import type { StoredFile } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
 
 export interface Storage {
-  /** Streams `content` to where it waits until it is placed; nothing is left behind when it fails. */
+  /**
+   * Streams `content` to where it waits until it is placed; nothing is left behind when it fails. The pieces are used up:
+   * their memory may be gone afterwards.
+   */
   receive(content: Readable): Promise<StoredFile>;
   /** Puts a received file under its key, to stay there. Rejects with `FILE_MISSING` when it does not wait any more. */
   place(file: StoredFile): Promise<void>;

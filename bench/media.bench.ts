@@ -1,0 +1,72 @@
+/**
+ * Ten files of 25 MiB at once through the gateway, up and then down: the memory that the gateway and the media service
+ * take more than at rest (goal: less than 64 MiB of media), and how fast they are.
+ */
+import { readFileSync } from 'node:fs';
+import { type Account, register, stack } from '../test/e2e/support.ts';
+import { pause, timed } from './figures.ts';
+
+const AT_ONCE = 10;
+const MEBIBYTE = 1024 * 1024;
+const FILE_BYTES = 25 * MEBIBYTE;
+const ROUNDS = 3;
+const AT_REST_MS = 2_000;
+
+const content = Buffer.alloc(FILE_BYTES, 7);
+Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(content);
+const file = new Blob([content]);
+
+const base = process.env.E2E_BASE_URL ?? '';
+const account = await register();
+
+const upload = async ({ id, token }: Account): Promise<number> => {
+  const form = new FormData();
+  form.set('attachable_type', 'App\\Models\\User');
+  form.set('attachable_id', String(id));
+  form.set('file', file, 'a.png');
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${base}/api/v1/media`, { method: 'POST', headers, body: form });
+  if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { data: { id: number } }).data.id;
+};
+
+const download = async (id: number): Promise<void> => {
+  const response = await fetch(`${base}/api/v1/media/${id}`);
+  let bytes = 0;
+  for await (const piece of response.body ?? []) bytes += piece.length;
+  if (bytes !== FILE_BYTES) throw new Error(`download: ${response.status}, ${bytes} bytes`);
+};
+
+const residentMiB = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+const watched = ['media', 'gateway'].map((name) => {
+  const { pid } = stack().part(name);
+  return { name, pid, rest: 0, peak: 0 };
+});
+
+/** Does `work`, and says what it took of time and memory. */
+const watch = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+  for (const part of watched) part.peak = 0;
+  const sampler = setInterval(() => {
+    for (const part of watched) part.peak = Math.max(part.peak, residentMiB(part.pid));
+  }, 10);
+  const took = await timed(work);
+  clearInterval(sampler);
+  const speed = (AT_ONCE * FILE_BYTES) / MEBIBYTE / (took / 1_000);
+  const more = watched.map(({ name, rest, peak }) => `${name} +${Math.max(0, peak - rest).toFixed(0)} MiB`);
+  console.log(`${what.padEnd(34)} ${more.join(', ')}   ${speed.toFixed(0)} MiB/s`);
+};
+
+// Compiled code and open connections are no part of the question.
+await download(await upload(account));
+await pause(AT_REST_MS);
+for (const part of watched) part.rest = residentMiB(part.pid);
+console.log(watched.map(({ name, rest }) => `${name} at rest ${rest.toFixed(0)} MiB`).join(', '));
+for (let round = 1; round <= ROUNDS; round += 1) {
+  let ids: number[] = [];
+  await watch(`${AT_ONCE} uploads of 25 MiB at once`, async () => {
+    ids = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(account)));
+  });
+  await watch(`${AT_ONCE} downloads of 25 MiB at once`, () => Promise.all(ids.map(download)));
+}

@@ -1,0 +1,158 @@
+/** Killed at any step, the service leaves no row without its file; and no file without a row, once it is swept. */
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { apiClient, dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sweepFiles } from '../src/app/sweep-files.ts';
+import { createLocalStorage } from '../src/clients/local-storage.ts';
+import type { MediaConfig } from '../src/config.ts';
+import type { MediaRow } from '../src/domain/media.ts';
+import { createMediaStore } from '../src/store/media.ts';
+import { type Child, startChild } from './child.ts';
+import type { Step } from './doomed-main.ts';
+import {
+  fileClient,
+  filesIn,
+  GYM,
+  mediaConfig,
+  type Neighbours,
+  OWNER,
+  picture,
+  startNeighbours,
+} from './support.ts';
+
+const DOOMED = fileURLToPath(new URL('./doomed-main.ts', import.meta.url));
+const LICENCE = { ...GYM, purpose: 'gym_license' };
+const content = picture(3_000_000);
+
+let neighbours: Neighbours;
+let server: GrpcServer;
+let config: MediaConfig;
+let connection: Connection;
+let child: Child;
+
+beforeAll(async () => {
+  ({ neighbours, server } = await startNeighbours());
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  config = mediaConfig(server.address, await mkdtemp(join(tmpdir(), 'media-')));
+  connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+});
+afterEach(async () => {
+  neighbours.before = () => undefined;
+  await child.kill();
+  await connection.close();
+  await dropDatabase(config);
+  await rm(config.MEDIA_DIRECTORY, { recursive: true });
+});
+
+/** A licence that is there before it happens. */
+const startWithLicence = async (step?: Step): Promise<void> => {
+  child = await startChild(config);
+  const { status } = await fileClient(child.url).upload(OWNER, LICENCE, content);
+  expect(status).toBe(201);
+  await child.kill();
+  child = await startChild(config, {
+    main: DOOMED,
+    ...(step === undefined ? {} : { environment: { DIE_AT: step } }),
+  });
+};
+const rows = (): Promise<MediaRow[]> => connection.collection<MediaRow>('media').find().toArray();
+const keysOnDisk = async (): Promise<string[]> =>
+  (await filesIn(config.MEDIA_DIRECTORY)).map((path) => basename(path)).toSorted();
+const keysOfRows = async (): Promise<string[]> => (await rows()).map((row) => row.storage_key).toSorted();
+const sweep = async (hoursLater: number): Promise<number> => {
+  const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
+  return sweepFiles({
+    media: createMediaStore(connection),
+    storage,
+    clock: new ManualClock(new Date(Date.now() + hoursLater * HOUR_MS)),
+    log: createLog({ service: 'test', level: 'silent' }),
+  });
+};
+/** What must hold after every crash. */
+const expectWhole = async ({ left }: { left: number }): Promise<void> => {
+  const placed = (await filesIn(join(config.MEDIA_DIRECTORY, 'files'))).map((path) => basename(path));
+  expect(placed).toEqual(expect.arrayContaining(await keysOfRows()));
+  // It may be about to get its row: a young file is nobody's business.
+  expect(await sweep(0)).toBe(0);
+  expect(await sweep(2)).toBe(left);
+  expect(await keysOnDisk()).toEqual(await keysOfRows());
+  expect(await sweep(2)).toBe(0);
+};
+
+describe('killed during an upload that replaces a document', () => {
+  test.each<Step>(['receiving', 'before placing', 'after placing'])(
+    '%s: the old document is still the one',
+    async (step) => {
+      await startWithLicence(step);
+      const before = await rows();
+      await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+      await child.exited;
+      expect(await rows()).toEqual(before);
+      expect(await keysOnDisk()).toHaveLength(2);
+      await expectWhole({ left: 1 });
+    },
+  );
+
+  test('between the commit and the answer: the new document is the one, and it is told of later', async () => {
+    await startWithLicence();
+    const [before] = await rows();
+    neighbours.before = async (method) => {
+      if (method === 'AttachLicense') await child.kill();
+    };
+    await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+    await child.exited;
+    const [after, ...others] = await rows();
+    expect([others, Number(after?._id) > Number(before?._id)]).toEqual([[], true]);
+    await expectWhole({ left: 1 });
+    neighbours.before = () => undefined;
+    child = await startChild(config);
+    expect((await fileClient(child.url).download(OWNER, Number(after?._id))).status).toBe(200);
+  });
+
+  test('before the replaced file is deleted', async () => {
+    await startWithLicence('before deleting');
+    await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+    await child.exited;
+    expect([(await rows()).length, (await keysOnDisk()).length]).toEqual([1, 2]);
+    await expectWhole({ left: 1 });
+  });
+});
+
+test('killed between the row and the file of a deletion: the row is gone, the file is swept', async () => {
+  await startWithLicence('before deleting');
+  const [row] = await rows();
+  await expect(apiClient(child.url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
+  await child.exited;
+  expect([await rows(), await keysOnDisk()]).toEqual([[], [row?.storage_key]]);
+  await expectWhole({ left: 1 });
+});
+
+test('the job of the service itself sweeps what is old', async () => {
+  const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
+  child = await startChild(config);
+  await fileClient(child.url).upload(OWNER, GYM, content);
+  const orphan = await storage.receive(Readable.from([Buffer.from(content)]));
+  await storage.place(orphan);
+  const waiting = await storage.receive(Readable.from([Buffer.from(content)]));
+  const long = new Date(Date.now() - 2 * HOUR_MS);
+  for (const path of await filesIn(config.MEDIA_DIRECTORY)) await utimes(path, long, long);
+  await child.kill();
+  child = await startChild({ ...config, MEDIA_SWEEP_SECONDS: 1 });
+  await eventually(async () => (await keysOnDisk()).length === 1);
+  const left = await keysOnDisk();
+  expect([left, left.includes(orphan.key), left.includes(waiting.key)]).toEqual([
+    await keysOfRows(),
+    false,
+    false,
+  ]);
+});
