@@ -75,7 +75,7 @@ export const openPostSeeder = async (uri: string, dbName: string, seed: PostSeed
   }).asPromise();
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
-  for (const id of seed.userIds) await store.profiles.ensure(userProfile(id).ref, userProfile(id).state);
+  for (const id of seed.userIds) await store.profiles.ensure(userProfile(id).ref, userProfile(id).state, 0);
   const sequence = connection.collection<{ _id: string; value: number }>('sequences');
   return {
     upTo: async (newest) => {

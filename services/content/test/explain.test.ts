@@ -60,7 +60,10 @@ beforeAll(async () => {
       hidden: async () => NOBODY_HIDDEN,
     },
     gyms: {
-      find: async (ids) => new Map(ids.map((id) => [id, { ownerUserId: 7, isActive: true, gone: false }])),
+      find: async (ids) =>
+        new Map(
+          ids.map((id) => [id, { state: { ownerUserId: 7, isActive: true, gone: false }, version: 1 }]),
+        ),
     },
     wallet: { commissionPercent: async () => 10, book: async () => 'booked' },
     decorations: {

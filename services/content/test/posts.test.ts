@@ -503,6 +503,37 @@ describe('what is heard of gyms and accounts', () => {
     expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 9, is_active: true });
   });
 
+  test('an event that was lost is made good when the gym is asked for the next post', async () => {
+    const [before, after] = [fresh(), fresh()];
+    const gymId = openGym(before);
+    const draft = await write(before, onGym(gymId, { is_draft: true }));
+    stage.world.gyms.set(gymId, { user_id: after, is_active: false, version: 4 });
+    const own = await write(after, onGym(gymId));
+    const query = { type: GYM, item_id: gymId };
+    expect(idsOf(await list(query, caller(after)))).toEqual([own, draft]);
+    expect((await list(query, caller(before))).status).toBe(404);
+    expect((await stage.send('GET', `/posts/${own}`)).status).toBe(404);
+    // What was told before the answer arrives late, and changes nothing.
+    await tellGym(gymId, 3, before, true);
+    const marker = openGym(after);
+    await tellGym(marker, 1, after, true);
+    const profiles = stage.connection.collection<{ _id: string }>('profiles');
+    await eventually(async () => (await profiles.findOne({ _id: `gym:${marker}` })) !== null);
+    expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 4, is_active: false });
+    await expectTotals();
+  });
+
+  test('an event that is delivered again and again counts once', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    await write(userId, onGym(gymId));
+    await together(() => tellGym(gymId, 6, userId, false));
+    const inbox = stage.connection.collection('inbox');
+    await eventually(async () => (await inbox.countDocuments({ consumer: gymChanged.type })) >= 20);
+    expect((await list({ type: GYM, item_id: gymId })).status).toBe(404);
+    await expectTotals();
+  });
+
   test('a new owner sees the drafts, and the old one no more', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);

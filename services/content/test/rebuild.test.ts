@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { GUEST } from '@fitness/shared/caller.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openStage, type Stage } from './support.ts';
@@ -71,4 +72,60 @@ test('lost copies, wrong flags, wrong boosts and wrong counters are put right wh
   expect(listed.body.data.map(({ id }: { id: number }) => id)).toEqual(services);
   expect(await write(2, GYM, open)).toBeGreaterThan(erased);
   expect((await stage.send('GET', '/posts')).body.meta.total).toBe(3);
+});
+
+test('everything that can be had anew is: wrecked, it gives the same answers after a rebuild as before', async () => {
+  const [owner, other, open, closed] = [21, 22, 31, 32];
+  const OPERATOR = caller(1, ['posts.view_all', 'training_services.update_any', 'users.view_all']);
+  stage.world.gyms.set(open, { user_id: owner, is_active: true });
+  stage.world.gyms.set(closed, { user_id: owner, is_active: false });
+  for (const [userId, type, id] of [
+    [owner, USER, owner],
+    [owner, GYM, open],
+    [owner, GYM, closed],
+    [other, USER, other],
+  ] as const)
+    for (const isDraft of [false, true]) await write(userId, type, id, isDraft);
+  const ids: number[] = [];
+  for (const is_active of [true, true, false]) {
+    const body = { title: 'Running plan', description: '', price: 7, duration_days: 1, is_active };
+    const made = await stage.send('POST', '/training-services', { as: caller(owner), body });
+    ids.push(made.body.data.id);
+  }
+  stage.world.boosts.set(ids[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  await rebuild();
+  const answers = async () => {
+    const found: string[] = [];
+    for (const path of [
+      '/posts',
+      '/posts?order=ASC&per_page=3&page=2',
+      '/posts?search=c',
+      `/posts?type=${encodeURIComponent(GYM)}&item_id=${open},${closed}`,
+      '/training-services',
+      `/training-services?user_id=${owner}&search=plan`,
+      '/training-services?max_price=7',
+    ])
+      for (const as of [GUEST, caller(owner), OPERATOR])
+        found.push((await stage.send('GET', path, { as })).text);
+    return found;
+  };
+  const before = await answers();
+  const { connection } = stage;
+  const nonsense = { facets: ['x'], grams: ['x'] };
+  await connection
+    .collection('posts')
+    .updateMany({}, { $set: { ...nonsense, owner_user_id: 5, is_public: true, gone: false } });
+  await connection
+    .collection('training_services')
+    .updateMany({}, { $set: { ...nonsense, boosted_until: new Date('2098-01-01') } });
+  await connection.collection('counters').updateMany({}, { $set: { counts: { active: 99 } } });
+  const profiles = connection.collection<{ _id: string }>('profiles');
+  await profiles.deleteMany({ _id: { $ne: `gym:${open}` } });
+  await profiles.updateMany({}, { $set: { gone: true, owner_user_id: null } });
+  await connection.collection('boosts').deleteMany({});
+  expect(await answers()).not.toEqual(before);
+  await rebuild();
+  expect(await answers()).toEqual(before);
+  expect(await rebuild()).toMatch(/^rebuilt /);
+  expect(await answers()).toEqual(before);
 });

@@ -36,7 +36,7 @@ export interface Booking {
 export class World {
   readonly pending = new Set<number>();
   readonly gone = new Set<number>();
-  readonly gyms = new Map<number, { user_id?: number; is_active: boolean }>();
+  readonly gyms = new Map<number, { user_id?: number; is_active: boolean; version?: number }>();
   readonly boosts = new Map<number, { level: number; ends_at: string }>();
   readonly media = new Map<string, string[]>();
   readonly booked = new Map<string, Booking[]>();

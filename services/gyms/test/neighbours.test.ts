@@ -29,8 +29,8 @@ describe('gRPC Gyms.GetGyms', () => {
     await world.send('PUT', `/gyms/${orphan}`, { as: operator(), body: { user_id: null, name: null } });
     const { gyms } = await world.gyms.call('GetGyms', { ids: [orphan, active, active, 987_654_321] });
     expect(gyms.toSorted((a, b) => a.id - b.id)).toEqual([
-      expect.objectContaining({ id: active, name: 'A', user_id: 10, is_active: true }),
-      expect.objectContaining({ id: orphan, name: '', is_active: false }),
+      expect.objectContaining({ id: active, name: 'A', user_id: 10, is_active: true, version: 1 }),
+      expect.objectContaining({ id: orphan, name: '', is_active: false, version: 2 }),
     ]);
     expect(gyms.find((gym) => gym.id === orphan)?.user_id).toBeUndefined();
     expect((await world.gyms.call('GetGyms', { ids: [] })).gyms).toEqual([]);

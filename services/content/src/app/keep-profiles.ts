@@ -1,7 +1,7 @@
 /** What this service keeps of gyms and accounts, as their owners tell it. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { cellMoves, NO_POSTS } from '../domain/post.ts';
-import { type ProfileRef, type ProfileState, userProfile } from '../domain/profile.ts';
+import { type ProfileRef, type ProfileState, profileKey, userProfile } from '../domain/profile.ts';
 import type { Parts } from './parts.ts';
 import { removeTrainingService } from './training-services.ts';
 
@@ -29,6 +29,15 @@ export const keepProfile =
     await store.counters.movePosts(session, ref.id, cellMoves(known.counts, ref.kind, known.state, state));
     await store.posts.reclassify(session, ref, state);
   };
+
+/** Remembers what a profile's owner said when it was asked: news that were lost on the way are made good. */
+export const learnProfile = async (parts: Pick<Parts, 'store'>, news: ProfileNews): Promise<void> => {
+  const { store } = parts;
+  const { ref, state, version } = news;
+  const known = (await store.profiles.find([ref])).get(profileKey(ref));
+  if (known === undefined) await store.profiles.ensure(ref, state, version);
+  else if (known.version < version) await store.transaction((session) => keepProfile(parts)(session, news));
+};
 
 /** The state of a profile that is no more. */
 export const GONE: ProfileState = { ownerUserId: null, isActive: false, gone: true };

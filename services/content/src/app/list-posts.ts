@@ -134,9 +134,9 @@ const anyVisible = async (
   const userIds = refs.filter(({ kind }) => kind === 'user').map(({ id }) => id);
   const [foundGyms, hidden] = await Promise.all([gyms.find(gymIds), users.hidden(userIds)]);
   const foundUsers = userIds.filter((id) => !hidden.gone.has(id)).map(userProfile);
-  for (const [id, state] of foundGyms) await store.profiles.ensure({ kind: 'gym', id }, state);
-  const states = [...foundGyms.values(), ...foundUsers.map(({ state }) => state)];
-  return states.some((state) => isVisible(viewer, state));
+  for (const [id, { state, version }] of foundGyms)
+    await store.profiles.ensure({ kind: 'gym', id }, state, version);
+  return [...foundGyms.values(), ...foundUsers].some(({ state }) => isVisible(viewer, state));
 };
 
 const readPage = async (

@@ -75,7 +75,7 @@ const profilesNow = async (
   const userIds = idsOf('user');
   const [foundGyms, hidden] = await Promise.all([gyms.find(idsOf('gym')), users.hidden(userIds)]);
   const states = new Map<string, ProfileState>();
-  for (const [id, state] of foundGyms) states.set(profileKey({ kind: 'gym', id }), state);
+  for (const [id, { state }] of foundGyms) states.set(profileKey({ kind: 'gym', id }), state);
   for (const id of userIds) {
     const { ref, state } = userProfile(id);
     if (!hidden.gone.has(id)) states.set(profileKey(ref), state);

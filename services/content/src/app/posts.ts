@@ -3,9 +3,11 @@ import { postDeleted } from '@fitness/proto/events/content.ts';
 import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { KnownGym } from '../clients/gyms.ts';
 import { cellOf, countKey, type Post } from '../domain/post.ts';
 import { isPublicProfile, type ProfileRef, type ProfileState, userProfile } from '../domain/profile.ts';
 import type { PostContent } from '../store/posts.ts';
+import { learnProfile } from './keep-profiles.ts';
 import type { Parts } from './parts.ts';
 import { type PostResource, showNewPost, showPosts } from './resources.ts';
 
@@ -40,14 +42,14 @@ export const createPost =
   (parts: Parts): CreatePost =>
   async (caller, ref, content) => {
     const { store, sequences, clock } = parts;
-    const state = await profileNow(parts, ref);
-    const owned = isOwnedBy(state ?? { ownerUserId: null }, caller);
+    const now = await profileNow(parts, ref);
+    const owned = isOwnedBy(now?.state ?? { ownerUserId: null }, caller);
     // An inactive gym is as good as none to whoever does not own it (contract 4).
-    if (state === undefined || (!owned && !isPublicProfile(state)))
+    if (now === undefined || (!owned && !isPublicProfile(now.state)))
       throw invalid({ profile_id: message('validation.unknown') });
     if (!owned) throw forbidden(`${ref.kind} ${ref.id} is not the caller's`);
-    await store.profiles.ensure(ref, state);
-    const now = clock.now();
+    await learnProfile(parts, { ref, ...now });
+    const writtenAt = clock.now();
     const id = await sequences.next('posts');
     const post = await store.transaction(async (session) => {
       const profile = await store.profiles.count(session, ref, { [countKey(content)]: 1 }, id);
@@ -59,8 +61,8 @@ export const createPost =
         ownerUserId: profile.state.ownerUserId,
         isPublic: false,
         gone: false,
-        createdAt: now,
-        updatedAt: now,
+        createdAt: writtenAt,
+        updatedAt: writtenAt,
         version: 1,
       };
       await store.posts.insert(session, fresh, profile.state);
@@ -143,16 +145,18 @@ const removePost = async (
 };
 
 /** A profile as its owner's service knows it now; a user profile is asked for only where it is not the caller's. */
-const profileNow = async ({ gyms }: Parts, ref: ProfileRef): Promise<ProfileState | undefined> =>
-  ref.kind === 'user' ? userProfile(ref.id).state : (await gyms.find([ref.id])).get(ref.id);
+const profileNow = async ({ gyms }: Parts, ref: ProfileRef): Promise<KnownGym | undefined> =>
+  ref.kind === 'user'
+    ? { state: userProfile(ref.id).state, version: 0 }
+    : (await gyms.find([ref.id])).get(ref.id);
 
 /** The owner of the profile, who is asked for now, or an operator. */
 const requireOwner = async (parts: Parts, caller: UserCaller, id: number): Promise<void> => {
   const post = await parts.store.posts.find(id);
   if (post === undefined || post.gone) throw notFound();
   if (can(caller, 'posts.update_any')) return;
-  const state = await profileNow(parts, post.profile);
-  if (state !== undefined && isOwnedBy(state, caller)) return;
+  const now = await profileNow(parts, post.profile);
+  if (now !== undefined && isOwnedBy(now.state, caller)) return;
   if (!post.isPublic) throw notFound();
   throw forbidden(`post ${id} is on ${post.profile.kind} ${post.profile.id}`);
 };

@@ -1,6 +1,7 @@
 /** Puts right, from their owners, everything that this service only keeps a copy of. */
+import type { KnownGym } from '../clients/gyms.ts';
 import { type Cell, COUNT_KEYS, cellOf, flagsOf } from '../domain/post.ts';
-import { type ProfileRef, type ProfileState, profileKey, userProfile } from '../domain/profile.ts';
+import { type ProfileRef, profileKey, userProfile } from '../domain/profile.ts';
 import { parseTimestamp } from '../domain/timestamp.ts';
 import { GONE } from './keep-profiles.ts';
 import type { Parts } from './parts.ts';
@@ -15,8 +16,8 @@ export interface RebuildResult {
 }
 
 /**
- * Asks gyms, identity and store-billing about everything that is kept, and counts the posts anew. The service may be
- * running meanwhile. Throws `unavailable` when one of them does not answer; what was done until then stays.
+ * Asks gyms, identity and store-billing about everything that is kept, counts the posts anew, and writes anew by what
+ * rows are found. The service may be running meanwhile. Throws `unavailable` when one of them does not answer; what was done until then stays.
  */
 export const rebuild = async (parts: RebuildParts): Promise<RebuildResult> => {
   const refs = new Map<string, ProfileRef>();
@@ -24,6 +25,8 @@ export const rebuild = async (parts: RebuildParts): Promise<RebuildResult> => {
   for await (const { ref } of parts.store.profiles.all()) refs.set(profileKey(ref), ref);
   for (const batch of batches([...refs.values()])) await rebuildProfiles(parts, batch);
   await recountAll(parts);
+  await parts.store.posts.reindex();
+  await parts.store.trainingServices.reindex();
   const services = await parts.store.trainingServices.allIds();
   for (const batch of batches(services)) await rebuildBoosts(parts, batch);
   return { profiles: refs.size, trainingServices: services.length };
@@ -40,20 +43,19 @@ const rebuildProfiles = async ({ store, gyms, users }: RebuildParts, refs: reado
   // What is heard while the owners are asked is newer than their answer.
   const before = await store.profiles.find(refs);
   const [foundGyms, hidden] = await Promise.all([gyms.find(idsOf('gym')), users.hidden(idsOf('user'))]);
-  const stateOf = ({ kind, id }: ProfileRef): ProfileState => {
-    if (kind === 'gym') return foundGyms.get(id) ?? GONE;
-    return hidden.gone.has(id) ? GONE : userProfile(id).state;
+  const askedOf = ({ kind, id }: ProfileRef): KnownGym => {
+    if (kind === 'gym') return foundGyms.get(id) ?? { state: GONE, version: 0 };
+    return { state: hidden.gone.has(id) ? GONE : userProfile(id).state, version: 0 };
   };
   for (const ref of refs) {
-    const state = stateOf(ref);
-    await store.profiles.ensure(ref, state);
+    const { state, version } = askedOf(ref);
+    await store.profiles.ensure(ref, state, version);
     await store.transaction(async (session) => {
       const known = await store.profiles.load(session, ref);
-      // Gone is for ever: a gym or an account does not come back under its number.
-      if (known === undefined || known.state.gone) return;
+      if (known === undefined) return;
       const asked = before.get(profileKey(ref))?.version ?? known.version;
       const current = known.version === asked ? state : known.state;
-      await store.profiles.replace(session, ref, current, known.version);
+      await store.profiles.replace(session, ref, current, Math.max(known.version, version));
       await store.posts.reclassify(session, ref, current);
       if (current.gone) return;
       const { counts, newest } = await store.posts.recount(session, ref);

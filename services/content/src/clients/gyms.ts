@@ -3,9 +3,15 @@ import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts'
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { ProfileState } from '../domain/profile.ts';
 
+export interface KnownGym {
+  state: ProfileState;
+  /** The version of the events that told this state. */
+  version: number;
+}
+
 export interface Gyms {
   /** The gyms as they are now, at most 200, by id; one that does not exist is missing. Throws `unavailable`. */
-  find(ids: readonly number[]): Promise<Map<number, ProfileState>>;
+  find(ids: readonly number[]): Promise<Map<number, KnownGym>>;
 }
 
 export const createGyms = (gyms: GrpcClient<GymsDefinition>): Gyms => ({
@@ -14,9 +20,9 @@ export const createGyms = (gyms: GrpcClient<GymsDefinition>): Gyms => ({
     if (unique.length === 0) return new Map();
     const answer = await gyms.call('GetGyms', { ids: unique }, { retry: true });
     return new Map(
-      answer.gyms.map(({ id, user_id, is_active }) => [
+      answer.gyms.map(({ id, user_id, is_active, version }) => [
         id,
-        { ownerUserId: user_id ?? null, isActive: is_active, gone: false },
+        { state: { ownerUserId: user_id ?? null, isActive: is_active, gone: false }, version },
       ]),
     );
   },

@@ -35,7 +35,7 @@ export interface ProfileDocument {
   owner_user_id: number | null;
   is_active: boolean;
   gone: boolean;
-  /** Of the last event heard; 0 for what was asked for. */
+  /** Of the last event heard, or of the answer when the owner was asked. */
   version: number;
   counts: ProfileCounts;
   /** The largest id of a post of it, ever. */

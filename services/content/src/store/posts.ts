@@ -1,6 +1,5 @@
 /** The posts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { indexGrams } from '@fitness/shared/text-search.ts';
 import {
   COUNT_KEYS,
   countKey,
@@ -13,6 +12,7 @@ import {
   type ProfileCounts,
 } from '../domain/post.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
+import { gramsOf, sameWords } from './grams.ts';
 import { createListReader, type Listed, type ListQuery, type Slice } from './list-reader.ts';
 import type { Models, PostDocument } from './models.ts';
 
@@ -45,6 +45,8 @@ export interface Posts {
   goneIds(limit: number): Promise<number[]>;
   /** Counted one by one, to put the counters right. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
+  /** Writes anew the grams of every post that has others; reads the whole collection. */
+  reindex(): Promise<void>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
@@ -63,9 +65,6 @@ const toPost = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
   updatedAt: found.updated_at,
   version: found.version,
 });
-
-/** The grams of each field alone, so that no match spans two fields. */
-const gramsOf = (...texts: string[]): string[] => [...new Set(texts.flatMap(indexGrams))];
 
 /** What follows from the state of the profile. */
 const standing = (
@@ -179,6 +178,15 @@ export const createPosts = ({ posts }: Models): Posts => {
       const counts = { ...NO_POSTS };
       for (const { _id, count } of groups) counts[countKey(_id)] = count;
       return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
+    },
+    reindex: async () => {
+      const all = posts.find({}, { title: 1, content: 1, grams: 1, version: 1 }).lean();
+      for await (const { _id, title, content, grams, version } of all.cursor()) {
+        const fresh = gramsOf(title, content);
+        if (sameWords(grams, fresh)) continue;
+        // A post that was changed meanwhile has the grams of its new text.
+        await posts.updateOne({ _id, version }, { $set: { grams: fresh } });
+      }
     },
     profiles: async () => {
       const groups = await posts.aggregate<{ _id: ProfileRef }>([

@@ -19,7 +19,7 @@ export interface Profiles {
   /** Those of one user. */
   ownedBy(userId: number): Promise<Profile[]>;
   /** Remembers a profile that was asked for, unless something is known of it already. */
-  ensure(ref: ProfileRef, state: ProfileState): Promise<void>;
+  ensure(ref: ProfileRef, state: ProfileState, version: number): Promise<void>;
   load(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
   insert(session: ClientSession, profile: Profile): Promise<void>;
   /** Writes what an event told. */
@@ -64,12 +64,12 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     return new Map(found.map((document) => [document._id, toProfile(document)]));
   },
   ownedBy: async (userId) => (await profiles.find({ owner_user_id: userId }).lean()).map(toProfile),
-  ensure: async (ref, state) => {
+  ensure: async (ref, state, version) => {
     const fresh = {
       kind: ref.kind,
       profile_id: ref.id,
       ...fieldsOf(state),
-      version: 0,
+      version,
       counts: NO_POSTS,
       newest: 0,
     };

@@ -1,10 +1,10 @@
 /** The training services, and how long each is boosted. */
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { indexGrams } from '@fitness/shared/text-search.ts';
 import { asksForText } from '../domain/search.ts';
 import { serviceFacets, type TrainingService } from '../domain/training-service.ts';
 import { holdsText } from './gram-shares.ts';
+import { gramsOf, sameWords } from './grams.ts';
 import { createListReader, type Listed, type ListRow, type Slice } from './list-reader.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
 
@@ -52,6 +52,8 @@ export interface TrainingServices {
   /** How many there are in all, and the largest id; in a transaction of the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
+  /** Writes anew the facets and grams of every row that has others. */
+  reindex(): Promise<void>;
   /** The ids of all of them. */
   allIds(): Promise<number[]>;
 }
@@ -77,7 +79,7 @@ const writable = ({ title, description, price, durationDays, isActive }: Service
   price,
   duration_days: durationDays,
   is_active: isActive,
-  grams: [...new Set([title, description].flatMap(indexGrams))],
+  grams: gramsOf(title, description),
 });
 
 const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
@@ -238,6 +240,16 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     },
     setBoostedUntil: async (session, id, until) => {
       await trainingServices.updateOne({ _id: id }, { $set: { boosted_until: until } }, { session });
+    },
+    reindex: async () => {
+      for await (const found of trainingServices.find({}).lean().cursor()) {
+        const { _id, version } = found;
+        const facets = serviceFacets({ userId: found.user_id, isActive: found.is_active });
+        const grams = gramsOf(found.title, found.description);
+        if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
+        // A row that was changed meanwhile has those of its new state.
+        await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });
+      }
     },
     allIds: async () => (await trainingServices.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
   };

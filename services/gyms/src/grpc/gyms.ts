@@ -30,6 +30,7 @@ export const gymsGrpc = ({ findGyms, attachLicense }: GymsGrpcParts): GrpcServic
           id: gym.id,
           name: gym.name ?? '',
           is_active: gym.isActive,
+          version: gym.version,
           ...(gym.ownerId === null ? {} : { user_id: gym.ownerId }),
         })),
       };

@@ -7,6 +7,7 @@ export interface Gym {
   'name'?: (string);
   'user_id'?: (number | string | Long);
   'is_active'?: (boolean);
+  'version'?: (number | string | Long);
   '_user_id'?: "user_id";
 }
 
@@ -15,5 +16,6 @@ export interface Gym__Output {
   'name': (string);
   'user_id'?: (number);
   'is_active': (boolean);
+  'version': (number);
   '_user_id'?: "user_id";
 }
