@@ -1,0 +1,198 @@
+/** `/mcp` by the SDK's own client, through the whole of OAuth, against the whole product. */
+import { createOauthClient } from '@fitness/shared/testing/oauth-client.ts';
+import { describe, expect, test } from '@jest/globals';
+import { callTool, connectMcp, MemoryProvider, mcpUrl } from './mcp-client.ts';
+import {
+  type Account,
+  api,
+  arm,
+  baseUrl,
+  commit,
+  deposit,
+  expectStatus,
+  login,
+  newestCode,
+  PASSWORD,
+  register,
+  scheduleDeletion,
+  smsOf,
+  tokenOf,
+} from './support.ts';
+
+const credentials = ({ username }: Account) => ({ login: username, password: PASSWORD });
+
+/** As any tool call of the SDK's client when its token is refused and no new one can be had. */
+const refused = async ({ kept }: Pick<MemoryProvider, 'kept'>): Promise<Response> =>
+  fetch(mcpUrl(), {
+    method: 'POST',
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      authorization: `Bearer ${kept?.access_token}`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+
+test('from an address alone to the tools: discovery, registration, consent, token', async () => {
+  const account = await register();
+  await deposit(account.token, 50_000);
+  const { client, provider } = await connectMcp(credentials(account));
+  expect(provider.kept).toMatchObject({
+    token_type: 'Bearer',
+    scope: 'users.view_limited posts.view payments.view_own',
+  });
+
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'get_profile',
+    'get_balance',
+    'list_payments',
+    'get_payment',
+    'list_posts',
+    'get_post',
+    'list_gyms',
+    'get_gym',
+    'list_training_services',
+    'get_training_service',
+    'list_deletion_blockers',
+  ]);
+
+  const me = await callTool(client, 'get_profile');
+  expect(me.structuredContent.user).toMatchObject({ id: account.id, email: account.email });
+  expect((await callTool(client, 'get_balance')).structuredContent).toEqual({ balance: 50_000 });
+  const payments = (await callTool(client, 'list_payments', { type: 'deposit' })).structuredContent;
+  expect(payments.data).toHaveLength(1);
+  const payment = await callTool(client, 'get_payment', { id: payments.data[0].id });
+  expect(payment.structuredContent.payment).toMatchObject({ amount: 50_000, is_done: true });
+  await client.close();
+});
+
+test('every reading tool answers as the API does', async () => {
+  const account = await register();
+  const { token } = account;
+  const gym = expectStatus(
+    await api('POST', '/gyms', {
+      token,
+      body: { name: 'Iron', address: 'Tehran', location_lat: 35.7, location_lng: 51.4 },
+    }),
+    201,
+  ).body.gym;
+  const post = expectStatus(
+    await api('POST', '/posts', {
+      token,
+      body: { profile_type: 'App\\Models\\Gym', profile_id: gym.id, title: 'Opening', content: 'Soon' },
+    }),
+    201,
+  ).body.data;
+  const service = expectStatus(
+    await api('POST', '/training-services', {
+      token,
+      body: { title: 'Plan', description: 'Six weeks', price: 90_000, duration_days: 42 },
+    }),
+    201,
+  ).body.data;
+  const { client } = await connectMcp(credentials(account));
+  const same = async (name: string, args: Record<string, unknown>, path: string) => {
+    const { body } = expectStatus(await api('GET', path, { token }), 200);
+    expect([name, (await callTool(client, name, args)).structuredContent]).toEqual([name, body]);
+  };
+  await same('get_gym', { id: gym.id }, `/gyms/${gym.id}`);
+  await same('list_gyms', { user_id: account.id }, `/gyms?user_id=${account.id}`);
+  await same('get_post', { id: post.id }, `/posts/${post.id}`);
+  const query = `type=App%5CModels%5CGym&item_id=${gym.id}`;
+  await same('list_posts', { type: 'App\\Models\\Gym', item_id: gym.id }, `/posts?${query}`);
+  await same('get_training_service', { id: service.id }, `/training-services/${service.id}`);
+  await same('list_training_services', { user_id: account.id }, `/training-services?user_id=${account.id}`);
+  const missing = await callTool(client, 'get_gym', { id: 999_999_999 });
+  expect(missing).toMatchObject({ isError: true, content: [{ text: 'Not found.' }] });
+
+  const blockers = (await callTool(client, 'list_deletion_blockers')).structuredContent;
+  const blocked = expectStatus(await arm(account), 409).body;
+  expect(blockers).toEqual({ can_be_deleted: false, blockers: blocked.blockers });
+  expect(await smsOf(account.phone)).toEqual([]);
+  await client.close();
+});
+
+test('an expired access token is refreshed by the SDK, with a refresh token used once', async () => {
+  const account = await register();
+  const { client, provider } = await connectMcp(credentials(account));
+  const before = { ...provider.kept };
+  // As when an hour has passed: the token is no token any more, and the client knows it by the 401 alone.
+  await api('POST', '/auth/logout', { token: before.access_token });
+  expect((await refused(provider)).status).toBe(401);
+  await client.listTools();
+  expect(provider.kept?.access_token).not.toBe(before.access_token);
+  expect(provider.kept?.refresh_token).not.toBe(before.refresh_token);
+  await client.close();
+});
+
+describe('a session ends at once', () => {
+  test('when the deletion of the account is scheduled, and no other can be had', async () => {
+    const account = await register();
+    const { client, provider } = await connectMcp(credentials(account));
+    await client.listTools();
+    const before = { kept: provider.kept };
+    await scheduleDeletion(account);
+    const response = await refused(before);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toContain('resource_metadata=');
+    // The SDK tries its refresh token, then sends its user to sign in again.
+    provider.authorizationUrl = undefined;
+    await expect(client.listTools()).rejects.toThrow(/Unauthorized/);
+    expect(provider.authorizationUrl).toBeDefined();
+    const refreshed = await createOauthClient(baseUrl()).refresh(
+      provider.client?.client_id ?? '',
+      before.kept?.refresh_token ?? '',
+    );
+    expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
+    // He can sign in to cancel; apps stay out until he has.
+    await expect(connectMcp(credentials(account), provider)).rejects.toThrow();
+    const token = await tokenOf(account.username);
+    expectStatus(await api('DELETE', '/auth/delete-account', { token }), 200);
+    expect((await refused(before)).status).toBe(401);
+    const again = await connectMcp(credentials(account));
+    expect((await callTool(again.client, 'get_profile')).structuredContent.user.id).toBe(account.id);
+    await Promise.all([client.close(), again.client.close()]);
+  });
+
+  test('for twenty requests that start after the 202, none gets in', async () => {
+    const account = await register();
+    const { client, provider } = await connectMcp(credentials(account));
+    expectStatus(await arm(account), 200);
+    expectStatus(await commit(account, await newestCode(account.phone)), 202);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refused(provider)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+    await client.close();
+  });
+
+  test('when the password changes', async () => {
+    const account = await register();
+    const { client, provider } = await connectMcp(credentials(account));
+    const body = { current_password: PASSWORD, password: 'a new password of mine' };
+    expectStatus(await api('PUT', '/auth/change-password', { token: account.token, body }), 200);
+    expect((await refused(provider)).status).toBe(401);
+    await client.close();
+  });
+
+  test('when the client gives its token back', async () => {
+    const account = await register();
+    const { client, provider } = await connectMcp(credentials(account));
+    const oauth = createOauthClient(baseUrl());
+    await oauth.revoke(provider.client?.client_id ?? '', provider.kept?.refresh_token ?? '');
+    expect((await refused(provider)).status).toBe(401);
+    await client.close();
+  });
+});
+
+test('a personal token is let in too, with what it may do', async () => {
+  const account = await register();
+  const body = { name: 'script', permissions: ['posts.view'] };
+  const { token } = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
+  const provider = new MemoryProvider();
+  provider.kept = { access_token: token, token_type: 'Bearer' };
+  const { client } = await connectMcp(credentials(account), provider);
+  expect((await callTool(client, 'get_profile')).structuredContent.user.id).toBe(account.id);
+  expect((await callTool(client, 'get_balance')).isError).toBe(true);
+  expect(expectStatus(await login(account.username), 200).body.user.id).toBe(account.id);
+  await client.close();
+});
