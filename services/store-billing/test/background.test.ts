@@ -197,8 +197,55 @@ describe('the refund queue', () => {
     expect(await count(world, 'refund_queue', { user_id: user.userId, resolved_at: null })).toBe(1);
     world.clock.advance(32 * DAY_MS);
     expect((await redeem(world.send, user, second)).status).toBe(201);
+    await world.service.idle();
     const row = await world.database.collection('refund_queue').findOne({ user_id: user.userId });
     expect(row).toMatchObject({ resolution: 'granted', owed_for: null });
+  });
+
+  test('holds a purchase once, whatever it was presented for, and not when one of these was granted', async () => {
+    const user = newUser();
+    const [first, second, free] = [ownGym(user.userId), ownGym(user.userId), ownGym(user.userId)];
+    const boostOf = (gymId: number) => ({
+      product_id: 'boost_pro',
+      boostable_type: 'gym',
+      boostable_id: gymId,
+    });
+    for (const gymId of [first, second]) {
+      const token = newToken();
+      await putPurchase(world, token, 'purchased', 'boost_pro');
+      expect((await redeem(world.send, user, token, boostOf(gymId))).status).toBe(201);
+    }
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', 'boost_pro');
+    for (const gymId of [first, second])
+      expect((await redeem(world.send, user, token, boostOf(gymId))).status).toBe(400);
+    await verifyLater();
+    const owed = { purchase_token: token, resolved_at: null };
+    expect(await count(world, 'refund_queue', owed)).toBe(1);
+    expect((await redeem(world.send, user, token, boostOf(free))).status).toBe(201);
+    await world.service.idle();
+    expect(await count(world, 'refund_queue', owed)).toBe(0);
+  });
+
+  test('gives up a purchase of which a crash has left it unsaid that it was granted', async () => {
+    const user = newUser();
+    const [first, second] = [newToken(), newToken()];
+    await Promise.all([putPurchase(world, first), putPurchase(world, second)]);
+    expect((await redeem(world.send, user, first)).status).toBe(201);
+    expect((await redeem(world.send, user, second)).status).toBe(400);
+    await verifyLater();
+    world.clock.advance(32 * DAY_MS);
+    expect((await redeem(world.send, user, second)).status).toBe(201);
+    await world.service.idle();
+    // As the crash right after the commit leaves both.
+    const refunds = world.database.collection('refund_queue');
+    const open = { resolved_at: null, resolution: null, owed_for: `cafebazaar:${second}` };
+    await refunds.updateOne({ purchase_token: second }, { $set: open });
+    await world.database
+      .collection('store_purchases')
+      .updateOne({ purchase_token: second }, { $set: { acknowledge_due_at: world.clock.now() } });
+    await world.service.rounds.acknowledgeAll();
+    expect(await refunds.findOne({ purchase_token: second })).toMatchObject({ resolution: 'granted' });
   });
 
   test('holds a boost whose target is gone when the store confirms it', async () => {
@@ -329,6 +376,47 @@ describe('the second look', () => {
     });
     expect(ended.data).toMatchObject({ boostable_type: 'gym', ends_at: formatTimestamp(world.clock.now()) });
     expect(ended.aggregateversion).toBe(2);
+  });
+
+  test('is repeated within the hour when the store is silent, on the thirtieth day too', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token);
+    await redeem(world.send, user, token);
+    await world.service.idle();
+    for (let day = 1; day < 30; day += 1) {
+      world.clock.advance(DAY_MS);
+      await world.service.rounds.lookAgain();
+    }
+    await putPurchase(world, token, 'unreachable');
+    world.clock.advance(DAY_MS);
+    await world.service.rounds.lookAgain();
+    const before = await storeCalls(world, token);
+    await world.service.rounds.lookAgain();
+    expect(await storeCalls(world, token)).toBe(before);
+    await putPurchase(world, token, 'refunded');
+    world.clock.advance(HOUR_MS);
+    await world.service.rounds.lookAgain();
+    expect(await count(world, 'store_purchases', { purchase_token: token, grant_ended_at: null })).toBe(0);
+  });
+
+  test('of one that cannot be ended now does not hold up the others', async () => {
+    const [broken, other] = [newUser(), newUser()];
+    const tokens = [newToken(), newToken()] as const;
+    for (const [index, user] of [broken, other].entries()) {
+      await putPurchase(world, tokens[index]!);
+      await redeem(world.send, user, tokens[index]!);
+    }
+    await world.service.idle();
+    for (const token of tokens) await putPurchase(world, token, 'refunded');
+    // A receipt whose number no event can have.
+    const receipts = world.database.collection('store_purchases');
+    await receipts.updateOne({ purchase_token: tokens[0] }, { $set: { number: -1 } });
+    world.clock.advance(DAY_MS);
+    await world.service.rounds.lookAgain();
+    const standing = { grant_ended_at: null };
+    expect(await count(world, 'store_purchases', { purchase_token: tokens[1], ...standing })).toBe(0);
+    expect(await count(world, 'store_purchases', { purchase_token: tokens[0], ...standing })).toBe(1);
   });
 
   test('is daily for thirty days, and a store that is silent or has lost it ends nothing', async () => {

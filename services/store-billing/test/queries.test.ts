@@ -126,7 +126,7 @@ describe('a redemption costs', () => {
     await world.service.idle();
   });
 
-  test('after the answer: one write, when the store has taken the acknowledgement', async () => {
+  test('after the answer: two writes, the second when the store has taken the acknowledgement', async () => {
     const token = newToken();
     const sent = withoutRelay(
       await watch.during(async () => {
@@ -135,7 +135,7 @@ describe('a redemption costs', () => {
       }),
     );
     const committed = sent.findIndex(({ name }) => name === 'commitTransaction');
-    expect(sent.slice(committed + 1).map(named)).toEqual(['update store_purchases']);
+    expect(sent.slice(committed + 1).map(named)).toEqual(['update refund_queue', 'update store_purchases']);
   });
 
   test('a replay: one question', async () => {

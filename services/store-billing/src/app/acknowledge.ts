@@ -1,4 +1,7 @@
-/** Tells the store that a purchase is used, after the grant is committed, until it knows. */
+/**
+ * What follows a grant, after it is committed, until it is done: the purchase is owed to nobody any more, and the store
+ * knows that it is used.
+ */
 import { acknowledgeWaitMs, type StorePurchase } from '../domain/purchase.ts';
 import type { BillingDeps } from './deps.ts';
 
@@ -9,6 +12,7 @@ const AT_ONCE = 50;
 /** One try, by whoever has claimed it; the next one is due after a growing wait. */
 export const acknowledge = async (deps: Parts, purchase: StorePurchase): Promise<void> => {
   const { store, channel, clock, log } = deps;
+  await store.refunds.resolve(purchase, 'granted', clock.now());
   const settled = await channel.settle(purchase);
   if (settled.outcome === 'done') {
     await store.purchases.acknowledged(purchase, clock.now());

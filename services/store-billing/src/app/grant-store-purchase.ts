@@ -108,7 +108,6 @@ const commitGrant = async (
   await store.purchases.insert(session, purchase);
   const placed = await placeGrant(deps, session, { order, grantId, source: attempt.channel, ...slot });
   if ('refusal' in placed) throw new SlotRefused(placed.refusal);
-  if (attempt.known) await store.refunds.resolve(attempt.id, 'granted', now, session);
   await outbox.emit(session, storePurchaseGranted, {
     subject: purchase.id,
     aggregateVersion: 1,

@@ -1,7 +1,7 @@
 /** The daily second look at redeemed purchases, for thirty days: what the store took back ends its grant, once. */
 import { storePurchaseGrantEnded } from '@fitness/proto/events/store-billing.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
-import type { StorePurchase } from '../domain/purchase.ts';
+import { nextLookAt, nextTryAt, type StorePurchase } from '../domain/purchase.ts';
 import { boostSlot, premiumSlot } from '../domain/target.ts';
 import { announceBoostEnded } from './announce.ts';
 import type { BillingDeps } from './deps.ts';
@@ -17,15 +17,43 @@ export const createLookAgain =
     await lookAtRefunds(deps);
   };
 
-const lookAtReceipts = async (deps: Parts): Promise<void> => {
-  const { store, channel, clock } = deps;
-  const mine: StorePurchase[] = [];
-  for (const purchase of await store.purchases.toLookAt(channel.name, clock.now(), AT_ONCE))
-    if (await store.purchases.claimLook(purchase, clock.now())) mine.push(purchase);
-  const standings = await channel.findRefunded(mine.map((each) => ({ ...each, redeemedAt: each.createdAt })));
-  for (const [index, purchase] of mine.entries())
-    if (standings[index] === 'refunded') await endGrant(deps, purchase);
+interface Looked {
+  channel: string;
+  purchaseToken: string;
+  productId: string;
+  createdAt: Date;
+}
+
+interface Rows<Row> {
+  toLookAt(channel: string, now: Date, limit: number): Promise<Row[]>;
+  claimLook(row: Row, now: Date): Promise<boolean>;
+  looked(row: Row, next: Date | null): Promise<void>;
+}
+
+/** Takes the due ones, asks the store about all of them, and sees to each by itself: what fails has its turn again. */
+const lookAt = async <Row extends Looked>(
+  { channel, clock, log }: Parts,
+  rows: Rows<Row>,
+  onRefunded: (row: Row) => Promise<void>,
+): Promise<void> => {
+  const mine: Row[] = [];
+  for (const row of await rows.toLookAt(channel.name, clock.now(), AT_ONCE))
+    if (await rows.claimLook(row, clock.now())) mine.push(row);
+  const standings = await channel.findRefunded(mine.map((row) => ({ ...row, redeemedAt: row.createdAt })));
+  for (const [index, row] of mine.entries()) {
+    try {
+      const now = clock.now();
+      if (standings[index] === 'refunded') await onRefunded(row);
+      else if (standings[index] === 'standing') await rows.looked(row, nextLookAt(row.createdAt, now));
+      else await rows.looked(row, nextTryAt(row.createdAt, now));
+    } catch (error) {
+      log.error({ err: error, channel: channel.name }, 'the second look at a purchase failed');
+    }
+  }
 };
+
+const lookAtReceipts = (deps: Parts): Promise<void> =>
+  lookAt(deps, deps.store.purchases, (purchase) => endGrant(deps, purchase));
 
 const endGrant = async (deps: Parts, taken: StorePurchase): Promise<void> => {
   const { store, clock, outbox, log } = deps;
@@ -52,12 +80,7 @@ const endGrant = async (deps: Parts, taken: StorePurchase): Promise<void> => {
 };
 
 /** What the operators owe leaves the queue once the store says that it is paid back. */
-const lookAtRefunds = async ({ store, channel, clock }: Parts): Promise<void> => {
-  const mine = [];
-  for (const refund of await store.refunds.toLookAt(channel.name, clock.now(), AT_ONCE))
-    if (await store.refunds.claimLook(refund, clock.now())) mine.push(refund);
-  const standings = await channel.findRefunded(mine.map((each) => ({ ...each, redeemedAt: each.createdAt })));
-  for (const [index, refund] of mine.entries())
-    if (standings[index] === 'refunded')
-      await store.refunds.resolve(refund.attemptId, 'refunded', clock.now());
-};
+const lookAtRefunds = (deps: Parts): Promise<void> =>
+  lookAt(deps, deps.store.refunds, (refund) =>
+    deps.store.refunds.resolve(refund, 'refunded', deps.clock.now()),
+  );

@@ -217,7 +217,7 @@ const grant = async (deps: BillingDeps, confirmed: Confirmed): Promise<Redeemed>
   const { refusal } = granted;
   const { redeemed } = await deps.store.ledger.look(attempt, slotOf(order), deps.clock.now());
   if (redeemed !== undefined) return replay(attempt, redeemed);
-  await owe(deps, attempt, refusal);
+  await owe(deps, attempt, order, refusal);
   throw refusal.by === 'closed' ? targetNotFound() : alreadyRunning(order.offer);
 };
 
@@ -225,12 +225,16 @@ const grant = async (deps: BillingDeps, confirmed: Confirmed): Promise<Redeemed>
 export const owe = async (
   { store, clock, log }: Pick<BillingDeps, 'store' | 'clock' | 'log'>,
   attempt: Attempt,
+  order: Order,
   refusal: Pick<SlotRefusal, 'by'>,
 ): Promise<void> => {
   const now = clock.now();
   const reason = refusal.by === 'closed' ? 'target_gone' : 'already_running';
   // The queue first: an attempt that is settled is not looked at again.
   await store.refunds.owe(attempt, reason, now);
+  // Presented for something else it may have been granted at this moment: whoever comes second sees the other.
+  const { redeemed } = await store.ledger.look(attempt, slotOf(order), now);
+  if (redeemed !== undefined) await store.refunds.resolve(attempt, 'granted', now);
   await store.attempts.settle(attempt, 'refund_due', reason, now);
   log.warn({ attempt: attempt.id, user_id: attempt.userId, reason }, 'a paid purchase is to be refunded');
 };

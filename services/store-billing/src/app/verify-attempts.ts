@@ -74,7 +74,7 @@ const grantLate = async (
   const { store, targets, clock } = deps;
   const { target } = attempt;
   if (target !== null && (await targets.find(target)) === undefined)
-    return owe(deps, attempt, { by: 'closed' });
+    return owe(deps, attempt, order, { by: 'closed' });
   const confirmed = {
     attempt,
     order,
@@ -83,6 +83,6 @@ const grantLate = async (
   };
   const granted = await grantWhenFree(deps, confirmed);
   if (granted.outcome === 'granted') return;
-  if (granted.outcome === 'refused') return owe(deps, attempt, granted.refusal);
+  if (granted.outcome === 'refused') return owe(deps, attempt, order, granted.refusal);
   await isRedeemed(deps, attempt, await store.ledger.look(attempt, slotOf(order), clock.now()));
 };

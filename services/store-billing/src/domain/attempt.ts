@@ -22,8 +22,6 @@ export interface Attempt extends Presentation {
   state: AttemptState;
   /** Another one with every presentation by the client: a verdict on an older one does not close a newer one. */
   revision: string;
-  /** It was presented before, and may be in the refund queue. */
-  known: boolean;
   /** How often the background has asked in vain since the last presentation. */
   tries: number;
   nextCheckAt: Date | null;

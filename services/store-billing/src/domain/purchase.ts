@@ -33,6 +33,15 @@ export const nextLookAt = (redeemedAt: Date, now: Date): Date | null => {
   return next <= redeemedAt.getTime() + SECOND_LOOK_DAYS * DAY_MS ? new Date(next) : null;
 };
 
+/** Who looks is done with it by then. A look without an answer is repeated after this. */
+export const LOOK_LEASE_MS = HOUR_MS;
+
+/** When to look again after `now` when the store has said nothing; null when that has gone on for a day too long. */
+export const nextTryAt = (redeemedAt: Date, now: Date): Date | null =>
+  now.getTime() < redeemedAt.getTime() + (SECOND_LOOK_DAYS + 1) * DAY_MS
+    ? new Date(now.getTime() + LOOK_LEASE_MS)
+    : null;
+
 /** Before the store is told again, after `tries` in vain: 5 s, doubled each time, six hours at most. */
 export const acknowledgeWaitMs = (tries: number): number =>
   Math.min(6 * HOUR_MS, 5 * SECOND_MS * 2 ** Math.min(tries, 20));

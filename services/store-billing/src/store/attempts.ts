@@ -54,7 +54,6 @@ const toAttempt = (found: AttemptDocument): Attempt => ({
       : { type: found.boostable_type, id: found.boostable_id },
   state: found.state,
   revision: found.revision,
-  known: true,
   tries: found.tries,
   nextCheckAt: found.next_check_at,
   giveUpAt: found.give_up_at,
@@ -73,7 +72,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
     const [nextCheckAt, giveUpAt] = [later(now, ATTEMPT_LEASE_MS), later(now, VERIFICATION_WINDOW_MS)];
     const revision = random.uuid();
     try {
-      const { upsertedCount } = await attempts.updateOne(
+      await attempts.updateOne(
         { _id: id, state: NOT_GRANTED() },
         {
           $set: {
@@ -92,14 +91,12 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
             user_id: userId,
             boostable_type: target?.type ?? null,
             boostable_id: target?.id ?? null,
-            owed: false,
             created_at: now,
           },
         },
         { upsert: true },
       );
-      const known = upsertedCount === 0;
-      return { ...presentation, id, state: 'open', revision, known, tries: 0, nextCheckAt, giveUpAt };
+      return { ...presentation, id, state: 'open', revision, tries: 0, nextCheckAt, giveUpAt };
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       return undefined;
@@ -127,9 +124,10 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       return granted.matchedCount === 1;
     },
     settle: async ({ id }, state, reason, now) => {
-      const owed = state === 'refund_due' ? { owed: true } : {};
-      const set = { state, reason, next_check_at: null, updated_at: now, ...owed };
-      await attempts.updateOne({ _id: id }, { $set: set });
+      await attempts.updateOne(
+        { _id: id },
+        { $set: { state, reason, next_check_at: null, updated_at: now } },
+      );
     },
     close: async ({ id, revision }, reason, now) => {
       await attempts.updateOne(

@@ -78,8 +78,6 @@ export interface AttemptDocument {
   reason: string | null;
   /** Another one with every presentation by the client. */
   revision: string;
-  /** It is in the refund queue, or was. */
-  owed: boolean;
   tries: number;
   next_check_at: Date | null;
   give_up_at: Date;
@@ -90,7 +88,7 @@ export interface AttemptDocument {
 export interface RefundDocument {
   _id: number;
   attempt_id: string;
-  /** The attempt's id while it is owed, null afterwards. */
+  /** The purchase (channel and token) while it is owed, null afterwards. */
   owed_for: string | null;
   channel: string;
   purchase_token: string;
@@ -235,7 +233,6 @@ const attempts = new Schema<AttemptDocument>(
     state: text,
     reason: maybeText,
     revision: text,
-    owed: { type: Boolean, default: false },
     tries: counter,
     next_check_at: maybeDate,
     give_up_at: date,
@@ -349,7 +346,7 @@ privacy(
   pseudonymise('the number of the account', 'user_id'),
   retain('what was paid is granted or paid back, also when the payer is gone', '_id', 'channel', 'state'),
   retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
-  retain('likewise', 'owed', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
+  retain('likewise', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
 );
 
 privacy(

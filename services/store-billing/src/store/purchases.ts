@@ -1,7 +1,7 @@
 /** The ledger of redeemed store purchases. A token belongs to whoever first redeemed it. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { acknowledgeWaitMs, nextLookAt, type StorePurchase } from '../domain/purchase.ts';
+import { acknowledgeWaitMs, LOOK_LEASE_MS, nextLookAt, type StorePurchase } from '../domain/purchase.ts';
 import type { Models, StorePurchaseDocument } from './models.ts';
 
 /** The token was redeemed meanwhile; the transaction that hears it is over. */
@@ -26,8 +26,10 @@ export interface Purchases {
   acknowledged(purchase: StorePurchase, at: Date): Promise<void>;
   /** Receipts that are due for their second look. */
   toLookAt(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
-  /** Takes a due look and sets the next one; false when somebody else has it. */
+  /** Takes a due look, for an hour; false when somebody else has it. */
   claimLook(purchase: StorePurchase, now: Date): Promise<boolean>;
+  /** Sets the next look; null for none. */
+  looked(purchase: StorePurchase, next: Date | null): Promise<void>;
   /** Marks that the store took it back; undefined when it was marked before. */
   markEnded(
     session: ClientSession,
@@ -108,9 +110,15 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
     claimLook: async (purchase, now) => {
       const claimed = await storePurchases.updateOne(
         { _id: keyOf(purchase), look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: nextLookAt(purchase.createdAt, now) } },
+        { $set: { look_due_at: new Date(now.getTime() + LOOK_LEASE_MS) } },
       );
       return claimed.modifiedCount === 1;
+    },
+    looked: async (purchase, next) => {
+      await storePurchases.updateOne(
+        { _id: keyOf(purchase), grant_ended_at: null },
+        { $set: { look_due_at: next } },
+      );
     },
     markEnded: async (session, purchase, now) => {
       const marked = await storePurchases

@@ -1,38 +1,37 @@
 /** Purchases that were paid for at the store and cannot be granted: what the operators owe back. */
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
-import { nextLookAt } from '../domain/purchase.ts';
+import { LOOK_LEASE_MS, nextLookAt } from '../domain/purchase.ts';
 import type { Models, RefundDocument } from './models.ts';
+import { receiptKey } from './purchases.ts';
 
 export interface Refund extends Presentation {
   id: number;
-  attemptId: string;
   /** Why it could not be granted. */
   reason: string;
   createdAt: Date;
 }
 
 export interface Refunds {
-  /** Puts the attempt into the queue; nothing happens when it is there. */
+  /** Puts the purchase into the queue; nothing happens when it is there, whatever it was presented for then. */
   owe(attempt: Attempt, reason: string, now: Date): Promise<void>;
-  /** Takes what is owed for an attempt out of the queue. */
-  resolve(
-    attemptId: string,
-    resolution: 'refunded' | 'granted',
-    now: Date,
-    session?: ClientSession,
-  ): Promise<void>;
+  /** Takes what is owed for a purchase out of the queue. */
+  resolve(purchase: Purchase, resolution: 'refunded' | 'granted', now: Date): Promise<void>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
   toLookAt(channel: string, now: Date, limit: number): Promise<Refund[]>;
+  /** Takes a due look, for an hour; false when somebody else has it. */
   claimLook(refund: Refund, now: Date): Promise<boolean>;
+  /** Sets the next look; null for none. */
+  looked(refund: Refund, next: Date | null): Promise<void>;
 }
+
+type Purchase = Pick<Presentation, 'channel' | 'purchaseToken'>;
 
 const toRefund = (found: RefundDocument): Refund => ({
   id: found._id,
-  attemptId: found.attempt_id,
   channel: found.channel,
   purchaseToken: found.purchase_token,
   productId: found.product_id,
@@ -77,7 +76,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
         await refunds.create({
           _id: await sequences.next('refund'),
           attempt_id: id,
-          owed_for: id,
+          owed_for: receiptKey(channel, purchaseToken),
           channel,
           purchase_token: purchaseToken,
           product_id: productId,
@@ -94,11 +93,11 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
         if (!isDuplicateKey(error, 'owed_for')) throw error;
       }
     },
-    resolve: async (attemptId, resolution, now, session) => {
+    resolve: async ({ channel, purchaseToken }, resolution, now) => {
       await refunds.updateOne(
-        { owed_for: attemptId },
+        { owed_for: receiptKey(channel, purchaseToken) },
         { $set: { owed_for: null, resolved_at: now, resolution, look_due_at: null } },
-        { hint: OWED_FOR, ...(session === undefined ? {} : { session }) },
+        { hint: OWED_FOR },
       );
     },
     page: createPage(models),
@@ -109,12 +108,15 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
         .lean<RefundDocument[]>();
       return found.map(toRefund);
     },
-    claimLook: async ({ id, createdAt }, now) => {
+    claimLook: async ({ id }, now) => {
       const claimed = await refunds.updateOne(
         { _id: id, look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: nextLookAt(createdAt, now) } },
+        { $set: { look_due_at: new Date(now.getTime() + LOOK_LEASE_MS) } },
       );
       return claimed.modifiedCount === 1;
+    },
+    looked: async ({ id }, next) => {
+      await refunds.updateOne({ _id: id, resolved_at: null }, { $set: { look_due_at: next } });
     },
   };
 };
