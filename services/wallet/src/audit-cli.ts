@@ -1,35 +1,60 @@
-/** `npm run audit:wallet`: recomputes every balance from its rows; names the first difference and exits 1. */
+/**
+ * `npm run audit:wallet`: recomputes every balance and account from the rows, and compares the ledger with its seals.
+ * Names the first difference and exits 1. `npm run audit:wallet -- 12:ab34…` also says whether the chain still contains
+ * a head that was noted before, from an earlier audit or from the service's log.
+ */
 import { systemClock } from '@fitness/shared/clock.ts';
 import { ConfigError } from '@fitness/shared/config.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import { createAuditWallets } from './app/audit-wallets.ts';
-import { type AuditConfig, readAuditConfig } from './config.ts';
+import { type AuditReport, createAuditWallets } from './app/audit-wallets.ts';
+import { type AuditConfig, readAuditConfig, sealsDatabase } from './config.ts';
+import { readHead } from './domain/seal.ts';
+import { createSeals } from './store/seals.ts';
 import { createStore } from './store/store.ts';
 
 const EXIT_DIFFERENCE = 1;
 const EXIT_FAILED = 2;
 const EXIT_CONFIG = 78;
 
+const notedHead = (): ReturnType<typeof readHead> => {
+  const [text] = process.argv.slice(2);
+  if (text === undefined) return undefined;
+  const head = readHead(text);
+  if (head === undefined) throw new Error(`Not the head of a chain, <number>:<hash>: ${text}`);
+  return head;
+};
+
+const lines = (report: AuditReport): string[] => {
+  const { seals, entries, payments, wallets, accounts, head, unsealed, disputedDeposits } = report;
+  const read = `${payments} payments, ${entries} entries, ${wallets} wallets, ${seals} seals`;
+  if (report.difference !== undefined) return [`${read}: ${report.difference}`];
+  const totals = Object.entries(accounts).map(([account, amount]) => `${account} ${amount}`);
+  return [
+    `${read}: everything adds up`,
+    `accounts: ${totals.join(', ')}`,
+    `head: ${head ?? 'nothing is sealed yet'}`,
+    ...(unsealed === 0 ? [] : [`${unsealed} entries are not sealed yet`]),
+    ...(disputedDeposits.length === 0
+      ? []
+      : [`deposits for which the gateway took something else: ${disputedDeposits.join(', ')}`]),
+  ];
+};
+
 const audit = async (config: AuditConfig): Promise<number> => {
-  const connection = await connectMongo({
-    uri: config.MONGODB_URI,
-    database: config.MONGODB_DATABASE,
-    log: createLog({ service: 'audit', level: 'error' }),
-    appName: 'wallet-audit',
-  });
+  const noted = notedHead();
+  const log = createLog({ service: 'audit', level: 'error' });
+  const ledger = { uri: config.MONGODB_URI, database: config.MONGODB_DATABASE };
+  const connection = await connectMongo({ ...ledger, log, appName: 'wallet-audit' });
+  const sealConnection = await connectMongo({ ...sealsDatabase(config), log, appName: 'wallet-audit' });
   try {
     const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
-    const { payments, entries, wallets, difference } = await createAuditWallets({ store })();
-    const read = `${payments} payments, ${entries} entries, ${wallets} wallets`;
-    if (difference === undefined) {
-      process.stdout.write(`${read}: everything adds up\n`);
-      return 0;
-    }
-    process.stdout.write(`${read}: ${difference}\n`);
-    return EXIT_DIFFERENCE;
+    const report = await createAuditWallets({ store, seals: createSeals(sealConnection) })(noted);
+    process.stdout.write(`${lines(report).join('\n')}\n`);
+    return report.difference === undefined ? 0 : EXIT_DIFFERENCE;
   } finally {
+    await sealConnection.close();
     await connection.close();
   }
 };

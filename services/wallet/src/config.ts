@@ -31,6 +31,15 @@ const shape = {
   APP_DEPOSIT_RETURN_URL: url.optional(),
   /** How often deposits without a callback are looked for. */
   DEPOSIT_SWEEP_SECONDS: seconds.default(30),
+  /** How often what was booked is sealed, and told. */
+  LEDGER_SEAL_SECONDS: seconds.default(1),
+  /** Where the seals of the ledger are kept; better another server than that of the ledger. Default: the ledger's. */
+  LEDGER_SEALS_MONGODB_URI: z.string().startsWith('mongodb', 'must be a mongodb:// address').optional(),
+  /** Default: the ledger's name with `_seals` behind it. */
+  LEDGER_SEALS_DATABASE: z
+    .string()
+    .regex(/^[\w-]{1,63}$/)
+    .optional(),
 };
 
 const schema = z.object(shape);
@@ -45,10 +54,18 @@ const auditSchema = z.object({
   LOG_LEVEL: commonShape(HTTP_PORT).LOG_LEVEL,
   MONGODB_URI: shape.MONGODB_URI,
   MONGODB_DATABASE: shape.MONGODB_DATABASE,
+  LEDGER_SEALS_MONGODB_URI: shape.LEDGER_SEALS_MONGODB_URI,
+  LEDGER_SEALS_DATABASE: shape.LEDGER_SEALS_DATABASE,
 });
 
 export type AuditConfig = z.output<typeof auditSchema>;
 
-/** What the auditor needs: the database, and nothing else of the service. */
+/** What the auditor needs: the databases, and nothing else of the service. */
 export const readAuditConfig = (env: Record<string, string | undefined> = process.env): AuditConfig =>
   parseConfig(auditSchema, env);
+
+/** Where the seals are. */
+export const sealsDatabase = (config: Omit<AuditConfig, 'LOG_LEVEL'>): { uri: string; database: string } => ({
+  uri: config.LEDGER_SEALS_MONGODB_URI ?? config.MONGODB_URI,
+  database: config.LEDGER_SEALS_DATABASE ?? `${config.MONGODB_DATABASE}_seals`,
+});

@@ -1,18 +1,26 @@
 /** Composition root of the wallet: wires everything, returns the addresses and close(). */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
-import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createUserDirectory } from '@fitness/shared/resources/user.ts';
+import {
+  type Foundation,
+  type Overrides,
+  openFoundation,
+  type RunningService,
+} from '@fitness/shared/service.ts';
 import type { SweepResult } from './app/sweep-deposits.ts';
 import { createUseCases } from './app/use-cases.ts';
 import { createPriceList } from './clients/price-list.ts';
 import { createZibal } from './clients/zibal.ts';
-import type { WalletConfig } from './config.ts';
+import { sealsDatabase, type WalletConfig } from './config.ts';
 import { createConsumers } from './events/consumers.ts';
 import { blockersGrpc } from './grpc/blockers.ts';
 import { walletGrpc } from './grpc/wallet.ts';
 import { createRoutes } from './http/routes.ts';
+import { sealLedgerJob } from './jobs/seal-ledger.ts';
 import { sweepDepositsJob } from './jobs/sweep-deposits.ts';
+import { createSeals, type Seals } from './store/seals.ts';
 import { createStore } from './store/store.ts';
 
 const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
@@ -20,7 +28,31 @@ const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
 export interface RunningWallet extends RunningService {
   /** One round of the job, now. */
   sweepDeposits(): Promise<SweepResult>;
+  /** As above; how many entries were sealed. */
+  sealLedger(): Promise<number>;
 }
+
+/** One process at a time seals, with one query after the other. */
+const SEAL_CONNECTIONS = 2;
+
+/** Opens the database of the seals; a service that cannot seal does not start. */
+const openSeals = async ({ log, cleanup }: Foundation, config: WalletConfig): Promise<Seals> => {
+  try {
+    const connection = await connectMongo({
+      ...sealsDatabase(config),
+      log,
+      appName: 'wallet-seals',
+      maxPoolSize: SEAL_CONNECTIONS,
+    });
+    cleanup.defer('mongodb of the seals', () => connection.close());
+    const seals = createSeals(connection);
+    await seals.prepare();
+    return seals;
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
+};
 
 export const startWallet = async (
   config: WalletConfig,
@@ -33,8 +65,10 @@ export const startWallet = async (
   const useCases = createUseCases(
     {
       store: createStore({ connection, sequences, clock }),
+      seals: await openSeals(foundation, config),
       outbox,
       clock,
+      random: foundation.random,
       log,
       idempotency,
       rates: {
@@ -65,7 +99,10 @@ export const startWallet = async (
     routes: createRoutes(useCases, config.PUBLIC_BASE_URL),
     grpc: [walletGrpc(useCases), blockersGrpc(useCases.evaluateBlocker)],
     consumers: createConsumers(useCases),
-    jobs: [sweepDepositsJob(useCases.sweepDeposits, config.DEPOSIT_SWEEP_SECONDS)],
+    jobs: [
+      sweepDepositsJob(useCases.sweepDeposits, config.DEPOSIT_SWEEP_SECONDS),
+      sealLedgerJob(useCases.sealLedger, config.LEDGER_SEAL_SECONDS),
+    ],
   });
-  return { ...running, sweepDeposits: useCases.sweepDeposits };
+  return { ...running, sweepDeposits: useCases.sweepDeposits, sealLedger: useCases.sealLedger };
 };

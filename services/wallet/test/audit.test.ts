@@ -1,236 +1,487 @@
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import { createAudit } from '../src/domain/audit.ts';
-import { atTheBank, OPERATOR, startWorld, type World } from './support.ts';
+import type { LedgerEntry } from '../src/domain/ledger.ts';
+import { entryHash, headText, type Seal, sealHash } from '../src/domain/seal.ts';
+import { createSeals } from '../src/store/seals.ts';
+import { atTheBank, OPERATOR, startWorld, together, type World } from './support.ts';
+
+type Row = Record<string, unknown>;
 
 let world: World;
+/** A user with an income of 10,000, an open withdrawal of 4,000 and a paid one of 10. */
+let userId: number;
+let incomeId: number;
+let otherIncomeId: number;
+let heldId: number;
+let paidId: number;
+/** The key of the entry of the first income, and of the other one. */
+let incomeKey: string;
+let otherKey: string;
+
+const entryOf = async (paymentId: number): Promise<Row> => {
+  const found = await world.connection.collection('ledger_entries').findOne({ payment_ids: paymentId });
+  if (found === null) throw new Error(`payment ${paymentId} has no entry`);
+  return found;
+};
 
 beforeAll(async () => {
-  world = await startWorld();
+  // Nothing is sealed but when a test says so.
+  world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 });
+  const as = world.person();
+  userId = as.userId;
+  incomeId = await world.give(userId, 10_000);
+  otherIncomeId = await world.give(world.person().userId, 300);
+  const ask = async (amount: number): Promise<number> =>
+    (await world.send('POST', '/payments/withdrawals', { as, body: { amount } })).body.payment.id;
+  heldId = await ask(4_000);
+  paidId = await ask(10);
+  await world.send('POST', `/payments/${paidId}/pay`, { as: OPERATOR });
+  const deposit = await world.send('POST', '/payments/deposit', { as, body: { amount: 1_000 } });
+  await world.send('GET', await atTheBank(world, deposit.body.payment_url, 'cancel'));
+  await world.wallet.sealLedger();
+  await world.give(userId, 1);
+  await world.wallet.sealLedger();
+  incomeKey = String((await entryOf(incomeId))._id);
+  otherKey = String((await entryOf(otherIncomeId))._id);
 });
 
 afterAll(() => world.close());
 
 /** The whole process, as an operator runs it. */
-const runCli = (): Promise<{ code: number; output: string }> =>
+const runCli = (
+  argument?: string,
+  changes: Record<string, string> = {},
+): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     const script = new URL('../src/audit-cli.ts', import.meta.url).pathname;
     const { MONGODB_URI, MONGODB_DATABASE } = world.config;
-    const env = { PATH: process.env.PATH, MONGODB_URI, MONGODB_DATABASE };
-    execFile(process.execPath, [script], { env }, (error, stdout, stderr) =>
+    const env = { PATH: process.env.PATH, MONGODB_URI, MONGODB_DATABASE, ...changes };
+    const given = argument === undefined ? [script] : [script, argument];
+    execFile(process.execPath, given, { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
     );
   });
 
-type Command =
-  | { kind: 'give' | 'buy' | 'withdraw'; user: number; amount: number }
-  | { kind: 'sell'; user: number; to: number; amount: number }
-  | { kind: 'deposit'; user: number; amount: number; click: 'pay' | 'cancel' }
-  | { kind: 'pay' | 'reject' | 'replay'; pick: number };
+const databaseOf = (name: string) => (name === 'ledger_seals' ? world.sealConnection : world.connection);
+const collection = (name: string) => databaseOf(name).collection(name);
 
-const user = fc.nat(3);
-const amount = fc.integer({ min: 1, max: 5_000 });
-const pick = fc.nat(1_000);
-const commands: fc.Arbitrary<Command> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('give', 'buy', 'withdraw'), user, amount }),
-  fc.record({ kind: fc.constant('sell' as const), user, to: user, amount }),
-  fc.record({
-    kind: fc.constant('deposit' as const),
-    user,
-    amount: fc.integer({ min: 1_000, max: 9_000 }),
-    click: fc.constantFrom('pay', 'cancel'),
-  }),
-  fc.record({ kind: fc.constantFrom('pay', 'reject', 'replay'), pick }),
-);
+/** Remembers documents, lets `change` do what it likes to them, looks, and puts them back. */
+const tamper = async (
+  name: string,
+  ids: readonly unknown[],
+  change: () => Promise<unknown>,
+): Promise<string | undefined> => {
+  const those = { _id: { $in: ids as never[] } };
+  const originals = await collection(name).find(those).toArray();
+  await change();
+  try {
+    return (await world.inspect()).difference;
+  } finally {
+    await collection(name).deleteMany(those);
+    if (originals.length > 0) await collection(name).insertMany(originals);
+  }
+};
 
-describe('random histories', () => {
-  const runHistory = async (history: readonly Command[], callers: number): Promise<void> => {
-    const people = Array.from({ length: 4 }, () => world.person());
-    const withdrawals: number[] = [];
-    const booked: Parameters<World['book']>[0][] = [];
-    const idOf = (index: number): number => people[index]?.userId ?? 0;
-    const book = async (request: Parameters<World['book']>[0]): Promise<void> => {
-      await world.book(request).then(
-        () => booked.push(request),
-        (error: { code: string }) => expect(error.code).toBe('payments.insufficient_balance'),
-      );
-    };
-    const act = async (command: Command): Promise<void> => {
-      const idempotency_key = crypto.randomUUID();
-      switch (command.kind) {
-        case 'give':
-        case 'buy': {
-          const type = command.kind === 'give' ? 'income' : 'purchase';
-          const bookings = [{ user_id: idOf(command.user), type, amount: command.amount }];
-          return book({ idempotency_key, bookings });
-        }
-        case 'sell': {
-          const bookings = [
-            { user_id: idOf(command.user), type: 'purchase', amount: command.amount },
-            { user_id: idOf(command.to), type: 'income', amount: command.amount },
-            { user_id: idOf(command.to), type: 'commission', amount: Math.ceil(command.amount / 10) },
-          ];
-          return book({ idempotency_key, bookings });
-        }
-        case 'withdraw': {
-          const as = people[command.user];
-          const body = { amount: command.amount };
-          const answer = await world.send('POST', '/payments/withdrawals', { ...(as ? { as } : {}), body });
-          expect([201, 422]).toContain(answer.status);
-          if (answer.status === 201) withdrawals.push(answer.body.payment.id);
-          return;
-        }
-        case 'deposit': {
-          const as = people[command.user];
-          const body = { amount: command.amount };
-          const { body: opened } = await world.send('POST', '/payments/deposit', {
-            ...(as ? { as } : {}),
-            body,
-          });
-          const callback = await atTheBank(world, opened.payment_url, command.click);
-          await Promise.all([world.send('GET', callback), world.send('GET', callback)]);
-          return;
-        }
-        case 'pay':
-        case 'reject': {
-          const id = withdrawals[command.pick % Math.max(1, withdrawals.length)];
-          if (id === undefined) return;
-          const answer = await world.send('POST', `/payments/${id}/${command.kind}`, { as: OPERATOR });
-          expect([200, 409]).toContain(answer.status);
-          return;
-        }
-        case 'replay': {
-          const request = booked[command.pick % Math.max(1, booked.length)];
-          if (request !== undefined) expect(await world.book(request)).toMatchObject({ replayed: true });
-        }
-      }
-    };
-    const queue = [...history];
-    const work = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) await act(next);
-    };
-    await Promise.all(Array.from({ length: callers }, work));
-    expect((await world.audit()).difference).toBeUndefined();
-    for (const { userId } of people) expect(await world.balanceOf(userId)).toBeGreaterThanOrEqual(0);
+const update = (name: string, id: unknown, change: Row) => () =>
+  collection(name).updateOne({ _id: id as never }, change);
+const remove = (name: string, id: unknown) => () => collection(name).deleteOne({ _id: id as never });
+
+/** Puts a document in the place of another, with a hash that fits its content again. */
+const rewriteEntry = (key: string, change: (entry: LedgerEntry) => LedgerEntry) => async () => {
+  const found = (await collection('ledger_entries').findOne({ _id: key as never })) as Row;
+  const entry = change({
+    key,
+    kind: found.kind as LedgerEntry['kind'],
+    inputHash: found.input_hash as string | null,
+    rows: found.rows as LedgerEntry['rows'],
+    paymentIds: found.payment_ids as number[],
+  });
+  await update('ledger_entries', key, {
+    $set: {
+      rows: entry.rows,
+      payment_ids: entry.paymentIds,
+      hash: entryHash(entry, found.booked_at as Date),
+    },
+  })();
+};
+
+/** Puts in an entry that adds up, with a hash that fits it. */
+const forged = async (key: string, changes: Row = {}, paymentIds = [incomeId]): Promise<void> => {
+  const entry: LedgerEntry = {
+    key,
+    kind: 'booking',
+    inputHash: null,
+    rows: [
+      { account: `wallet:${userId}`, amount: 5 },
+      { account: 'revenue', amount: -5 },
+    ],
+    paymentIds,
   };
+  const bookedAt = new Date(0);
+  const document = {
+    _id: key,
+    kind: entry.kind,
+    input_hash: null,
+    rows: entry.rows,
+    payment_ids: entry.paymentIds,
+    booked_at: bookedAt,
+    hash: entryHash(entry, bookedAt),
+    seal: null,
+    ...changes,
+  };
+  await collection('ledger_entries').insertOne(document as never);
+};
 
-  test('whatever happens at once, the stored balances are those that the payments and the rows add up to', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(commands, { minLength: 30, maxLength: 60 }), (history) =>
-        runHistory(history, 8),
-      ),
-      { numRuns: 4, seed: 20_260_115, endOnFailure: true },
-    );
+const seals = (): Promise<Seal[]> => createSeals(world.sealConnection).after(0, 100);
+
+describe('what was changed by hand is found and named', () => {
+  const cases: [string, string, () => readonly unknown[], () => Promise<unknown>, () => string][] = [
+    // Balances
+    [
+      'a balance',
+      'wallets',
+      () => [userId],
+      () => update('wallets', userId, { $inc: { balance: 1 } })(),
+      () => `the balance of user ${userId} is stored as 5992, and 5991 by his payments`,
+    ],
+    [
+      'a balance below zero',
+      'wallets',
+      () => [userId],
+      () => update('wallets', userId, { $set: { balance: -1 } })(),
+      () => `the balance of user ${userId} is stored as -1`,
+    ],
+    [
+      'a wallet that is removed',
+      'wallets',
+      () => [userId],
+      () => remove('wallets', userId)(),
+      () => `the wallet of user ${userId} is not there`,
+    ],
+    // Rows
+    [
+      'an amount of a row',
+      'ledger_entries',
+      () => [incomeKey],
+      () => update('ledger_entries', incomeKey, { $inc: { 'rows.0.amount': 1 } })(),
+      () => `entry ${incomeKey} is not what was sealed in 1`,
+    ],
+    [
+      'amounts that still add up, with a hash that fits them',
+      'ledger_entries',
+      () => [incomeKey],
+      () =>
+        rewriteEntry(incomeKey, (entry) => ({
+          ...entry,
+          rows: [
+            { account: `wallet:${userId}`, amount: 10_001 },
+            { account: 'revenue', amount: -10_001 },
+          ],
+        }))(),
+      () => `entry ${incomeKey} is not what was sealed in 1`,
+    ],
+    [
+      'a row that is moved to another account',
+      'ledger_entries',
+      () => [incomeKey],
+      () => update('ledger_entries', incomeKey, { $set: { 'rows.1.account': 'commission' } })(),
+      () => `entry ${incomeKey} is not what was sealed in 1`,
+    ],
+    [
+      'an entry that is removed',
+      'ledger_entries',
+      () => [incomeKey],
+      () => remove('ledger_entries', incomeKey)(),
+      () => `entry ${incomeKey}, sealed in 1, is not there`,
+    ],
+    [
+      'a hold that is removed',
+      'ledger_entries',
+      () => [`withdrawal:${heldId}`],
+      () => remove('ledger_entries', `withdrawal:${heldId}`)(),
+      () => `entry withdrawal:${heldId}, sealed in 1, is not there`,
+    ],
+    [
+      'the rows of two entries that are exchanged',
+      'ledger_entries',
+      () => [incomeKey, otherKey],
+      async () => {
+        const [one, other] = [await entryOf(incomeId), await entryOf(otherIncomeId)];
+        await update('ledger_entries', incomeKey, { $set: { rows: other.rows } })();
+        await update('ledger_entries', otherKey, { $set: { rows: one.rows } })();
+      },
+      () => 'is not what was sealed in 1',
+    ],
+    [
+      'an entry that no longer says that it is sealed',
+      'ledger_entries',
+      () => [incomeKey],
+      () => update('ledger_entries', incomeKey, { $set: { seal: null } })(),
+      () => `entry ${incomeKey} is sealed in 1, and does not say so`,
+    ],
+    [
+      'an entry that says it is in another seal',
+      'ledger_entries',
+      () => [incomeKey],
+      () => update('ledger_entries', incomeKey, { $set: { seal: 2 } })(),
+      () => `entry ${incomeKey} is sealed in 1, and does not say so`,
+    ],
+    [
+      'an entry that is put in without a hash',
+      'ledger_entries',
+      () => ['booking:forged'],
+      () => forged('booking:forged', { hash: '' }),
+      () => 'entry booking:forged is not what was booked',
+    ],
+    [
+      'an entry that is put in for a payment that is booked',
+      'ledger_entries',
+      () => ['booking:forged'],
+      () => forged('booking:forged'),
+      () => 'entry booking:forged has other rows than its payments call for',
+    ],
+    [
+      'an entry that is put in for no payment',
+      'ledger_entries',
+      () => ['booking:forged'],
+      () => forged('booking:forged', {}, [987_654_321]),
+      () => 'entry booking:forged is for a payment that is not there',
+    ],
+    [
+      'an entry that is put in and says it is sealed',
+      'ledger_entries',
+      () => ['booking:forged'],
+      () => forged('booking:forged', { seal: 1 }),
+      () => 'entry booking:forged says it is in seal 1, and is not',
+    ],
+    [
+      'an entry that names a seal that is not there',
+      'ledger_entries',
+      () => ['booking:forged'],
+      () => forged('booking:forged', { seal: 99 }),
+      () => 'entry booking:forged says it is in seal 99, which is not there',
+    ],
+    // Payments
+    [
+      'an amount of a payment',
+      'payments',
+      () => [incomeId],
+      () => update('payments', incomeId, { $inc: { amount: 1 } })(),
+      () => `entry ${incomeKey} has other rows than its payments call for`,
+    ],
+    [
+      'an amount that is no whole number',
+      'payments',
+      () => [incomeId],
+      () => update('payments', incomeId, { $set: { amount: 0.5 } })(),
+      () => `payment ${incomeId} has the amount 0.5`,
+    ],
+    [
+      'a payment that is removed',
+      'payments',
+      () => [incomeId],
+      () => remove('payments', incomeId)(),
+      () => `entry ${incomeKey} is for a payment that is not there`,
+    ],
+    [
+      'a payment that is put in',
+      'payments',
+      () => [987_654_321],
+      async () => {
+        const payment = await collection('payments').findOne({ _id: incomeId as never });
+        await collection('payments').insertOne({ ...payment, _id: 987_654_321 as never });
+      },
+      () => 'payment 987654321 has no entry of kind booking',
+    ],
+    [
+      'the users of two payments that are exchanged',
+      'payments',
+      () => [incomeId, otherIncomeId],
+      async () => {
+        const other = await collection('payments').findOne({ _id: otherIncomeId as never });
+        await update('payments', incomeId, { $set: { user_id: other?.user_id } })();
+        await update('payments', otherIncomeId, { $set: { user_id: userId } })();
+      },
+      () => 'has other rows than its payments call for',
+    ],
+    [
+      'a withdrawal that is marked as paid',
+      'payments',
+      () => [heldId],
+      () => update('payments', heldId, { $set: { is_done: true } })(),
+      () => `payment ${heldId} has no entry of kind withdrawal_paid`,
+    ],
+    [
+      'a withdrawal that is marked as rejected',
+      'payments',
+      () => [heldId],
+      () => update('payments', heldId, { $set: { rejected_at: new Date(0) } })(),
+      () => `payment ${heldId} has no entry of kind withdrawal_rejected`,
+    ],
+    [
+      'a paid withdrawal that is marked as open',
+      'payments',
+      () => [paidId],
+      () => update('payments', paidId, { $set: { is_done: false } })(),
+      () => `entry withdrawal_paid:${paidId} does not belong to payment ${paidId}`,
+    ],
+    [
+      'a paid withdrawal that is marked as rejected too',
+      'payments',
+      () => [paidId],
+      () => update('payments', paidId, { $set: { rejected_at: new Date(0) } })(),
+      () => `payment ${paidId} is both done and rejected`,
+    ],
+    // Seals
+    [
+      'a hash in a seal',
+      'ledger_seals',
+      () => [1],
+      () => update('ledger_seals', 1, { $set: { 'leaves.0.hash': 'f'.repeat(64) } })(),
+      () => 'seal 1 is not what was sealed',
+    ],
+    [
+      'the first seal that is removed',
+      'ledger_seals',
+      () => [1],
+      () => remove('ledger_seals', 1)(),
+      () => 'seal 1 is not there',
+    ],
+    [
+      'the newest seal that is removed',
+      'ledger_seals',
+      () => [2],
+      () => remove('ledger_seals', 2)(),
+      () => 'says it is in seal 2, which is not there',
+    ],
+    [
+      'a seal that is made anew, with a hash that fits it',
+      'ledger_seals',
+      () => [1],
+      async () => {
+        const [first] = await seals();
+        if (first === undefined) throw new Error('nothing is sealed');
+        const leaves = first.leaves.slice(1);
+        await update('ledger_seals', 1, { $set: { leaves, hash: sealHash({ ...first, leaves }) } })();
+      },
+      () => 'seal 2 does not follow the seal before it',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_what, name, ids, change, expected) => {
+    expect(await tamper(name, ids(), change)).toContain(expected());
+    expect((await world.inspect()).difference).toBeUndefined();
+  });
+
+  test('a row that is changed together with its seal and everything after it, by a head that was noted', async () => {
+    const { head } = await world.inspect();
+    const originals = await collection('ledger_seals').find({}).toArray();
+    const difference = await tamper('ledger_entries', [otherKey], async () => {
+      await rewriteEntry(otherKey, (entry) => ({ ...entry, rows: entry.rows.toReversed() }))();
+      const changed = await entryOf(otherIncomeId);
+      let previous: string | undefined;
+      for (const seal of await seals()) {
+        const leaves = seal.leaves.map((leaf) =>
+          leaf.key === otherKey ? { ...leaf, hash: String(changed.hash) } : leaf,
+        );
+        const anew = { ...seal, leaves, previous: previous ?? seal.previous };
+        previous = sealHash(anew);
+        await update('ledger_seals', seal.number, {
+          $set: { leaves, previous: anew.previous, hash: previous },
+        })();
+      }
+      // The databases fit one another again: only who has noted the head knows.
+      expect((await world.inspect()).difference).toBeUndefined();
+      const noted = await runCli(head);
+      expect(noted).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('seal 2 is not the one that was noted'),
+      });
+    });
+    expect(difference).toBeUndefined();
+    await collection('ledger_seals').deleteMany({});
+    await collection('ledger_seals').insertMany(originals);
+    expect(await runCli(head)).toMatchObject({ code: 0 });
   });
 });
 
-describe('the auditor', () => {
-  test('says so when everything adds up, and exits 0', async () => {
+describe('the command', () => {
+  test('says so when everything adds up, with all accounts and the head of the chain, and exits 0', async () => {
     const { code, output } = await runCli();
-    expect(output).toMatch(/^\d+ payments, \d+ entries, \d+ wallets: everything adds up\n$/);
+    const [first, accounts, head] = output.split('\n');
+    expect(first).toMatch(/^\d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up$/);
+    expect(accounts).toMatch(/^accounts: gateway_clearing 10, .*held_withdrawals 4000, .*wallets 6291$/);
+    const [, last] = await seals();
+    expect(head).toBe(`head: ${headText(last as Seal)}`);
     expect(code).toBe(0);
   });
 
-  const collection = (name: string) => world.connection.collection(name);
-
-  /** Changes one document by hand, lets the auditor look, and puts it back. */
-  const tamper = async (
-    name: string,
-    id: unknown,
-    change: Record<string, unknown> | 'delete',
-  ): Promise<string | undefined> => {
-    const original = await collection(name).findOne({ _id: id as never });
-    if (original === null) throw new Error(`${name} has no ${String(id)}`);
-    if (change === 'delete') await collection(name).deleteOne({ _id: id as never });
-    else await collection(name).updateOne({ _id: id as never }, change);
-    const { difference } = await world.audit();
-    await collection(name).replaceOne({ _id: id as never }, original, { upsert: true });
-    return difference;
-  };
-
-  test('finds and names whatever was changed by hand', async () => {
-    const as = world.person();
-    const incomeId = await world.give(as.userId, 10_000);
-    const entry = await collection('ledger_entries').findOne({ payment_ids: incomeId });
-    const asked = await world.send('POST', '/payments/withdrawals', { as, body: { amount: 4_000 } });
-    const heldId: number = asked.body.payment.id;
-    const paidId = (await world.send('POST', '/payments/withdrawals', { as, body: { amount: 10 } })).body
-      .payment.id;
-    await world.send('POST', `/payments/${paidId}/pay`, { as: OPERATOR });
-    const wallet = `the balance of user ${as.userId}`;
-    const cases: [string, unknown, Record<string, unknown> | 'delete', string][] = [
-      [
-        'wallets',
-        as.userId,
-        { $inc: { balance: 1 } },
-        `${wallet} is stored as 5991, and 5990 by his payments`,
-      ],
-      ['wallets', as.userId, 'delete', `${wallet} is stored as 0`],
-      ['payments', incomeId, { $inc: { amount: 1 } }, 'other rows than its payments call for'],
-      ['payments', incomeId, { $set: { amount: 0.5 } }, `payment ${incomeId} has the amount 0.5`],
-      ['payments', incomeId, 'delete', 'is for a payment that is not there'],
-      [
-        'payments',
-        heldId,
-        { $set: { is_done: true } },
-        `payment ${heldId} has no entry of kind withdrawal_paid`,
-      ],
-      ['payments', heldId, { $set: { rejected_at: new Date(0) } }, 'no entry of kind withdrawal_rejected'],
-      ['payments', paidId, { $set: { is_done: false } }, `does not belong to payment ${paidId}`],
-      [
-        'payments',
-        paidId,
-        { $set: { rejected_at: new Date(0) } },
-        `payment ${paidId} is both done and rejected`,
-      ],
-      ['ledger_entries', entry?._id, { $inc: { 'rows.0.amount': 1 } }, 'are off by 1'],
-      ['ledger_entries', entry?._id, { $set: { rows: [] } }, 'other rows than its payments call for'],
-      ['ledger_entries', entry?._id, { $set: { 'rows.0.account': 'wallet:0' } }, 'unknown account wallet:0'],
-      ['ledger_entries', entry?._id, 'delete', `payment ${incomeId} has no entry of kind booking`],
-      ['ledger_entries', `withdrawal_paid:${paidId}`, 'delete', `payment ${paidId} has no entry`],
-    ];
-    for (const [name, id, change, expected] of cases) {
-      expect(await tamper(name, id, change)).toContain(expected);
-      expect((await world.audit()).difference).toBeUndefined();
-    }
-  });
-
   test('names the first difference and exits 1', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 77);
-    await collection('wallets').updateOne({ _id: userId as never }, { $set: { balance: 78 } });
+    await update('wallets', userId, { $inc: { balance: 1 } })();
     const { code, output } = await runCli();
-    await collection('wallets').updateOne({ _id: userId as never }, { $set: { balance: 77 } });
-    expect(output).toContain(`the balance of user ${userId} is stored as 78, and 77 by his payments`);
+    await update('wallets', userId, { $inc: { balance: -1 } })();
+    expect(output).toContain(`the balance of user ${userId} is stored as 5992, and 5991 by his payments`);
     expect(code).toBe(1);
   });
 
-  test('finds a payment that was booked twice', () => {
-    const audit = createAudit();
-    const rows = [
-      { account: 'wallet:1' as const, amount: 5 },
-      { account: 'revenue' as const, amount: -5 },
-    ];
-    const createdAt = new Date(0);
-    audit.payment({
-      id: 1,
-      userId: 1,
-      type: 'income',
-      amount: 5,
-      description: null,
-      payableType: null,
-      payableId: null,
-      meta: null,
-      isDone: true,
-      rejectedAt: null,
-      createdAt,
-      version: 1,
-      gateway: null,
+  test('a head that was noted is looked for, and one that is none is an error of its own', async () => {
+    const [first] = await seals();
+    expect(await runCli(headText(first as Seal))).toMatchObject({ code: 0 });
+    const other = await runCli(`1:${'0'.repeat(64)}`);
+    expect(other).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('seal 1 is not the one that was noted'),
     });
-    for (const key of ['one', 'two'])
-      audit.entry({ key, kind: 'booking', inputHash: null, rows, paymentIds: [1] });
-    audit.wallet({ userId: 1, balance: 5 });
-    expect(audit.report().difference).toBe('payment 1 is booked twice as booking');
+    const beyond = await runCli(`99:${'0'.repeat(64)}`);
+    expect(beyond).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('seal 99, which was noted, is not there'),
+    });
+    expect(await runCli('nonsense')).toMatchObject({ code: 2 });
+  });
+
+  test('says how many entries are not sealed yet', async () => {
+    await world.give(world.person().userId, 1);
+    expect((await runCli()).output).toContain('1 entries are not sealed yet');
+    await world.wallet.sealLedger();
+    expect((await runCli()).output).not.toContain('not sealed');
+  });
+
+  test('finds the seals where the configuration says they are', async () => {
+    const elsewhere = await runCli(undefined, {
+      LEDGER_SEALS_DATABASE: `${world.config.MONGODB_DATABASE}_other`,
+    });
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.output).toContain('which is not there');
+    expect(await runCli(undefined, { LEDGER_SEALS_DATABASE: 'not a name' })).toMatchObject({ code: 78 });
+  });
+});
+
+describe('while the product goes on', () => {
+  test('twenty callers that book, hold and settle beside the audits make no false difference', async () => {
+    const people = Array.from({ length: 10 }, () => world.person());
+    for (const { userId: id } of people) await world.give(id, 10_000);
+    let busy = true;
+    const work = together(20, async (index) => {
+      const as = people[index % people.length]!;
+      for (let round = 0; busy && round < 60; round += 1) {
+        const answer = await world.send('POST', '/payments/withdrawals', {
+          as,
+          body: { amount: 1 + (index % 5) },
+        });
+        if (answer.status === 201) {
+          const verb = round % 2 === 0 ? 'pay' : 'reject';
+          await world.send('POST', `/payments/${answer.body.payment.id}/${verb}`, { as: OPERATOR });
+        }
+        await world.give(as.userId, 3);
+      }
+    });
+    for (let round = 0; round < 3; round += 1) {
+      await world.wallet.sealLedger();
+      expect((await world.inspect()).difference).toBeUndefined();
+    }
+    busy = false;
+    await work;
+    expect((await world.audit()).difference).toBeUndefined();
   });
 });

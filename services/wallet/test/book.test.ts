@@ -54,9 +54,10 @@ describe('Book', () => {
     expect(payment).toMatchObject({ user_id: buyer, type: 'purchase', is_done: true, payable_id: 7 });
   });
 
-  test('tells of every payment that it booked, once', async () => {
+  test('tells of every payment that it booked, once, when it is sealed', async () => {
     const { userId } = world.person();
     const id = await world.give(userId, 5_000);
+    await together(5, () => world.wallet.sealLedger());
     const matches = (event: { data: unknown }) => (event.data as { payment_id: number }).payment_id === id;
     const event = await world.tap.waitFor('wallet.payment.booked', { matches });
     expect(event.data).toEqual({ payment_id: id, user_id: userId, type: 'income', amount: 5_000 });
@@ -141,6 +142,47 @@ describe('Book', () => {
   });
 });
 
+describe('values past 2^53', () => {
+  const MAX = Number.MAX_SAFE_INTEGER;
+
+  test('a wallet that would grow past what is exact refuses, and keeps what it has', async () => {
+    const { userId } = world.person();
+    await world.give(userId, MAX);
+    const income = { idempotency_key: key(), bookings: [{ user_id: userId, type: 'income', amount: 1 }] };
+    await expect(world.book(income)).rejects.toMatchObject({
+      kind: 'bad_request',
+      code: 'payments.balance_limit',
+    });
+    expect(await world.balanceOf(userId)).toBe(MAX);
+    await world.book({ idempotency_key: key(), bookings: [purchase(userId, MAX)] });
+    expect(await world.balanceOf(userId)).toBe(0);
+    // The refusal has left the key free.
+    expect(await world.book(income)).toMatchObject({ replayed: false });
+    expect(await world.balanceOf(userId)).toBe(1);
+  });
+
+  test('bookings whose total is not exact are refused as a whole', async () => {
+    const [one, other] = [world.person().userId, world.person().userId];
+    const bookings = [one, other].map((user_id) => ({ user_id, type: 'income', amount: MAX }));
+    const refused = world.book({ idempotency_key: key(), bookings });
+    await expect(refused).rejects.toMatchObject({ kind: 'validation' });
+    expect([await world.balanceOf(one), await world.balanceOf(other)]).toEqual([0, 0]);
+  });
+
+  test.each(['9007199254740992', '9007199254740993', '-9007199254740993', '9223372036854775807'])(
+    '%s is refused where an id is asked for, too',
+    async (value) => {
+      for (const booking of [
+        { user_id: value, type: 'income', amount: 1 },
+        { user_id: world.person().userId, type: 'income', amount: 1, payable_id: value },
+      ])
+        await expect(world.book({ idempotency_key: key(), bookings: [booking] })).rejects.toMatchObject({
+          kind: 'validation',
+        });
+    },
+  );
+});
+
 describe('races', () => {
   test('twenty debits at once on one wallet never spend more than it has', async () => {
     const { userId } = world.person();
@@ -168,6 +210,47 @@ describe('races', () => {
     expect(new Set(answers.map(({ payment_ids: ids }) => JSON.stringify(ids))).size).toBe(1);
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(await world.balanceOf(userId)).toBe(0);
+  });
+
+  test('fifty debits at once on one hot wallet: as many as it can pay, and rows, payments and balance agree', async () => {
+    const { userId } = world.person();
+    await world.give(userId, 30);
+    const codes = await together(50, () =>
+      world.book({ idempotency_key: key(), bookings: [purchase(userId, 1)] }).then(
+        () => 'booked',
+        (error: { code: string }) => error.code,
+      ),
+    );
+    expect(codes.filter((code) => code === 'booked')).toHaveLength(30);
+    expect(codes.filter((code) => code === 'payments.insufficient_balance')).toHaveLength(20);
+    expect(await world.balanceOf(userId)).toBe(0);
+    expect((await world.audit()).difference).toBeUndefined();
+  });
+
+  test('twenty calls with one key and two inputs: one input is booked, every call with the other is refused', async () => {
+    const { userId } = world.person();
+    await world.give(userId, 10_000);
+    const idempotency_key = key();
+    const outcomes = await together(20, async (index) => {
+      const amount = index % 2 === 0 ? 100 : 200;
+      return world.book({ idempotency_key, bookings: [purchase(userId, amount)] }).then(
+        () => ({ amount, code: 'booked' }),
+        (error: { code: string }) => ({ amount, code: error.code }),
+      );
+    });
+    const spent = 10_000 - (await world.balanceOf(userId));
+    expect([100, 200]).toContain(spent);
+    for (const { amount, code } of outcomes)
+      expect(code).toBe(amount === spent ? 'booked' : 'idempotency.other_input');
+  });
+
+  test('a repeat with another input is refused as such even by a wallet that the first has emptied', async () => {
+    const { userId } = world.person();
+    await world.give(userId, 100);
+    const idempotency_key = key();
+    await world.book({ idempotency_key, bookings: [purchase(userId, 100)] });
+    const other = world.book({ idempotency_key, bookings: [purchase(userId, 99)] });
+    await expect(other).rejects.toMatchObject({ kind: 'conflict', code: 'idempotency.other_input' });
   });
 
   test('twenty first incomes at once open one wallet and lose none', async () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { atTheBank, setZibalMode, startWorld, together, type World } from './support.ts';
+import { atTheBank, OPERATOR, setZibalMode, startWorld, together, type World } from './support.ts';
 
 let world: World;
 let send: Send;
@@ -215,6 +215,41 @@ describe('GET /payments/deposit/callback', () => {
     expect(foreign.text).toBe(unknown.text);
   });
 
+  test('a guest with no more than a track id sees no word of the payer’s and no card, signed in or not', async () => {
+    const as = world.person();
+    const { payment, payment_url } = await deposit(as, 50_000, 'For Sara');
+    const callback = await atTheBank(world, payment_url, 'pay');
+    await send('GET', callback);
+    const trackId = payment_url.split('/').at(-1);
+    const guesses = [
+      { path: `/payments/deposit/callback?trackId=${trackId}` },
+      { path: `/payments/deposit/callback?trackId=${trackId}&orderId=${payment.id}` },
+      { path: `/payments/deposit/callback?trackId=${trackId}`, as: world.person() },
+    ];
+    for (const { path, as: viewer } of guesses) {
+      const answer = await send('GET', path, viewer === undefined ? {} : { as: viewer });
+      expect(answer.status).toBe(200);
+      expect(answer.body.payment).toMatchObject({ id: payment.id, is_done: true, description: null });
+      expect(answer.body.payment.meta.card_number).toBeNull();
+      for (const hidden of ['email', 'phone', 'bank_account_number'])
+        expect(answer.body.payment.user).not.toHaveProperty(hidden);
+      expect(answer.text).not.toMatch(/Sara|\*\*|IR06/);
+    }
+    const payer = await send('GET', `/payments/deposit/callback?trackId=${trackId}`, { as });
+    expect(payer.body.payment.description).toMatch(/^For Sara\n\d+$/);
+    expect(payer.body.payment.user.email).toBe(`user${as.userId}@example.test`);
+  });
+
+  test('who is sent back by the bank proves it by the name of the order, which cannot be guessed', async () => {
+    const { payment, payment_url } = await deposit(world.person(), 50_000, 'Top up');
+    const callback = await atTheBank(world, payment_url, 'pay');
+    const orderId = new URL(callback, 'http://api.test').searchParams.get('orderId') ?? '';
+    expect(orderId).toMatch(new RegExp(`^${payment.id}-[0-9a-f]{24}$`));
+    const forged = callback.replace(orderId, `${payment.id}-${'0'.repeat(24)}`);
+    expect((await send('GET', forged)).status).toBe(404);
+    expect((await send('GET', callback)).body.payment.description).toMatch(/^Top up\n\d+$/);
+  });
+
   test.each(['', '?trackId=abc', '?trackId=-1', '?trackId[$ne]=1', '?trackId=1&trackId=2'])(
     'a callback without one readable track id (%p) is 422',
     async (search) => {
@@ -310,6 +345,70 @@ describe('a gateway that answers strangely', () => {
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    // Not even when the gateway says something else later: an operator has been told.
+    strange.answers.inquiry = paid(id);
+    expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+    expect(await other.balanceOf(as.userId)).toBe(0);
+    expect(await other.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(0);
+  });
+
+  test('operators see each disputed deposit with what the gateway took, and the audit names it', async () => {
+    const { as, id, callback } = await open();
+    const trackId = String(track);
+    strange.answers.verify = paid(id, { amount: 101_001 });
+    await together(20, () => other.send('GET', callback));
+    const { status, body } = await other.send('GET', '/payments/deposit/disputed', { as: OPERATOR });
+    expect(status).toBe(200);
+    expect(body.data[0]).toMatchObject({
+      payment: { id, user_id: as.userId, is_done: false, meta: { amount: 10_000, payable_amount: 10_100 } },
+      track_id: trackId,
+      reported: {
+        charged_rial: 101_001,
+        order_id: String(id),
+        ref_number: '42',
+        card_number: '6274****44',
+        paid_at: '2026-01-15T10:00:00.123Z',
+      },
+    });
+    expect(body.data.filter((row: { payment: { id: number } }) => row.payment.id === id)).toHaveLength(1);
+    const report = await other.audit();
+    expect(report.difference).toBeUndefined();
+    expect(report.disputedDeposits).toContain(id);
+  });
+
+  test('the list of disputed deposits has both page styles, and is for payments.view_all alone', async () => {
+    const disputed: number[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      const { id, callback } = await open();
+      strange.answers.verify = paid(id, { amount: 5 });
+      await other.send('GET', callback);
+      disputed.unshift(id);
+    }
+    const list = (query: string) =>
+      other.send('GET', `/payments/deposit/disputed?per_page=2&${query}`, { as: OPERATOR });
+    const idsOf = (body: { data: { payment: { id: number } }[] }) =>
+      body.data.map(({ payment }) => payment.id);
+    const [first, second] = [(await list('page=1')).body, (await list('page=2')).body];
+    expect([...idsOf(first), ...idsOf(second)].slice(0, 3)).toEqual(disputed);
+    expect(first.meta.total).toBeGreaterThanOrEqual(3);
+    const next = (await list(`cursor=${first.meta.next_cursor}`)).body;
+    expect(idsOf(next)).toEqual(idsOf(second));
+    const path = '/payments/deposit/disputed';
+    expect((await other.send('GET', path)).status).toBe(401);
+    expect((await other.send('GET', path, { as: other.person() })).status).toBe(403);
+    expect((await other.send('GET', `${path}?page=0`, { as: OPERATOR })).status).toBe(422);
+  });
+
+  test('the sweeper disputes as the callback does, and asks no more', async () => {
+    const { id, as } = await open();
+    strange.answers.verify = paid(id, { orderId: '1' });
+    const payments = other.connection.collection('payments');
+    await payments.updateOne({ _id: id as never }, { $set: { 'gateway.check_at': new Date(0) } });
+    expect(await other.wallet.sweepDeposits()).toMatchObject({ asked: 1, credited: 0 });
+    expect((await payments.findOne({ _id: id as never }))?.gateway).toMatchObject({
+      state: 'mismatch',
+      check_at: null,
+    });
     expect(await other.balanceOf(as.userId)).toBe(0);
   });
 
@@ -317,7 +416,7 @@ describe('a gateway that answers strangely', () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, { orderId: id, amount: '101000', refNumber: null });
-    const { payment } = (await other.send('GET', callback)).body;
+    const { payment } = (await other.send('GET', callback, { as })).body;
     expect(payment).toMatchObject({ is_done: true, description: 'Wallet deposit' });
     expect(payment.meta).toMatchObject({ ref_number: null, paid_at: '2026-01-15T10:00:00.123Z' });
     expect(await other.balanceOf(as.userId)).toBe(10_000);

@@ -2,7 +2,6 @@ import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/clock.ts';
 import { userSchema } from '@fitness/shared/resources/user.ts';
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { servedBy } from '../src/store/payments.ts';
 import { OPERATOR, startWorld, type World } from './support.ts';
 
 const clock = new ManualClock('2026-01-15T10:00:00Z');
@@ -157,31 +156,6 @@ describe('GET /payments', () => {
       path = next === null ? null : `/payments?order=${order}&per_page=2&cursor=${next}`;
     }
     expect(walked).toEqual(expected);
-  });
-
-  test('no query goes without an index', async () => {
-    const payments = world.connection.collection('payments');
-    const lists: [Record<string, unknown>, Parameters<typeof servedBy>[0]][] = [
-      [{}, {}],
-      [{ user_id: 1 }, { userId: 1 }],
-      [
-        { user_id: 1, type: 'income', is_done: true },
-        { userId: 1, type: 'income' },
-      ],
-      [{ type: 'income' }, { type: 'income' }],
-      [{ is_done: false }, {}],
-      [{ rejected_at: null }, {}],
-    ];
-    for (const [query, filter] of lists) {
-      const plan = await payments
-        .find({ ...query, _id: { $gt: 0 } } as never)
-        .sort({ _id: -1 })
-        .hint(servedBy(filter))
-        .explain();
-      expect(JSON.stringify(plan)).not.toContain('COLLSCAN');
-    }
-    const due = await payments.find({ 'gateway.check_at': { $lte: clock.now() } }).explain();
-    expect(JSON.stringify(due)).not.toContain('COLLSCAN');
   });
 
   test('identity out of reach is 503, and the user of an erased account is well-formed and nobody', async () => {

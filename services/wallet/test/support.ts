@@ -27,10 +27,10 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { showUsers, wholeUser } from '@fitness/shared/testing/users.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
-import { createAuditWallets } from '../src/app/audit-wallets.ts';
-import { readConfig, type WalletConfig } from '../src/config.ts';
-import type { AuditReport } from '../src/domain/audit.ts';
+import { type AuditWallets, createAuditWallets } from '../src/app/audit-wallets.ts';
+import { readConfig, sealsDatabase, type WalletConfig } from '../src/config.ts';
 import { type RunningWallet, startWallet } from '../src/service.ts';
+import { createSeals } from '../src/store/seals.ts';
 import { createStore } from '../src/store/store.ts';
 
 const log = createLog({ service: 'wallet test', level: 'silent' });
@@ -64,7 +64,12 @@ export interface World {
     data: EventInput<Definition>,
     options?: { id?: string },
   ): Promise<string>;
-  audit(): Promise<AuditReport>;
+  /** Seals what is booked, and audits. */
+  audit: AuditWallets;
+  /** Audits alone. */
+  inspect: AuditWallets;
+  /** The database of the seals. */
+  sealConnection: Connection;
   /** Another process of the same service, on the same database. */
   replica(changes?: Partial<WalletConfig>, clock?: Clock): Promise<RunningWallet>;
   close(): Promise<void>;
@@ -121,6 +126,27 @@ const publisher =
     return id;
   };
 
+const baseConfig = (): WalletConfig => {
+  const base = testConfig('wallet');
+  const { INTERNAL_AUTH_SECRET } = base;
+  return {
+    ...readConfig({ INTERNAL_AUTH_SECRET, ZIBAL_MERCHANT: 'zibal' }),
+    ...base,
+    LOG_LEVEL: 'silent',
+    DEPOSIT_SWEEP_SECONDS: 3_600,
+  };
+};
+
+/** Gives everybody an id of his own. */
+const registrar = (people: Map<number, Person>): World['person'] => {
+  let lastId = 100;
+  return ({ bankAccount = 'IR062960000000100324200001' } = {}) => {
+    lastId += 1;
+    people.set(lastId, { id: lastId, bankAccount });
+    return caller(lastId);
+  };
+};
+
 export const startWorld = async (
   changes: Partial<WalletConfig> = {},
   options: { clock?: Clock } = {},
@@ -129,18 +155,14 @@ export const startWorld = async (
   const sandbox = await startSandbox({ port: 0 });
   const identity = await startIdentity(people);
   const storeBilling = await startStoreBilling();
-  const base = testConfig('wallet');
   const config: WalletConfig = {
-    ...readConfig({ INTERNAL_AUTH_SECRET: base.INTERNAL_AUTH_SECRET, ZIBAL_MERCHANT: 'zibal' }),
-    ...base,
-    LOG_LEVEL: 'silent',
+    ...baseConfig(),
     ZIBAL_BASE_URL: `${sandbox.url}/zibal`,
     IDENTITY_GRPC_ADDRESS: identity.server.address,
     STORE_BILLING_GRPC_ADDRESS: storeBilling.address,
-    DEPOSIT_SWEEP_SECONDS: 3_600,
     ...changes,
   };
-  let lastId = 100;
+  const personOf = registrar(people);
   const replicas: RunningWallet[] = [];
   const replica: World['replica'] = async (other = {}, clock = options.clock) => {
     const started = await startWallet({ ...config, ...other }, clock === undefined ? {} : { clock });
@@ -166,6 +188,9 @@ export const startWorld = async (
   });
   const book: World['book'] = (request) => grpc.call('Book', request);
   const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
+  const seals = sealsDatabase(config);
+  const sealConnection = await connectMongo({ ...seals, log });
+  const audit = createAuditWallets({ store, seals: createSeals(sealConnection) });
   return {
     config,
     wallet,
@@ -174,12 +199,7 @@ export const startWorld = async (
     connection,
     tap,
     sandboxUrl: sandbox.url,
-    person: ({ bankAccount = 'IR062960000000100324200001' } = {}) => {
-      lastId += 1;
-      const id = lastId;
-      people.set(id, { id, bankAccount });
-      return caller(id);
-    },
+    person: personOf,
     erase: (userId) => void people.delete(userId),
     identityCalls: () => identity.state.calls,
     setIdentityDown: (down) => {
@@ -193,7 +213,12 @@ export const startWorld = async (
     book,
     balanceOf: async (userId) => (await store.wallets.balances([userId])).get(userId) ?? 0,
     publish: publisher(broker),
-    audit: createAuditWallets({ store }),
+    audit: async (noted) => {
+      await wallet.sealLedger();
+      return audit(noted);
+    },
+    inspect: audit,
+    sealConnection,
     replica,
     close: async () => {
       grpc.close();
@@ -205,7 +230,9 @@ export const startWorld = async (
       await identity.server.close();
       await storeBilling.close();
       await sandbox.close();
+      await sealConnection.close();
       await dropDatabase(config);
+      await dropDatabase({ MONGODB_URI: seals.uri, MONGODB_DATABASE: seals.database });
     },
   };
 };

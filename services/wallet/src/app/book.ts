@@ -1,10 +1,14 @@
-/** Books payments that belong together, for other services: all of them or none, once under their key. */
+/**
+ * Books payments that belong together, for other services: all of them or none, once under their key. This is the
+ * transaction that the product makes most; it writes the wallets, the entry and the payments, and nothing else. What
+ * was booked is told when it is sealed (seal-ledger.ts).
+ */
 import { createHash } from 'node:crypto';
 import { conflict, invalid, message } from '@fitness/shared/error.ts';
+import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
 import { createEntry, isAlreadyBooked, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
-import { announceBooked } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
 
 const MAX_KEY_LENGTH = 255;
@@ -23,22 +27,23 @@ export interface BookOutput {
 
 /**
  * Throws 422 for bookings that cannot be meant, `idempotency.other_input` (a conflict) for a key that booked something
- * else, and `payments.insufficient_balance` when a wallet would fall below zero.
+ * else, `payments.insufficient_balance` when a wallet would fall below zero, and `payments.balance_limit` when it would
+ * grow past what is exact.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
 
 export const createBook =
-  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'rates'>): Book =>
+  (deps: Pick<WalletDeps, 'store' | 'clock' | 'rates'>): Book =>
   async (input) => {
     const bookings = validated(input);
     const key = `booking:${input.key}`;
     const inputHash = hashOf(bookings);
-    const known = await deps.store.entries.find(key);
-    if (known !== undefined) return replay(known, inputHash);
     try {
       return await bookOnce(deps, key, inputHash, bookings);
     } catch (error) {
-      if (!isAlreadyBooked(error)) throw error;
+      // Repeats are rare, so that nobody looks for one beforehand: the key stops a second entry, and a wallet that
+      // cannot take part may be so because of this very booking.
+      if (!isAlreadyBooked(error) && !isInsufficientBalance(error) && !isBalanceFull(error)) throw error;
       const booked = await deps.store.entries.find(key);
       if (booked === undefined) throw error;
       return replay(booked, inputHash);
@@ -52,26 +57,22 @@ const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
 };
 
 const bookOnce = async (
-  deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'rates'>,
+  { store, clock, rates }: Pick<WalletDeps, 'store' | 'clock' | 'rates'>,
   key: string,
   inputHash: string,
   bookings: readonly Booking[],
 ): Promise<BookOutput> => {
-  const { store, clock, rates } = deps;
   const createdAt = clock.now();
-  const payments: Payment[] = [];
-  for (const booking of bookings) {
-    const id = await store.payments.nextId();
+  const paymentIds = await store.payments.nextIds(bookings.length);
+  const payments = bookings.map((booking, index): Payment => {
     const meta = bookingMeta(booking, bookings, rates.vatPercent);
-    payments.push(newPayment({ ...booking, id, meta, isDone: true, createdAt }));
-  }
-  const paymentIds = payments.map(({ id }) => id);
+    return newPayment({ ...booking, id: paymentIds[index] as number, meta, isDone: true, createdAt });
+  });
   const rows = bookingRows(bookings, rates.vatPercent);
   const entry = createEntry({ key, kind: 'booking', inputHash, rows, paymentIds });
   await store.transaction(async (session) => {
     await store.post(session, entry);
     await store.payments.insert(session, payments);
-    for (const payment of payments) await announceBooked(deps, session, payment);
   });
   return { paymentIds, replayed: false };
 };

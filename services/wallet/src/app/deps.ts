@@ -1,11 +1,12 @@
 /** What the use cases are given; each takes the part that it needs. */
-import type { Clock } from '@fitness/shared/clock.ts';
+import type { Clock, Random } from '@fitness/shared/clock.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
 import type { Logger } from '@fitness/shared/log.ts';
-import type { UserDirectory } from '@fitness/shared/user-resource.ts';
+import type { UserDirectory } from '@fitness/shared/resources/user.ts';
 import type { PriceList } from '../clients/price-list.ts';
 import type { PaymentGateway } from '../clients/zibal.ts';
+import type { Seals } from '../store/seals.ts';
 import type { WalletStore } from '../store/store.ts';
 
 /** In percent. */
@@ -17,8 +18,10 @@ export interface Rates {
 
 export interface WalletDeps {
   store: WalletStore;
+  seals: Seals;
   outbox: Outbox;
   clock: Clock;
+  random: Random;
   log: Logger;
   rates: Rates;
   users: UserDirectory;

@@ -2,11 +2,13 @@
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
-import { nextCheckAt } from '../domain/deposit.ts';
+import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
 import { newPayment } from '../domain/payment.ts';
 import type { WalletDeps } from './deps.ts';
 import { toResource } from './payment-resource.ts';
 import { providerError } from './provider-error.ts';
+
+const SECRET_BYTES = 12;
 
 export interface RequestDepositInput {
   caller: UserCaller;
@@ -22,19 +24,20 @@ export type RequestDeposit = (input: RequestDepositInput) => Promise<RouteReply>
 
 export const createRequestDeposit =
   (
-    deps: Pick<WalletDeps, 'store' | 'clock' | 'rates' | 'users' | 'gateway' | 'idempotency'>,
+    deps: Pick<WalletDeps, 'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway' | 'idempotency'>,
   ): RequestDeposit =>
   ({ caller, amount, description, idempotencyKey, fingerprint }) => {
-    const { store, clock, rates, users, gateway, idempotency } = deps;
+    const { store, clock, random, rates, users, gateway, idempotency } = deps;
     const { userId } = caller;
     return idempotency.run({ userId, key: idempotencyKey, fingerprint }, async (run) => {
       const known = await users.show([userId], caller);
       const id = await store.payments.nextId();
       const meta = depositBreakdown(amount, rates);
+      const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
       // Asked before the row is written: an order that nobody was given an address for needs no row, and nobody can
       // pay it.
       const order = await gateway
-        .request({ amountRial: chargedRial(meta), orderId: String(id) })
+        .request({ amountRial: chargedRial(meta), orderId })
         .catch((cause: unknown) => {
           throw providerError(cause);
         });
@@ -48,7 +51,13 @@ export const createRequestDeposit =
         meta,
         isDone: false,
         createdAt: now,
-        gateway: { trackId: order.trackId, state: 'open', checkAt: nextCheckAt(now, now) },
+        gateway: {
+          trackId: order.trackId,
+          orderId,
+          state: 'open',
+          checkAt: nextCheckAt(now, now),
+          reported: null,
+        },
       });
       const resource = toResource(payment, caller, known.get(userId), undefined);
       const reply = created({ payment: resource, payment_url: order.paymentUrl });

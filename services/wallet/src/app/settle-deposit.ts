@@ -1,8 +1,8 @@
 /** The bank gateway is asked, server to server, and what it says decides: nothing from a browser is believed. */
 import { depositRows } from '../domain/booking.ts';
-import { decideDeposit, type GatewayReceipt, verified } from '../domain/deposit.ts';
+import { decideDeposit, verified } from '../domain/deposit.ts';
 import { createEntry, isAlreadyBooked } from '../domain/ledger.ts';
-import type { DepositMeta, Payment } from '../domain/payment.ts';
+import type { DepositMeta, GatewayReceipt, Payment } from '../domain/payment.ts';
 import { announceBooked } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
 import { providerError } from './provider-error.ts';
@@ -17,7 +17,7 @@ export const createSettleDeposit =
   (deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
   async (payment) => {
     const { store, clock, log, gateway } = deps;
-    if (payment.isDone || payment.gateway === null) return payment;
+    if (payment.isDone || payment.gateway === null || payment.gateway.state === 'mismatch') return payment;
     const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
       throw providerError(cause);
     });
@@ -27,12 +27,13 @@ export const createSettleDeposit =
         return payment;
       case 'credit':
         return credit(deps, payment, decision.receipt);
-      case 'close': {
-        const closed = await store.payments.closeDeposit(payment.id, decision.state);
-        if (closed && decision.state === 'mismatch')
+      case 'close':
+        await store.payments.closeDeposit(payment.id, decision.state);
+        return (await store.payments.find(payment.id)) ?? payment;
+      case 'dispute':
+        if (await store.payments.disputeDeposit(payment.id, decision.receipt))
           log.error({ payment_id: payment.id }, 'the gateway took a payment that is not the one asked for');
         return (await store.payments.find(payment.id)) ?? payment;
-      }
     }
   };
 
@@ -54,7 +55,8 @@ const credit = async (
       const erased = wallets.get(payment.userId)?.erased === true;
       const change = verified(payment, receipt, { now, erased });
       const done = await store.payments.markDepositDone(session, payment.id, change);
-      if (done === undefined) throw new Error(`Deposit ${payment.id} was credited without an entry`);
+      if (done === undefined)
+        throw new Error(`Deposit ${payment.id} is credited without an entry, or disputed`);
       await announceBooked({ outbox }, session, done);
       return done;
     });

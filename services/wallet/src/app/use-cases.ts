@@ -3,12 +3,14 @@ import { createEvaluateBlocker, type EvaluateBlocker } from './blockers/evaluate
 import { type Book, createBook } from './book.ts';
 import type { WalletDeps } from './deps.ts';
 import { createEraseUser, type EraseUser } from './erase-user.ts';
+import { createListDisputedDeposits, type ListDisputedDeposits } from './list-disputed-deposits.ts';
 import { createListPayments, type ListPayments } from './list-payments.ts';
 import { createListPrices, type ListPrices } from './list-prices.ts';
 import { createReceiveCallback, type ReceiveCallback } from './receive-callback.ts';
 import { createRecordStorePurchase, type RecordStorePurchase } from './record-store-purchase.ts';
 import { createRequestDeposit, type RequestDeposit } from './request-deposit.ts';
 import { createRequestWithdrawal, type RequestWithdrawal } from './request-withdrawal.ts';
+import { createSealLedger, type SealLedger } from './seal-ledger.ts';
 import { createSettleDeposit } from './settle-deposit.ts';
 import { createSettleWithdrawal, type SettleWithdrawal } from './settle-withdrawal.ts';
 import { createShowBalance, type ShowBalance } from './show-balance.ts';
@@ -22,6 +24,7 @@ export interface UseCases {
   getRates(): WalletDeps['rates'];
   evaluateBlocker: EvaluateBlocker;
   listPayments: ListPayments;
+  listDisputedDeposits: ListDisputedDeposits;
   showPayment: ShowPayment;
   showBalance: ShowBalance;
   listPrices: ListPrices;
@@ -32,6 +35,7 @@ export interface UseCases {
   settleWithdrawal: SettleWithdrawal;
   recordStorePurchase: RecordStorePurchase;
   eraseUser: EraseUser;
+  sealLedger: SealLedger;
 }
 
 /** `returnUrl`: where a payer's browser goes after the bank. */
@@ -46,6 +50,7 @@ export const createUseCases = (deps: WalletDeps, returnUrl: string | undefined):
     getRates: () => deps.rates,
     evaluateBlocker: createEvaluateBlocker(deps),
     listPayments: createListPayments(deps),
+    listDisputedDeposits: createListDisputedDeposits(deps),
     showPayment: createShowPayment(deps),
     showBalance: createShowBalance(deps),
     listPrices: createListPrices(deps),
@@ -56,5 +61,6 @@ export const createUseCases = (deps: WalletDeps, returnUrl: string | undefined):
     settleWithdrawal: createSettleWithdrawal(deps),
     recordStorePurchase: createRecordStorePurchase(deps),
     eraseUser: createEraseUser(deps),
+    sealLedger: createSealLedger(deps),
   };
 };

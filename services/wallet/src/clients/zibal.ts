@@ -4,12 +4,13 @@
  */
 import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { z } from 'zod';
-import { type GatewayAnswer, type GatewayReceipt, readPaidAt } from '../domain/deposit.ts';
+import { type GatewayAnswer, readPaidAt } from '../domain/deposit.ts';
+import type { GatewayReceipt } from '../domain/payment.ts';
 
 export interface PaymentOrder {
   /** What the payer is charged. */
   amountRial: number;
-  /** Our own id of the payment; the gateway repeats it when it is verified. */
+  /** Our own name of the payment; the gateway repeats it when it sends the payer back, and when it is verified. */
   orderId: string;
 }
 

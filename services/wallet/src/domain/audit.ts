@@ -1,6 +1,6 @@
 /**
- * The auditor's rules: every balance, hold and booking is recomputed, and compared with what is stored. Fed with all
- * payments, then all entries, then all wallets; it remembers the first thing that does not fit.
+ * The auditor's rules: every balance, hold and booking is recomputed and compared with what is stored, and the ledger
+ * with its seals. Each rule looks at few documents that were read at one instant, and says what does not fit.
  */
 import { depositRows, holdRows, payoutRows, releaseRows } from './booking.ts';
 import {
@@ -13,21 +13,10 @@ import {
   walletOwner,
 } from './ledger.ts';
 import { balanceEffect, type DepositMeta, isOpenWithdrawal, type Payment } from './payment.ts';
+import { type BookedEntry, GENESIS, isIntact, type Leaf, type Seal, sealHash } from './seal.ts';
 
-export interface AuditReport {
-  payments: number;
-  entries: number;
-  wallets: number;
-  /** What does not fit, undefined when everything does. */
-  difference: string | undefined;
-}
-
-export interface Audit {
-  payment(payment: Payment): void;
-  entry(entry: LedgerEntry): void;
-  wallet(wallet: { userId: number; balance: number }): void;
-  report(): AuditReport;
-}
+/** What does not fit; undefined when everything does. */
+export type Difference = string | undefined;
 
 /** The entries that a payment must have, by kind. */
 const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
@@ -49,12 +38,19 @@ const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
   }
 };
 
-const add = <Key>(sums: Map<Key, number>, key: Key, amount: number): void => {
-  sums.set(key, (sums.get(key) ?? 0) + amount);
+/** Accounts that an entry of a kind has rows on, besides those that its payments decide. */
+const FREE_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> = {
+  // Rates change, so what the house keeps of a sale cannot be recomputed later.
+  booking: ['revenue', 'commission', 'vat'],
+  store_purchase: ['revenue', 'vat'],
+  deposit: [],
+  withdrawal: [],
+  withdrawal_paid: [],
+  withdrawal_rejected: [],
 };
 
-/** The rows that the payments of an entry call for, where they alone decide them; else those on wallets. */
-const expectedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] => {
+/** The rows that the payments of an entry decide. */
+const decidedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] => {
   const [payment] = payments;
   if (payment === undefined) return [];
   const { userId, amount } = payment;
@@ -77,16 +73,10 @@ const expectedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] =
   }
 };
 
-/** The accounts that are compared: rates change, so what the house keeps of a sale cannot be recomputed later. */
-const isCompared = (kind: LedgerEntry['kind'], account: Account): boolean => {
-  if (kind === 'booking') return walletOwner(account) !== undefined;
-  if (kind === 'store_purchase') return account === 'store_clearing' || walletOwner(account) !== undefined;
-  return true;
-};
-
-const sums = (rows: readonly Row[], kind: LedgerEntry['kind']): Map<Account, number> => {
+const sums = (rows: readonly Row[], free: readonly Account[]): Map<Account, number> => {
   const totals = new Map<Account, number>();
-  for (const { account, amount } of rows) if (isCompared(kind, account)) add(totals, account, amount);
+  for (const { account, amount } of rows)
+    if (!free.includes(account)) totals.set(account, (totals.get(account) ?? 0) + amount);
   for (const [account, amount] of totals) if (amount === 0) totals.delete(account);
   return totals;
 };
@@ -94,102 +84,135 @@ const sums = (rows: readonly Row[], kind: LedgerEntry['kind']): Map<Account, num
 const sameSums = (one: Map<Account, number>, other: Map<Account, number>): boolean =>
   one.size === other.size && [...one].every(([account, amount]) => other.get(account) === amount);
 
-const problemOfEntry = (entry: LedgerEntry, payments: ReadonlyMap<number, Payment>): string | undefined => {
-  const name = `entry ${entry.key}`;
-  const houses: readonly string[] = HOUSE_ACCOUNTS;
-  const unknown = entry.rows.find(
-    ({ account }) => walletOwner(account) === undefined && !houses.includes(account),
-  );
-  if (unknown !== undefined) return `${name} has a row on the unknown account ${unknown.account}`;
+const houses: readonly string[] = HOUSE_ACCOUNTS;
+const isAccount = (account: string): boolean =>
+  walletOwner(account) !== undefined || houses.includes(account);
+
+const unbalanced = (entry: LedgerEntry): Difference => {
   try {
     createEntry(entry);
+    return undefined;
   } catch (error) {
-    return `${name}: ${(error as Error).message}`;
+    return (error as Error).message;
   }
-  const booked = entry.paymentIds.flatMap((id) => payments.get(id) ?? []);
-  if (booked.length !== entry.paymentIds.length || booked.length === 0)
-    return `${name} is for a payment that is not there`;
-  const stray = booked.find((payment) => !entryKindsOf(payment).includes(entry.kind));
-  if (stray !== undefined)
-    return `${name} does not belong to payment ${stray.id}, a ${stray.type} in its state`;
-  const expected = sums(expectedRows(entry, booked), entry.kind);
-  if (!sameSums(sums(entry.rows, entry.kind), expected))
-    return `${name} has other rows than its payments call for`;
-  return undefined;
 };
 
-const problemOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): string | undefined => {
+export const differenceOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): Difference => {
   if (!Number.isSafeInteger(amount) || amount < 0) return `payment ${id} has the amount ${amount}`;
   if (isDone && rejectedAt !== null) return `payment ${id} is both done and rejected`;
   return undefined;
 };
 
-export const createAudit = (): Audit => {
-  const payments = new Map<number, Payment>();
-  const entryKeys = new Set<string>();
-  /** `<payment id> <kind>` of each entry seen. */
-  const bookedAs = new Set<string>();
-  const byPayments = new Map<number, number>();
-  const byRows = new Map<Account, number>();
-  const stored = new Map<number, number>();
-  let openWithdrawals = 0;
-  let difference: string | undefined;
-  const found = (problem: string | undefined): void => {
-    difference ??= problem;
-  };
+/**
+ * An entry by itself, and against the payments that it names (`payments`, by id) and the wallets that it moves
+ * (`owners` have one). `lastSeal` is the number of the newest seal.
+ */
+export const differenceOfEntry = (
+  entry: BookedEntry,
+  payments: ReadonlyMap<number, Payment>,
+  owners: ReadonlySet<number>,
+  lastSeal: number,
+): Difference => {
+  const name = `entry ${entry.key}`;
+  if (!isIntact(entry)) return `${name} is not what was booked`;
+  if (entry.seal !== null && entry.seal > lastSeal)
+    return `${name} says it is in seal ${entry.seal}, which is not there`;
+  const unknown = entry.rows.find(({ account }) => !isAccount(account));
+  if (unknown !== undefined) return `${name} has a row on the unknown account ${unknown.account}`;
+  const off = unbalanced(entry);
+  if (off !== undefined) return `${name}: ${off}`;
+  const booked = entry.paymentIds.flatMap((id) => payments.get(id) ?? []);
+  if (booked.length !== entry.paymentIds.length || booked.length === 0)
+    return `${name} is for a payment that is not there`;
+  for (const payment of booked) {
+    const wrong = differenceOfPayment(payment);
+    if (wrong !== undefined) return wrong;
+    if (!entryKindsOf(payment).includes(entry.kind))
+      return `${name} does not belong to payment ${payment.id}, a ${payment.type} in its state`;
+  }
+  const free = FREE_ACCOUNTS[entry.kind];
+  if (!sameSums(sums(entry.rows, free), sums(decidedRows(entry, booked), free)))
+    return `${name} has other rows than its payments call for`;
+  const homeless = entry.rows
+    .map(({ account }) => walletOwner(account))
+    .find((id) => id !== undefined && !owners.has(id));
+  return homeless === undefined ? undefined : `the wallet of user ${homeless} is not there`;
+};
 
-  const compareBalances = (): void => {
-    const owners = [...byRows.keys()].flatMap((account) => walletOwner(account) ?? []);
-    const users = new Set([...stored.keys(), ...byPayments.keys(), ...owners]);
-    for (const userId of [...users].sort((one, other) => one - other)) {
-      const balance = stored.get(userId) ?? 0;
-      const payable = byPayments.get(userId) ?? 0;
-      const rows = byRows.get(walletAccount(userId)) ?? 0;
-      if (balance !== payable)
-        found(`the balance of user ${userId} is stored as ${balance}, and ${payable} by his payments`);
-      if (balance !== rows)
-        found(`the balance of user ${userId} is stored as ${balance}, and ${rows} by his rows`);
-    }
-  };
+/** A payment against all entries that name it: each that it must have once, and no other. */
+export const differenceOfBookings = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
+  const wrong = differenceOfPayment(payment);
+  if (wrong !== undefined) return wrong;
+  const kinds = entries.map(({ kind }) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+  if (twice !== undefined) return `payment ${payment.id} is booked twice as ${twice}`;
+  const missing = entryKindsOf(payment).find((kind) => !kinds.includes(kind));
+  return missing === undefined ? undefined : `payment ${payment.id} has no entry of kind ${missing}`;
+};
 
-  const finish = (): void => {
-    for (const payment of payments.values()) {
-      const missing = entryKindsOf(payment).find((kind) => !bookedAs.has(`${payment.id} ${kind}`));
-      if (missing !== undefined) found(`payment ${payment.id} has no entry of kind ${missing}`);
-    }
-    compareBalances();
-    const held = byRows.get('held_withdrawals') ?? 0;
-    if (held !== openWithdrawals)
-      found(`held for withdrawals are ${held} by the rows, and ${openWithdrawals} by the open withdrawals`);
-    const total = [...byRows.values()].reduce((all, amount) => all + BigInt(amount), 0n);
-    if (total !== 0n) found(`all rows together are off by ${total}`);
-  };
+/** What is held for a payment by its entries, against what must be held. */
+export const differenceOfHold = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
+  const held = entries
+    .flatMap(({ rows }) => rows)
+    .filter(({ account }) => account === 'held_withdrawals')
+    .reduce((all, { amount }) => all + amount, 0);
+  const open = isOpenWithdrawal(payment) ? payment.amount : 0;
+  return held === open
+    ? undefined
+    : `held for payment ${payment.id} are ${held} by the rows, and ${open} by its state`;
+};
 
-  return {
-    payment: (payment) => {
-      found(problemOfPayment(payment));
-      if (payments.has(payment.id)) found(`payment ${payment.id} is there twice`);
-      payments.set(payment.id, payment);
-      add(byPayments, payment.userId, balanceEffect(payment));
-      if (isOpenWithdrawal(payment)) openWithdrawals += payment.amount;
-    },
-    entry: (entry) => {
-      if (entryKeys.has(entry.key)) found(`the key ${entry.key} is there twice`);
-      entryKeys.add(entry.key);
-      found(problemOfEntry(entry, payments));
-      for (const id of entry.paymentIds) {
-        const booking = `${id} ${entry.kind}`;
-        if (bookedAs.has(booking)) found(`payment ${id} is booked twice as ${entry.kind}`);
-        bookedAs.add(booking);
-      }
-      for (const { account, amount } of entry.rows) add(byRows, account, amount);
-    },
-    wallet: ({ userId, balance }) => {
-      stored.set(userId, balance);
-    },
-    report: () => {
-      finish();
-      return { payments: payments.size, entries: entryKeys.size, wallets: stored.size, difference };
-    },
-  };
+/** A stored balance against what the user's payments and what his rows add up to. */
+export const differenceOfWallet = (
+  { userId, balance }: { userId: number; balance: number },
+  byPayments: bigint,
+  byRows: bigint,
+): Difference => {
+  const stored = `the balance of user ${userId} is stored as ${balance}`;
+  if (!Number.isSafeInteger(balance) || balance < 0) return stored;
+  if (BigInt(balance) !== byPayments) return `${stored}, and ${byPayments} by his payments`;
+  if (BigInt(balance) !== byRows) return `${stored}, and ${byRows} by his rows`;
+  return undefined;
+};
+
+/** A seal against the one before it, undefined for the first. */
+export const differenceOfSeal = (seal: Seal, last: Seal | undefined): Difference => {
+  const expected = (last?.number ?? 0) + 1;
+  if (seal.number !== expected) return `seal ${expected} is not there`;
+  if (seal.previous !== (last?.hash ?? GENESIS))
+    return `seal ${seal.number} does not follow the seal before it`;
+  return sealHash(seal) === seal.hash ? undefined : `seal ${seal.number} is not what was sealed`;
+};
+
+/**
+ * The ledger against a seal: `entries` are those that the seal names and those that name the seal. The entries of the
+ * newest seal may not say so yet.
+ */
+export const differenceOfLeaves = (
+  seal: Seal,
+  entries: readonly BookedEntry[],
+  isNewest: boolean,
+): Difference => {
+  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+  for (const leaf of seal.leaves) {
+    const found = differenceOfLeaf(seal, leaf, byKey.get(leaf.key), isNewest);
+    if (found !== undefined) return found;
+    byKey.delete(leaf.key);
+  }
+  const [stranger] = byKey.keys();
+  return stranger === undefined
+    ? undefined
+    : `entry ${stranger} says it is in seal ${seal.number}, and is not`;
+};
+
+const differenceOfLeaf = (
+  { number }: Seal,
+  { key, hash }: Leaf,
+  entry: BookedEntry | undefined,
+  isNewest: boolean,
+): Difference => {
+  if (entry === undefined) return `entry ${key}, sealed in ${number}, is not there`;
+  if (!isIntact(entry) || entry.hash !== hash) return `entry ${key} is not what was sealed in ${number}`;
+  if (entry.seal === number || (entry.seal === null && isNewest)) return undefined;
+  return `entry ${key} is sealed in ${number}, and does not say so`;
 };

@@ -15,7 +15,7 @@ const payment = newPayment({
   meta: { amount: 10_000, gateway_fee: 100, payable_amount: 10_100 },
   isDone: false,
   createdAt,
-  gateway: { trackId: '99', state: 'open', checkAt: null },
+  gateway: { trackId: '99', state: 'open', orderId: '7-secret', checkAt: null, reported: null },
 });
 const receipt = {
   amountRial: 101_000,
@@ -35,12 +35,25 @@ describe('what the gateway’s word means', () => {
   test.each([
     { amountRial: 100_000 },
     { amountRial: 10_100 },
-    { amountRial: null },
     { orderId: '8' },
-    { orderId: null },
-  ])('%p is not', (changes) => {
-    expect(decideDeposit(payment, paid(changes), soon)).toEqual({ kind: 'close', state: 'mismatch' });
+    { orderId: '7-other' },
+    { orderId: '8-secret' },
+  ])('%p is disputed, with what the gateway took', (changes) => {
+    const expected = { kind: 'dispute', receipt: { ...receipt, ...changes } };
+    expect(decideDeposit(payment, paid(changes), soon)).toEqual(expected);
   });
+
+  test('our order by its whole name is credited', () => {
+    expect(decideDeposit(payment, paid({ orderId: '7-secret' }), soon).kind).toBe('credit');
+  });
+
+  test.each([{ amountRial: null }, { orderId: null }])(
+    '%p is asked about again, and disputed at last',
+    (changes) => {
+      expect(decideDeposit(payment, paid(changes), soon)).toEqual({ kind: 'wait' });
+      expect(decideDeposit(payment, paid(changes), late).kind).toBe('dispute');
+    },
+  );
 
   test.each([
     [3, 'cancelled'],

@@ -1,18 +1,7 @@
 /** What the bank gateway's word means for a deposit. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
 import { chargedRial } from './booking.ts';
-import type { DepositMeta, GatewayState, Payment } from './payment.ts';
-
-/** What the gateway says it took, after a verification. */
-export interface GatewayReceipt {
-  amountRial: number | null;
-  orderId: string | null;
-  refNumber: string | null;
-  /** Masked. */
-  cardNumber: string | null;
-  /** ISO 8601; null when the gateway's own form could not be read. */
-  paidAt: string | null;
-}
+import type { DepositMeta, GatewayReceipt, GatewayState, Payment } from './payment.ts';
 
 /** `unpaid.status` is the gateway's number, null when it did not say. */
 export type GatewayAnswer =
@@ -22,7 +11,8 @@ export type GatewayAnswer =
 
 export type DepositDecision =
   | { kind: 'credit'; receipt: GatewayReceipt & { amountRial: number } }
-  | { kind: 'close'; state: Exclude<GatewayState, 'open' | 'done'> }
+  | { kind: 'close'; state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'> }
+  | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
 const CANCELLED = 3;
@@ -41,16 +31,25 @@ export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   return new Date(now.getTime() + (ageMs < EARLY_MS ? FIRST_CHECK_MS : LATE_CHECK_MS));
 };
 
+/** The name of a payment at the gateway; `secret` are random characters. */
+export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
+
+/** The id of the payment alone names it too; only the whole name proves where somebody comes from. */
+export const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
+  orderId === String(id) || orderId === gateway?.orderId;
+
 /** `verify` takes no amount, so what it answers is compared here: only our own order at our own price is credited. */
 export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date): DepositDecision => {
   const expired = now.getTime() - payment.createdAt.getTime() >= EXPIRES_MS;
   switch (answer.kind) {
     case 'paid': {
-      const { amountRial, orderId } = answer.receipt;
-      const ours = orderId === String(payment.id) && amountRial === chargedRial(payment.meta as DepositMeta);
-      return ours && amountRial !== null
-        ? { kind: 'credit', receipt: { ...answer.receipt, amountRial } }
-        : { kind: 'close', state: 'mismatch' };
+      const { receipt } = answer;
+      const { amountRial, orderId } = receipt;
+      // Not said is not another: it is asked about again, as long as a deposit is.
+      if (amountRial === null || orderId === null)
+        return expired ? { kind: 'dispute', receipt } : { kind: 'wait' };
+      const ours = isOurOrder(payment, orderId) && amountRial === chargedRial(payment.meta as DepositMeta);
+      return ours ? { kind: 'credit', receipt: { ...receipt, amountRial } } : { kind: 'dispute', receipt };
     }
     case 'unpaid':
       if (answer.status === null || UNDECIDED.has(answer.status)) break;

@@ -39,7 +39,8 @@ export type PaymentMeta = DepositMeta | StorePurchaseMeta | VatMeta;
 
 /**
  * Where a deposit stands at the bank gateway. Only `done` is credited; `cancelled`, `failed` and `expired` are what was
- * last heard, and a later word of the gateway that it was paid still counts. `mismatch`: paid, but not this payment.
+ * last heard, and a later word of the gateway that it was paid still counts. `mismatch`: paid, but not what was asked
+ * for; it is never credited, and shown to the operators.
  */
 export const GATEWAY_STATES = ['open', 'done', 'cancelled', 'failed', 'expired', 'mismatch'] as const;
 
@@ -47,9 +48,24 @@ export type GatewayState = (typeof GATEWAY_STATES)[number];
 
 export interface GatewayRecord {
   trackId: string;
+  /** How we named the payment there: not to be guessed, so that who knows it was sent back from there. */
+  orderId: string;
   state: GatewayState;
   /** When the gateway is asked next, unasked for; null when it no longer is. */
   checkAt: Date | null;
+  /** What the gateway took when it was not what was asked for; null otherwise. */
+  reported: GatewayReceipt | null;
+}
+
+/** What the gateway says it took, after a verification. */
+export interface GatewayReceipt {
+  amountRial: number | null;
+  orderId: string | null;
+  refNumber: string | null;
+  /** Masked. */
+  cardNumber: string | null;
+  /** ISO 8601; null when the gateway's own form could not be read. */
+  paidAt: string | null;
 }
 
 export interface Payment {

@@ -12,12 +12,16 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
     summary: 'The bank gateway sends the payer back',
     description:
       'The gateway itself is asked whether the payment was made, whatever the query says. Redirects to the app with ' +
-      '`payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when it has an address, else answers the payment.',
+      '`payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when it has an address, else answers the payment, without the ' +
+      'payer’s words and card for who brings no `orderId` of the gateway.',
     tag: 'Payments',
     access: 'guest',
     query: z.object({
       trackId: digits,
-      orderId: digits.optional(),
+      orderId: z
+        .string()
+        .regex(/^[\w-]{1,64}$/)
+        .optional(),
       success: z.string().max(20).optional(),
       status: z.string().max(20).optional(),
     }),

@@ -5,6 +5,7 @@ import { getBalanceRoute } from './get-balance.ts';
 import { getDepositCallbackRoute } from './get-deposit-callback.ts';
 import { getPaymentRoute } from './get-payment.ts';
 import { getPricesRoute } from './get-prices.ts';
+import { listDisputedDepositsRoute } from './list-disputed-deposits.ts';
 import { listPaymentsRoute } from './list-payments.ts';
 import { postDepositRoute } from './post-deposit.ts';
 import { settlementRoutes } from './post-settlement.ts';
@@ -17,6 +18,7 @@ export const createRoutes = (useCases: UseCases, baseUrl: string): Route[] => [
   getPricesRoute(useCases.listPrices),
   postDepositRoute(useCases.requestDeposit),
   getDepositCallbackRoute(useCases.receiveCallback),
+  listDisputedDepositsRoute(useCases.listDisputedDeposits, baseUrl),
   postWithdrawalRoute(useCases.requestWithdrawal),
   getPaymentRoute(useCases.showPayment),
   ...settlementRoutes(useCases.settleWithdrawal),

@@ -1,45 +1,92 @@
-/** The ledger: what is written here is never changed. */
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+/** The ledger: what is written here is never changed, but for the number of its seal. */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Account, LedgerEntry } from '../domain/ledger.ts';
+import { type BookedEntry, entryHash } from '../domain/seal.ts';
 import type { EntryDocument, Models } from './models.ts';
 
 export interface Entries {
   /** Rejects with a duplicate key when the entry's key was booked before. */
   insert(session: ClientSession, entry: LedgerEntry, bookedAt: Date): Promise<void>;
-  find(key: string, session?: ClientSession): Promise<LedgerEntry | undefined>;
-  /** All of them, for the auditor. */
-  scan(session: ClientSession): AsyncIterable<LedgerEntry>;
+  find(key: string, session?: ClientSession): Promise<BookedEntry | undefined>;
+  findMany(keys: readonly string[], session?: ClientSession): Promise<BookedEntry[]>;
+  /** At most `limit` of those that are not sealed. */
+  unsealed(limit: number): Promise<BookedEntry[]>;
+  countUnsealed(): Promise<number>;
+  /** Those of `keys` that do not say that they are sealed. */
+  unsealedAmong(keys: readonly string[], session?: ClientSession): Promise<BookedEntry[]>;
+  markSealed(session: ClientSession, keys: readonly string[], seal: number): Promise<void>;
+  /** Those that say that they are in this seal. */
+  ofSeal(seal: number, session: ClientSession): Promise<BookedEntry[]>;
+  /** By key, from the one after `key` on; for the auditor. */
+  after(key: string, limit: number, session: ClientSession): Promise<BookedEntry[]>;
+  /** All that book or settle one of these payments. */
+  ofPayments(paymentIds: readonly number[], session: ClientSession): Promise<BookedEntry[]>;
+  /** All with a row on one of these accounts, in no order. */
+  ofAccounts(accounts: readonly Account[], session: ClientSession): AsyncIterable<BookedEntry>;
 }
 
-const toEntry = (found: EntryDocument): LedgerEntry => ({
+const toEntry = (found: EntryDocument): BookedEntry => ({
   key: found._id,
   kind: found.kind,
   inputHash: found.input_hash,
   rows: found.rows.map(({ account, amount }) => ({ account: account as Account, amount })),
   paymentIds: found.payment_ids,
+  bookedAt: found.booked_at,
+  hash: found.hash,
+  seal: found.seal,
 });
 
-export const createEntries = ({ entries }: Models): Entries => ({
-  insert: async (session, entry, bookedAt) => {
-    const document: EntryDocument = {
-      _id: entry.key,
-      kind: entry.kind,
-      input_hash: entry.inputHash,
-      rows: [...entry.rows],
-      payment_ids: [...entry.paymentIds],
-      booked_at: bookedAt,
-    };
-    await entries.insertMany([document], { session });
-  },
-  find: async (key, session) => {
+const among = (values: readonly (string | number)[]) => trusted({ $in: [...values] as never[] });
+
+export const createEntries = ({ entries }: Models): Entries => {
+  const many = async (
+    query: Record<string, unknown>,
+    session?: ClientSession,
+    limit = 0,
+  ): Promise<BookedEntry[]> => {
     const found = await entries
-      .findById(key)
+      .find(query)
+      .limit(limit)
       .session(session ?? null)
-      .lean<EntryDocument>();
-    return found === null ? undefined : toEntry(found);
-  },
-  scan: async function* (session) {
-    for await (const found of entries.find({}, null, { session }).lean<EntryDocument[]>().cursor())
-      yield toEntry(found as EntryDocument);
-  },
-});
+      .lean<EntryDocument[]>();
+    return found.map(toEntry);
+  };
+  return {
+    insert: async (session, entry, bookedAt) => {
+      const document: EntryDocument = {
+        _id: entry.key,
+        kind: entry.kind,
+        input_hash: entry.inputHash,
+        rows: [...entry.rows],
+        payment_ids: [...entry.paymentIds],
+        booked_at: bookedAt,
+        hash: entryHash(entry, bookedAt),
+        seal: null,
+      };
+      await entries.collection.insertOne(document as never, { session });
+    },
+    find: async (key, session) => (await many({ _id: key }, session))[0],
+    findMany: (keys, session) => many({ _id: among(keys) }, session),
+    unsealed: (limit) => many({ seal: null }, undefined, limit),
+    countUnsealed: () => entries.countDocuments({ seal: null }),
+    unsealedAmong: async (keys, session) =>
+      (await many({ _id: among(keys) }, session)).filter(({ seal }) => seal === null),
+    markSealed: async (session, keys, seal) => {
+      await entries.updateMany({ _id: among(keys) }, { $set: { seal } }, { session });
+    },
+    ofSeal: (seal, session) => many({ seal }, session),
+    after: async (key, limit, session) => {
+      const found = await entries
+        .find({ _id: trusted({ $gt: key }) }, null, { session })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .lean<EntryDocument[]>();
+      return found.map(toEntry);
+    },
+    ofPayments: (paymentIds, session) => many({ payment_ids: among(paymentIds) }, session),
+    ofAccounts: async function* (accounts, session) {
+      const query = entries.find({ 'rows.account': among(accounts) }, null, { session });
+      for await (const found of query.lean<EntryDocument[]>().cursor()) yield toEntry(found as EntryDocument);
+    },
+  };
+};

@@ -27,7 +27,24 @@ export interface PaymentDocument {
   rejected_at: Date | null;
   created_at: Date;
   version: number;
-  gateway: { track_id: string; state: GatewayState; check_at: Date | null } | null;
+  gateway: GatewayDocument | null;
+}
+
+/** What the gateway took instead of what was asked for. */
+export interface ReportedDocument {
+  amount_rial: number | null;
+  order_id: string | null;
+  ref_number: string | null;
+  card_number: string | null;
+  paid_at: string | null;
+}
+
+export interface GatewayDocument {
+  track_id: string;
+  order_id: string;
+  state: GatewayState;
+  check_at: Date | null;
+  reported: ReportedDocument | null;
 }
 
 /** One booking with its rows, in one document: a row cannot be lost without its siblings. */
@@ -39,6 +56,10 @@ export interface EntryDocument {
   rows: { account: string; amount: number }[];
   payment_ids: number[];
   booked_at: Date;
+  /** Of everything above. */
+  hash: string;
+  /** The number of its seal, null until it is sealed. */
+  seal: number | null;
 }
 
 const exactAmount = {
@@ -57,14 +78,30 @@ const walletSchema = new Schema<WalletDocument>(
   { collection: 'wallets', versionKey: false },
 );
 
-const gatewaySchema = new Schema<NonNullable<PaymentDocument['gateway']>>(
+const reportedSchema = new Schema<ReportedDocument>(
   {
-    track_id: { type: String, required: true },
-    state: { type: String, enum: GATEWAY_STATES, required: true },
-    check_at: { type: Date, default: null },
+    amount_rial: { type: Number, default: null },
+    order_id: { type: String, default: null },
+    ref_number: { type: String, default: null },
+    card_number: { type: String, default: null },
+    paid_at: { type: String, default: null },
   },
   { _id: false },
 );
+
+const gatewaySchema = new Schema<GatewayDocument>(
+  {
+    track_id: { type: String, required: true },
+    order_id: { type: String, required: true },
+    state: { type: String, enum: GATEWAY_STATES, required: true },
+    check_at: { type: Date, default: null },
+    reported: { type: reportedSchema, default: null },
+  },
+  { _id: false },
+);
+
+/** Deposits, and nothing else: a payment without a gateway is in none of the indexes about it. */
+const OF_DEPOSITS = { partialFilterExpression: { 'gateway.track_id': { $exists: true } } };
 
 const paymentSchema = new Schema<PaymentDocument>(
   {
@@ -87,13 +124,10 @@ const paymentSchema = new Schema<PaymentDocument>(
   .index({ user_id: 1, type: 1, is_done: 1, _id: 1 })
   .index({ user_id: 1, _id: 1 })
   .index({ type: 1, is_done: 1, _id: 1 })
-  .index({ created_at: 1 })
-  // A track id pays for one deposit; only deposits have one.
-  .index(
-    { 'gateway.track_id': 1 },
-    { unique: true, partialFilterExpression: { 'gateway.track_id': { $exists: true } } },
-  )
-  .index({ 'gateway.check_at': 1 });
+  // A track id pays for one deposit.
+  .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
+  .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
+  .index({ 'gateway.state': 1, _id: 1 }, OF_DEPOSITS);
 
 const entrySchema = new Schema<EntryDocument>(
   {
@@ -103,11 +137,14 @@ const entrySchema = new Schema<EntryDocument>(
     rows: [new Schema({ account: { type: String, required: true }, amount: exactAmount }, { _id: false })],
     payment_ids: { type: [Number], required: true },
     booked_at: { type: Date, required: true },
+    hash: { type: String, required: true },
+    seal: { type: Number, default: null },
   },
   { collection: 'ledger_entries', versionKey: false },
 )
   .index({ payment_ids: 1 })
-  .index({ 'rows.account': 1 });
+  .index({ 'rows.account': 1 })
+  .index({ seal: 1 });
 
 privacy(
   walletSchema,
@@ -122,11 +159,24 @@ privacy(
 
 privacy(
   paymentSchema,
-  erase('written by the person, or about him', 'description', 'meta.card_number'),
+  erase(
+    'written by the person, or about him',
+    'description',
+    'meta.card_number',
+    'gateway.reported.card_number',
+  ),
   pseudonymise('the number of the account', 'user_id'),
   retain('the books are kept: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
   retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'created_at', 'version'),
-  retain('the bank gateway names the deposit by it', 'gateway.track_id', 'gateway.state', 'gateway.check_at'),
+  retain('the bank gateway names the deposit by it', 'gateway.track_id', 'gateway.order_id'),
+  retain('where the deposit stands there', 'gateway.state', 'gateway.check_at'),
+  retain(
+    'what the gateway took instead of what was asked for, to be cleared up with it',
+    'gateway.reported.amount_rial',
+    'gateway.reported.order_id',
+    'gateway.reported.ref_number',
+    'gateway.reported.paid_at',
+  ),
 );
 
 privacy(
@@ -140,6 +190,8 @@ privacy(
     'rows.amount',
     'payment_ids',
     'booked_at',
+    'hash',
+    'seal',
   ),
 );
 

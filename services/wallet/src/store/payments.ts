@@ -2,8 +2,16 @@
 import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import type { DepositMeta, GatewayState, Payment, PaymentMeta, PaymentType } from '../domain/payment.ts';
-import type { Models, PaymentDocument } from './models.ts';
+import { exact } from '../domain/money.ts';
+import type {
+  DepositMeta,
+  GatewayReceipt,
+  GatewayState,
+  Payment,
+  PaymentMeta,
+  PaymentType,
+} from '../domain/payment.ts';
+import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
 
 export interface PaymentFilter {
   userId?: number | undefined;
@@ -19,8 +27,12 @@ export interface PaymentFilter {
 export interface Payments {
   /** Taken before the transaction starts, so that concurrent bookings do not conflict on the counter. */
   nextId(): Promise<number>;
+  /** As many of them, in growing order. */
+  nextIds(count: number): Promise<number[]>;
   insert(session: ClientSession, payments: readonly Payment[]): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Payment | undefined>;
+  /** Those of `ids` that there are, in no order. */
+  findMany(ids: readonly number[], session?: ClientSession): Promise<Payment[]>;
   findByTrackId(trackId: string): Promise<Payment | undefined>;
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
   countOpenWithdrawals(userId: number): Promise<number>;
@@ -31,7 +43,11 @@ export interface Payments {
     change: { meta: DepositMeta; description: string | null },
   ): Promise<Payment | undefined>;
   /** What was last heard of a deposit that is not credited. False when it was credited or closed meanwhile. */
-  closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done'>): Promise<boolean>;
+  closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'>): Promise<boolean>;
+  /** Sets aside, for good, a deposit for which the gateway took something else. False when it was before, or is credited. */
+  disputeDeposit(id: number, reported: GatewayReceipt): Promise<boolean>;
+  /** The deposits that were set aside, newest first. */
+  disputed(request: PageRequest): Promise<PageOf<Payment>>;
   /** Open deposits that are due to be asked about, the longest due first. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Takes a due deposit, so that another replica leaves it alone until `until`. False when it was taken. */
@@ -44,9 +60,27 @@ export interface Payments {
   ): Promise<Payment | undefined>;
   /** Removes what is personal from a user's payments; the amounts stay. */
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
-  /** All of them, for the auditor. */
-  scan(session: ClientSession): AsyncIterable<Payment>;
+  /** By id, from the one after `id` on; for the auditor. */
+  after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
+  /** All of these users, in no order; for the auditor. */
+  ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
+
+const toReceipt = (found: ReportedDocument): GatewayReceipt => ({
+  amountRial: found.amount_rial,
+  orderId: found.order_id,
+  refNumber: found.ref_number,
+  cardNumber: found.card_number,
+  paidAt: found.paid_at,
+});
+
+const fromReceipt = (receipt: GatewayReceipt): ReportedDocument => ({
+  amount_rial: receipt.amountRial,
+  order_id: receipt.orderId,
+  ref_number: receipt.refNumber,
+  card_number: receipt.cardNumber,
+  paid_at: receipt.paidAt,
+});
 
 const toPayment = (found: PaymentDocument): Payment => ({
   id: found._id,
@@ -66,8 +100,10 @@ const toPayment = (found: PaymentDocument): Payment => ({
       ? null
       : {
           trackId: found.gateway.track_id,
+          orderId: found.gateway.order_id,
           state: found.gateway.state,
           checkAt: found.gateway.check_at,
+          reported: found.gateway.reported === null ? null : toReceipt(found.gateway.reported),
         },
 });
 
@@ -75,7 +111,7 @@ const toDocument = (payment: Payment): PaymentDocument => ({
   _id: payment.id,
   user_id: payment.userId,
   type: payment.type,
-  amount: payment.amount,
+  amount: exact(payment.amount),
   description: payment.description,
   payable_type: payment.payableType,
   payable_id: payment.payableId,
@@ -89,8 +125,10 @@ const toDocument = (payment: Payment): PaymentDocument => ({
       ? null
       : {
           track_id: payment.gateway.trackId,
+          order_id: payment.gateway.orderId,
           state: payment.gateway.state,
           check_at: payment.gateway.checkAt,
+          reported: payment.gateway.reported === null ? null : fromReceipt(payment.gateway.reported),
         },
 });
 
@@ -152,13 +190,23 @@ const count = async (
   return payments.countDocuments({ ...query, _id: trusted({ $gt: 0 }) }, { hint: servedBy(filter) });
 };
 
-type DepositStates = Pick<Payments, 'markDepositDone' | 'closeDeposit' | 'dueDeposits' | 'claimDeposit'>;
+type DepositStates = Pick<
+  Payments,
+  'markDepositDone' | 'closeDeposit' | 'disputeDeposit' | 'disputed' | 'dueDeposits' | 'claimDeposit'
+>;
+
+/** Deposits alone; what the indexes about the gateway hold. */
+const ofDeposits = (): Record<string, unknown> => ({ 'gateway.track_id': trusted({ $exists: true }) });
+
+/** The indexes of the lists below, named (see {@link servedBy}). */
+export const DUE_INDEX = { 'gateway.check_at': 1 } as const;
+export const STATE_INDEX = { 'gateway.state': 1, _id: 1 } as const;
 
 const createDepositStates = ({ payments }: Models): DepositStates => ({
   markDepositDone: async (session, id, { meta, description }) => {
     const done = await payments
       .findOneAndUpdate(
-        { _id: id, type: 'deposit', is_done: false },
+        { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: 'mismatch' }) },
         {
           $set: {
             is_done: true,
@@ -176,15 +224,48 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
   },
   closeDeposit: async (id, state) => {
     const closed = await payments.updateOne(
-      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: state }) },
+      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [state, 'mismatch'] }) },
       { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
     );
     return closed.modifiedCount === 1;
   },
+  disputeDeposit: async (id, reported) => {
+    const disputed = await payments.updateOne(
+      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: 'mismatch' }) },
+      {
+        $set: {
+          'gateway.state': 'mismatch',
+          'gateway.check_at': null,
+          'gateway.reported': fromReceipt(reported),
+        },
+        $inc: { version: 1 },
+      },
+    );
+    return disputed.modifiedCount === 1;
+  },
+  disputed: async (request) => {
+    const after = request.mode === 'cursor' ? request.after[0] : undefined;
+    const state: Record<string, unknown> = { ...ofDeposits(), 'gateway.state': 'mismatch' };
+    const rows = await payments
+      .find({ ...state, _id: trusted(after === undefined ? { $gt: 0 } : { $lt: after }) })
+      .sort({ _id: -1 })
+      .hint(STATE_INDEX)
+      .skip(request.mode === 'page' ? request.skip : 0)
+      .limit(request.perPage + 1)
+      .lean<PaymentDocument[]>();
+    const shown = rows.slice(0, request.perPage).map(toPayment);
+    const last = shown.at(-1);
+    const next: CursorKey | undefined =
+      rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
+    const total =
+      request.mode === 'cursor' ? undefined : await payments.countDocuments(state, { hint: STATE_INDEX });
+    return { rows: shown, total, next };
+  },
   dueDeposits: async (now, limit) => {
     const due = await payments
-      .find({ 'gateway.check_at': trusted({ $lte: now }) })
+      .find({ ...ofDeposits(), 'gateway.check_at': trusted({ $lte: now }) })
       .sort({ 'gateway.check_at': 1 })
+      .hint(DUE_INDEX)
       .limit(limit)
       .lean<PaymentDocument[]>();
     return due.map(toPayment);
@@ -212,10 +293,18 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
   };
   return {
     nextId: () => sequences.next('payment'),
+    nextIds: (count) => sequences.take('payment', count),
     insert: async (session, rows) => {
-      await payments.insertMany(rows.map(toDocument), { session });
+      await payments.collection.insertMany(rows.map(toDocument) as never[], { session });
     },
     find: (id, session) => one({ _id: id }, session),
+    findMany: async (ids, session) => {
+      const found = await payments
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .session(session ?? null)
+        .lean<PaymentDocument[]>();
+      return found.map(toPayment);
+    },
     findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
     countOpenWithdrawals: (userId) =>
@@ -241,9 +330,23 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         { $set: { 'meta.card_number': null } },
         { session },
       );
+      await payments.updateMany(
+        { user_id: userId, 'gateway.state': 'mismatch' },
+        { $set: { 'gateway.reported.card_number': null } },
+        { session },
+      );
     },
-    scan: async function* (session) {
-      for await (const found of payments.find({}, null, { session }).lean<PaymentDocument[]>().cursor())
+    after: async (id, limit, session) => {
+      const found = await payments
+        .find({ _id: trusted({ $gt: id }) }, null, { session })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .lean<PaymentDocument[]>();
+      return found.map(toPayment);
+    },
+    ofUsers: async function* (userIds, session) {
+      const query = payments.find({ user_id: trusted({ $in: [...userIds] }) }, null, { session });
+      for await (const found of query.hint({ user_id: 1, _id: 1 }).lean<PaymentDocument[]>().cursor())
         yield toPayment(found as PaymentDocument);
     },
   };

@@ -17,10 +17,12 @@ export interface WalletStore {
   payments: Payments;
   entries: Entries;
   /**
-   * Writes an entry and does to the wallets what its rows say: no balance moves in any other way, so that the stored
-   * balance is the sum of its rows. The entry goes first: of two bookings with one key the database stops the second
-   * before it looks at a wallet that the first has emptied. Returns the wallets as they are now, by user id. Throws
-   * {@link AlreadyBooked} for a key that is taken, and `payments.insufficient_balance`.
+   * Does to the wallets what the entry's rows say and writes the entry: no balance moves in any other way, so that the
+   * stored balance is the sum of its rows. The wallets go first: of two bookings at once on one wallet the second is
+   * stopped by its first query, and starts again before it has done any work. A repeated key may therefore be met
+   * with an empty wallet; who books by a caller's key looks then whether it is booked. Returns the wallets as they are
+   * now, by user id. Throws {@link AlreadyBooked} for a key that is taken, `payments.insufficient_balance` and
+   * `payments.balance_limit`.
    */
   post(session: ClientSession, entry: LedgerEntry): Promise<Map<number, WalletState>>;
   /** Runs `work` in one transaction; a wallet that it misses is opened, and it starts again. */
@@ -44,15 +46,15 @@ export const createStore = (options: {
     entries,
     payments: createPayments(models, options.sequences),
     post: async (session, entry) => {
+      const after = new Map<number, WalletState>();
+      for (const { userId, amount } of walletMoves(entry))
+        after.set(userId, await wallets.move(session, userId, amount));
       try {
         await entries.insert(session, entry, clock.now());
       } catch (error) {
         if (isDuplicateKey(error)) throw new AlreadyBooked(entry.key, { cause: error });
         throw error;
       }
-      const after = new Map<number, WalletState>();
-      for (const { userId, amount } of walletMoves(entry))
-        after.set(userId, await wallets.move(session, userId, amount));
       return after;
     },
     transaction: async (work) => {

@@ -1,8 +1,8 @@
 /** One document per user, guarded by updates that carry their own condition. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { insufficientBalance } from '../domain/balance.ts';
-import { exact, MoneyError } from '../domain/money.ts';
+import { balanceFull, insufficientBalance } from '../domain/balance.ts';
+import { exact } from '../domain/money.ts';
 import type { Models, WalletDocument } from './models.ts';
 
 export interface WalletState {
@@ -26,7 +26,8 @@ export class MissingWallet extends Error {
 export interface Wallets {
   /**
    * Adds `amount` (signed) to the balance and truly changes the document, so that two bookings on one wallet conflict
-   * instead of passing each other. Throws `payments.insufficient_balance` when it would fall below zero.
+   * instead of passing each other. Throws `payments.insufficient_balance` when it would fall below zero, and
+   * `payments.balance_limit` when it would no longer be exact.
    */
   move(session: ClientSession, userId: number, amount: number): Promise<WalletState>;
   /** Makes the wallet of a user, if it is not there. */
@@ -35,8 +36,10 @@ export interface Wallets {
   balances(userIds: readonly number[], session?: ClientSession): Promise<Map<number, number>>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
-  /** All of them, for the auditor. */
-  scan(session: ClientSession): AsyncIterable<{ userId: number; balance: number }>;
+  /** By user id, from the one after `userId` on; for the auditor. */
+  after(userId: number, limit: number, session: ClientSession): Promise<WalletState[]>;
+  /** Which of these users have a wallet. */
+  owners(userIds: readonly number[], session: ClientSession): Promise<Set<number>>;
 }
 
 const toState = (found: WalletDocument): WalletState => ({
@@ -50,19 +53,17 @@ export const createWallets = ({ wallets }: Models): Wallets => ({
   move: async (session, userId, amount) => {
     exact(amount);
     // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
-    const allowed =
-      amount < 0 ? trusted({ $gte: -amount }) : trusted({ $lte: Number.MAX_SAFE_INTEGER - amount });
-    const moved = await wallets
-      .findOneAndUpdate(
-        { _id: userId, balance: allowed },
-        { $inc: { balance: amount, version: 1 } },
-        { session, returnDocument: 'after' },
-      )
-      .lean();
-    if (moved !== null) return toState(moved);
+    const allowed = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
+    // By the driver: nothing here comes from a caller unseen, and this is the update that all of money waits for.
+    const moved = await wallets.collection.findOneAndUpdate(
+      { _id: userId as never, balance: allowed },
+      { $inc: { balance: amount, version: 1 } },
+      { session, returnDocument: 'after' },
+    );
+    if (moved !== null) return toState(moved as unknown as WalletDocument);
     if (amount < 0) throw insufficientBalance(userId);
     if ((await wallets.findById(userId).session(session).lean()) === null) throw new MissingWallet(userId);
-    throw new MoneyError(`The wallet of user ${userId} cannot hold ${amount} more`);
+    throw balanceFull(userId, amount);
   },
   open: async (userId) => {
     const fresh = { balance: 0, version: 0, erased_at: null };
@@ -90,8 +91,18 @@ export const createWallets = ({ wallets }: Models): Wallets => ({
       { upsert: true, session },
     );
   },
-  scan: async function* (session) {
-    for await (const { _id, balance } of wallets.find({}, { balance: 1 }, { session }).lean().cursor())
-      yield { userId: _id, balance };
+  after: async (userId, limit, session) => {
+    const found = await wallets
+      .find({ _id: trusted({ $gt: userId }) }, null, { session })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .lean<WalletDocument[]>();
+    return found.map(toState);
+  },
+  owners: async (userIds, session) => {
+    const found = await wallets
+      .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
+      .lean<WalletDocument[]>();
+    return new Set(found.map(({ _id }) => _id));
   },
 });

@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  differenceOfBookings,
+  differenceOfEntry,
+  differenceOfHold,
+  differenceOfLeaves,
+  differenceOfSeal,
+  differenceOfWallet,
+} from './audit.ts';
+import { createEntry, type LedgerEntry } from './ledger.ts';
+import { newPayment, type Payment } from './payment.ts';
+import { type BookedEntry, entryHash, nextSeal } from './seal.ts';
+
+const at = new Date('2026-01-15T10:00:00Z');
+const booked = (entry: LedgerEntry, seal: number | null = null): BookedEntry => ({
+  ...entry,
+  bookedAt: at,
+  hash: entryHash(entry, at),
+  seal,
+});
+const income = newPayment({ id: 1, userId: 1, type: 'income', amount: 5, isDone: true, createdAt: at });
+const incomeEntry = booked(
+  createEntry({
+    key: 'booking:one',
+    kind: 'booking',
+    rows: [
+      { account: 'wallet:1', amount: 5 },
+      { account: 'revenue', amount: -5 },
+    ],
+    paymentIds: [1],
+  }),
+);
+const withdrawal = newPayment({
+  id: 2,
+  userId: 1,
+  type: 'withdrawal',
+  amount: 3,
+  isDone: false,
+  createdAt: at,
+});
+const holdEntry = booked(
+  createEntry({
+    key: 'withdrawal:2',
+    kind: 'withdrawal',
+    rows: [
+      { account: 'wallet:1', amount: -3 },
+      { account: 'held_withdrawals', amount: 3 },
+    ],
+    paymentIds: [2],
+  }),
+);
+const payments = new Map<number, Payment>([income, withdrawal].map((payment) => [payment.id, payment]));
+const judged = (entry: BookedEntry): string | undefined =>
+  differenceOfEntry(entry, payments, new Set([1]), 0);
+
+describe('an entry', () => {
+  test('that is as it was booked has no difference', () => {
+    expect([judged(incomeEntry), judged(holdEntry)]).toEqual([undefined, undefined]);
+  });
+
+  test.each<[string, Partial<LedgerEntry>, string]>([
+    ['off', { rows: [{ account: 'wallet:1', amount: 5 }] }, 'are off by 5'],
+    [
+      'on an account of no kind',
+      {
+        rows: [
+          { account: 'wallet:0', amount: 5 },
+          { account: 'revenue', amount: -5 },
+        ],
+      },
+      'unknown account wallet:0',
+    ],
+    [
+      'on an account that its kind does not touch',
+      {
+        rows: [
+          { account: 'wallet:1', amount: 5 },
+          { account: 'held_withdrawals', amount: -5 },
+        ],
+      },
+      'has other rows',
+    ],
+    ['of no payment', { paymentIds: [] }, 'for a payment that is not there'],
+    ['of another kind', { kind: 'deposit' }, 'does not belong to payment 1, a income in its state'],
+  ])('%s is named', (_what, change, expected) => {
+    const { bookedAt: _at, hash: _hash, seal: _seal, ...entry } = incomeEntry;
+    expect(judged(booked({ ...entry, ...change }))).toContain(expected);
+  });
+});
+
+describe('a payment', () => {
+  test('that is booked twice under two keys is named', () => {
+    expect(differenceOfBookings(income, [incomeEntry])).toBeUndefined();
+    const twice = differenceOfBookings(income, [incomeEntry, { ...incomeEntry, key: 'booking:two' }]);
+    expect(twice).toBe('payment 1 is booked twice as booking');
+  });
+
+  test('whose hold is not what its state calls for is named', () => {
+    expect(differenceOfHold(withdrawal, [holdEntry])).toBeUndefined();
+    expect(differenceOfHold({ ...withdrawal, isDone: true }, [holdEntry])).toBe(
+      'held for payment 2 are 3 by the rows, and 0 by its state',
+    );
+    expect(differenceOfHold(withdrawal, [])).toBe('held for payment 2 are 0 by the rows, and 3 by its state');
+  });
+});
+
+describe('a wallet', () => {
+  test('is compared with its payments and with its rows, past what a double holds', () => {
+    const huge = BigInt(Number.MAX_SAFE_INTEGER) + 2n;
+    expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 5n)).toBeUndefined();
+    expect(differenceOfWallet({ userId: 1, balance: 5 }, 6n, 5n)).toContain('and 6 by his payments');
+    expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 4n)).toContain('and 4 by his rows');
+    expect(differenceOfWallet({ userId: 1, balance: Number.MAX_SAFE_INTEGER }, huge, huge)).toContain(
+      `${huge}`,
+    );
+    expect(differenceOfWallet({ userId: 1, balance: 0.5 }, 0n, 0n)).toContain('stored as 0.5');
+  });
+});
+
+describe('a seal', () => {
+  const first = nextSeal(undefined, [incomeEntry], at);
+  const second = nextSeal(first, [holdEntry], at);
+
+  test('follows the one before it', () => {
+    expect(differenceOfSeal(first, undefined)).toBeUndefined();
+    expect(differenceOfSeal(second, first)).toBeUndefined();
+    expect(differenceOfSeal(second, undefined)).toBe('seal 1 is not there');
+    expect(differenceOfSeal({ ...second, previous: second.hash }, first)).toContain('does not follow');
+    expect(differenceOfSeal({ ...second, sealedAt: new Date(0) }, first)).toContain('is not what was sealed');
+  });
+
+  test('may be unmarked on its entries only while it is the newest', () => {
+    expect(differenceOfLeaves(first, [incomeEntry], true)).toBeUndefined();
+    expect(differenceOfLeaves(first, [incomeEntry], false)).toContain('does not say so');
+    expect(differenceOfLeaves(first, [{ ...incomeEntry, seal: 1 }], false)).toBeUndefined();
+  });
+});

@@ -1,0 +1,24 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { z } from 'zod';
+import { disputedDepositSchema, type ListDisputedDeposits } from '../app/list-disputed-deposits.ts';
+
+export const listDisputedDepositsRoute = (listDisputed: ListDisputedDeposits, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/payments/deposit/disputed',
+    summary: 'List deposits that the gateway settled differently',
+    description:
+      'The bank gateway took another amount, or took it for another order, than was asked for. Nothing is credited; ' +
+      'an operator clears it up with the gateway. Newest first.',
+    tag: 'Payments',
+    access: 'user',
+    permissions: ['payments.view_all'],
+    query: z.object(pageQuery),
+    responses: { 200: listOf(disputedDepositSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const { page, data } = await listDisputed(caller, request);
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });

@@ -1,0 +1,143 @@
+/** The chain over the ledger: what is booked is sealed once, by whoever comes first, and told when it is. */
+import { createLog } from '@fitness/shared/log.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { entryHash, GENESIS, type Seal, sealHash } from '../src/domain/seal.ts';
+import type { RunningWallet } from '../src/service.ts';
+import { createSeals } from '../src/store/seals.ts';
+import { startWorld, together, type World } from './support.ts';
+
+let world: World;
+let replicas: RunningWallet[];
+
+beforeAll(async () => {
+  // No round comes by itself.
+  world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 });
+  replicas = [world.wallet, await world.replica(), await world.replica()];
+});
+
+afterAll(() => world.close());
+
+const entries = () => world.connection.collection('ledger_entries');
+const allSeals = (): Promise<Seal[]> => createSeals(world.sealConnection).after(0, 10_000);
+const unsealed = () => entries().countDocuments({ seal: null });
+
+describe('sealing', () => {
+  test('every entry is in one seal, each seal follows the one before it', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await together(20, () => world.give(world.person().userId, 5));
+      expect(await world.wallet.sealLedger()).toBe(20);
+    }
+    expect(await world.wallet.sealLedger()).toBe(0);
+    const seals = await allSeals();
+    expect(seals.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(seals.map(({ previous }) => previous)).toEqual([GENESIS, seals[0]?.hash, seals[1]?.hash]);
+    for (const seal of seals) expect(seal.hash).toBe(sealHash(seal));
+    const keys = seals.flatMap(({ leaves }) => leaves.map(({ key }) => key));
+    expect(new Set(keys).size).toBe(60);
+    for (const seal of seals) {
+      const marked = await entries().countDocuments({ seal: seal.number });
+      expect(marked).toBe(20);
+    }
+    expect(await unsealed()).toBe(0);
+  });
+
+  test('three replicas that seal at once while twenty callers book seal each entry once, and tell of it once', async () => {
+    const before = (await allSeals()).flatMap(({ leaves }) => leaves).length;
+    const booking = together(60, () => world.give(world.person().userId, 7));
+    const sealing = together(24, (index) => replicas[index % 3]!.sealLedger());
+    const ids = await booking;
+    await sealing;
+    while ((await unsealed()) > 0) await world.wallet.sealLedger();
+    const leaves = (await allSeals()).flatMap((seal) => seal.leaves.map(({ key }) => key));
+    expect(leaves).toHaveLength(before + 60);
+    expect(new Set(leaves).size).toBe(leaves.length);
+    const told = (id: number) => world.tap.events.filter(({ subject }) => subject === String(id));
+    await eventually(() => ids.every((id) => told(id).length > 0));
+    expect(ids.filter((id) => told(id).length !== 1)).toEqual([]);
+    expect((await world.audit()).difference).toBeUndefined();
+  });
+
+  test('what a crash left between the seal and its marks is finished by the next round, and told', async () => {
+    const id = await world.give(world.person().userId, 9);
+    const entry = await entries().findOne({ payment_ids: id });
+    const seals = createSeals(world.sealConnection);
+    const last = await seals.last();
+    const body = {
+      number: (last?.number ?? 0) + 1,
+      previous: last?.hash ?? GENESIS,
+      leaves: [{ key: String(entry?._id), hash: String(entry?.hash) }],
+      sealedAt: new Date(0),
+    };
+    expect(await seals.append({ ...body, hash: sealHash(body) })).toBe(true);
+    expect((await world.audit()).difference).toBeUndefined();
+    await together(9, (index) => replicas[index % 3]!.sealLedger());
+    expect((await entries().findOne({ payment_ids: id }))?.seal).toBe(body.number);
+    await world.tap.waitFor('wallet.payment.booked', { matches: ({ subject }) => subject === String(id) });
+    expect(world.tap.events.filter(({ subject }) => subject === String(id))).toHaveLength(1);
+  });
+
+  test('an entry that was changed before it was sealed is never sealed', async () => {
+    const id = await world.give(world.person().userId, 11);
+    const rows: object[] = (await entries().findOne({ payment_ids: id }))?.rows;
+    await entries().updateOne({ payment_ids: id }, { $set: { rows: [...rows].reverse() } });
+    await world.wallet.sealLedger();
+    expect((await entries().findOne({ payment_ids: id }))?.seal).toBeNull();
+    await entries().updateOne({ payment_ids: id }, { $set: { rows } });
+    expect(await world.wallet.sealLedger()).toBe(1);
+  });
+
+  test('more than one batch is sealed in one round', async () => {
+    await together(20, async () => {
+      for (let round = 0; round < 30; round += 1) await world.give(world.person().userId, 1);
+    });
+    expect(await world.wallet.sealLedger()).toBe(600);
+    expect(await unsealed()).toBe(0);
+  });
+
+  test('the seals are kept in a database of their own', async () => {
+    const { MONGODB_URI, MONGODB_DATABASE } = world.config;
+    expect(world.sealConnection.name).toBe(`${MONGODB_DATABASE}_seals`);
+    const ledger = await connectMongo({
+      uri: MONGODB_URI,
+      database: MONGODB_DATABASE,
+      log: createLog({ service: 'test', level: 'silent' }),
+    });
+    expect(await ledger.collection('ledger_seals').countDocuments({})).toBe(0);
+    await ledger.close();
+    expect(await world.sealConnection.collection('ledger_seals').countDocuments({})).toBeGreaterThan(3);
+  });
+});
+
+describe('the hash of an entry', () => {
+  const at = new Date('2026-01-15T10:00:00Z');
+  const entry = {
+    key: 'booking:1',
+    kind: 'booking' as const,
+    inputHash: null,
+    rows: [
+      { account: 'wallet:1' as const, amount: 5 },
+      { account: 'revenue' as const, amount: -5 },
+    ],
+    paymentIds: [1, 2],
+  };
+
+  test.each([
+    ['key', { key: 'booking:2' }],
+    ['kind', { kind: 'deposit' as const }],
+    ['input hash', { inputHash: 'ab' }],
+    ['amount', { rows: [{ account: 'wallet:1' as const, amount: 6 }, entry.rows[1]!] }],
+    ['account', { rows: [{ account: 'wallet:2' as const, amount: 5 }, entry.rows[1]!] }],
+    ['order of the rows', { rows: entry.rows.toReversed() }],
+    ['payments', { paymentIds: [1] }],
+    ['payments run together', { paymentIds: [12] }],
+  ])('differs by its %s', (_what, change) => {
+    expect(entryHash({ ...entry, ...change }, at)).not.toBe(entryHash(entry, at));
+  });
+
+  test('differs by its time, and is the same for the same', () => {
+    expect(entryHash(entry, new Date(at.getTime() + 1))).not.toBe(entryHash(entry, at));
+    expect(entryHash(structuredClone(entry), new Date(at))).toBe(entryHash(entry, at));
+  });
+});
