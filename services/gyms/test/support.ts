@@ -18,6 +18,7 @@ import { createLog } from '@fitness/shared/log.ts';
 import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import type { Permission } from '@fitness/shared/permissions.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
 import {
   apiClient,
   caller,
@@ -157,7 +158,8 @@ const openTeller = async (config: GymsConfig, broker: Broker) => {
   return { tell, close };
 };
 
-export const openWorld = async (): Promise<World> => {
+/** `watched`: the service's connection tells what it sends (`watchCommands`). */
+export const openWorld = async ({ watched = false } = {}): Promise<World> => {
   const cleanup = createCleanup();
   const { neighbours, server } = await startNeighbours();
   cleanup.defer('neighbours', () => server.close());
@@ -181,7 +183,7 @@ export const openWorld = async (): Promise<World> => {
   const tap = await tapEvents(broker);
   cleanup.defer('tap', () => tap.close());
   const clock = new ManualClock();
-  const service = await startGyms(config, { clock });
+  const service = await startGyms(watched ? monitored(config) : config, { clock });
   cleanup.defer('service', () => service.close());
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());

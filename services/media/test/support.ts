@@ -19,6 +19,7 @@ import { MODEL } from '@fitness/shared/models.ts';
 import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import type { Permission } from '@fitness/shared/permissions.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
 import {
   apiClient,
   caller,
@@ -271,7 +272,7 @@ export const openWorld = async (
   const tap = await tapEvents(broker);
   cleanup.defer('tap', () => tap.close());
   const clock = new ManualClock();
-  const service = await startMedia(config, { clock, ...overrides });
+  const service = await startMedia(monitored(config), { clock, ...overrides });
   cleanup.defer('service', () => service.close());
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());

@@ -1,0 +1,75 @@
+import { gymDeleted } from '@fitness/proto/events/gyms.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { HOUR_MS } from '@fitness/shared/clock.ts';
+import { createLog } from '@fitness/shared/log.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { connections } from 'mongoose';
+import { sweepFiles } from '../src/app/sweep-files.ts';
+import { createLocalStorage } from '../src/clients/local-storage.ts';
+import { createMediaStore } from '../src/store/media.ts';
+import { GYM, OWNER, openWorld, POST, SERVICE, userTarget, type World } from './support.ts';
+
+let world: World;
+let watch: CommandWatch;
+beforeAll(async () => {
+  world = await openWorld();
+  watch = watchCommands(world.config.MONGODB_DATABASE);
+  for (let n = 0; n < 10; n += 1) await world.upload(OWNER, GYM);
+});
+afterAll(() => world.close());
+
+/** What `work` asks of this service's own collections; none may scan one. */
+const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
+  const sent = (await watch.during(work)).filter(({ collection }) => collection.startsWith('media'));
+  expect(sent.map(({ name }) => name)).not.toEqual([]);
+  expect(await watch.scans(sent)).toEqual([]);
+};
+const newest = async (): Promise<number> => (await world.rows()).at(-1)?._id ?? 0;
+
+describe('no query of the service scans a collection', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['POST /media', () => world.upload(OWNER, GYM)],
+    ['POST /media that replaces', () => world.upload(OWNER, { ...GYM, purpose: 'gym_license' })],
+    ['GET /media/{id}', async () => world.download(OWNER, await newest())],
+    ['DELETE /media/{id}', async () => world.send('DELETE', `/media/${await newest()}`, { as: OWNER })],
+    ['Media.GetMedia', () => world.grpc.call('GetMedia', { targets: [GYM, POST, SERVICE, userTarget(7)] })],
+    [
+      'Media.DeleteByPurpose',
+      () =>
+        world.grpc.call('DeleteByPurpose', { target: GYM, purpose: 'gym_license', up_to_media_id: 1_000 }),
+    ],
+    [
+      'gyms.gym.deleted',
+      async () => {
+        await world.tell('gyms', gymDeleted, { subject: 1, data: { gym_id: 1 } });
+        await eventually(async () => (await world.rows(GYM)).length === 0);
+      },
+    ],
+    [
+      'identity.account.deleted',
+      async () => {
+        await world.upload(OWNER, POST);
+        const data = { user_id: 7, deleted_at: '2026-01-15 10:00:00' };
+        await world.tell('identity', accountDeleted, { subject: 7, data });
+        await eventually(async () => (await world.rows(POST))[0]?.uploaded_by === null);
+      },
+    ],
+  ])('%s', async (_name, work) => {
+    await expectServed(work);
+  });
+
+  test('the sweeper', async () => {
+    const connection = connections.find(({ name }) => name === world.config.MONGODB_DATABASE);
+    if (connection === undefined) throw new Error('no connection');
+    await expectServed(async () =>
+      sweepFiles({
+        media: createMediaStore(connection),
+        storage: await createLocalStorage(world.config.MEDIA_DIRECTORY),
+        clock: { now: () => new Date(Date.now() + 2 * HOUR_MS) },
+        log: createLog({ service: 'test', level: 'silent' }),
+      }),
+    );
+  });
+});
