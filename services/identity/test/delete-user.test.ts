@@ -1,28 +1,27 @@
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type EventWatch, watchEvents } from './events.ts';
 import { isLive, join, joinAs, logIn, type Person, startWorld, type World } from './support.ts';
 
 let world: World;
 let operator: Person;
+let events: EventWatch;
 beforeAll(async () => {
   world = await startWorld();
+  events = await watchEvents(world);
   operator = await joinAs(world, 'operator');
 });
 afterEach(() => {
   world.outside.brokenBlocker = undefined;
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await events.close();
+  await world.close();
+});
 
 const remove = (id: number | string, as = operator.caller, headers: Record<string, string> = {}) =>
   world.send('DELETE', `/users/${id}`, { as, headers });
-const eventsOf = async (id: number) => {
-  const events = await world.database
-    .collection('outbox')
-    .find({ aggregate: `/services/identity/${id}` })
-    .sort({ _id: 1 })
-    .toArray();
-  return events.map((event) => [event.type, JSON.parse(event.body).data]);
-};
+const eventsOf = async (id: number) => (await events.about(id)).map(({ type, data }) => [type, data]);
 
 describe('DELETE /users/{id}', () => {
   test('204: erased at once; signing in fails like for an unknown account, every credential is dead', async () => {

@@ -63,9 +63,6 @@ export const makeDue = async ({ parts }: Replica, userId: number, sinceMs = 60_0
 export const accountOf = (world: World, id: number) =>
   world.database.collection('users').findOne({ _id: id as never });
 
-export const eventsAbout = async (world: World, id: number, type: string): Promise<number> =>
-  world.database.collection('outbox').countDocuments({ aggregate: `/services/identity/${id}`, type });
-
 export const notificationsOf = (world: World, id: number) =>
   world.database.collection('notifications').find({ user_id: id }).sort({ _id: 1 }).toArray();
 

@@ -279,6 +279,7 @@ describe('an erased account', () => {
       'created_at',
       'credential_epoch',
       'erased_at',
+      'pins',
       'tokens_issued',
       'version',
     ]);
