@@ -1,3 +1,4 @@
+import { createLanes } from '@fitness/shared/events/lanes.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { createUserDirectory } from '@fitness/shared/resources/user.ts';
@@ -60,6 +61,7 @@ const createParts = (foundation: Foundation, config: GymsConfig): Parts => {
     outbox,
     sequences,
     clock,
+    lanes: createLanes(),
     transact: (work) => inTransaction(connection, work, { log }),
   };
 };

@@ -64,6 +64,22 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 1, rating_average: ratings[0]?.score });
   });
 
+  test('a hundred users who rate and rate again at once: the average is that of their last scores', async () => {
+    const id = await world.createGym(member(10));
+    const users = Array.from({ length: 100 }, (_, index) => 100 + index);
+    const answers = await Promise.all(
+      [...users, ...users].map((user, index) =>
+        put(`/gyms/${id}/rating`, member(user), { score: 1 + ((index * 7 + Math.floor(index / 100)) % 5) }),
+      ),
+    );
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
+    expect(new Set(ratings.map(({ userId }) => userId))).toEqual(new Set(users));
+    expect(ratings).toHaveLength(100);
+    const sum = ratings.reduce((total, { score }) => total + Number(score), 0);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 100, rating_average: sum / 100 });
+  });
+
   test('ratings and updates at once undo neither', async () => {
     const id = await world.createGym(member(10));
     await Promise.all(

@@ -1,5 +1,6 @@
 /** What the use cases work with. */
 import type { Clock } from '@fitness/shared/clock.ts';
+import type { Lanes } from '@fitness/shared/events/lanes.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
@@ -22,6 +23,11 @@ export interface Parts {
   outbox: Outbox;
   sequences: Sequences;
   clock: Clock;
+  /**
+   * Writes of one gym, by its id, one after the other in this process. The database decides between processes; but it
+   * decides by starting the losers again, and a gym that a crowd rates at once would never get through to the last.
+   */
+  lanes: Lanes;
   /** Runs `work` in one transaction, again when the database asks for it. */
   transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }

@@ -13,7 +13,7 @@ const ATTEMPTS = 5;
  * Throws 404. The rating and the gym's sums change together, so the average is exact at every moment. Two first
  * ratings of one user at once meet in the unique index; the one that loses finds the other's and replaces it.
  */
-export const createRateGym = ({ gyms, ratings, clock, transact }: Parts): RateGym => {
+export const createRateGym = ({ gyms, ratings, clock, lanes, transact }: Parts): RateGym => {
   const rate: RateGym = (id, score, caller) =>
     transact(async (session) => {
       const gym = await gyms.find(id, session);
@@ -25,7 +25,7 @@ export const createRateGym = ({ gyms, ratings, clock, transact }: Parts): RateGy
       if (rated === undefined) throw notFound();
       return rated;
     });
-  return async (id, score, caller) => {
+  const rateOnce: RateGym = async (id, score, caller) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await rate(id, score, caller);
@@ -34,4 +34,5 @@ export const createRateGym = ({ gyms, ratings, clock, transact }: Parts): RateGy
       }
     }
   };
+  return (id, score, caller) => lanes.run(String(id), () => rateOnce(id, score, caller));
 };

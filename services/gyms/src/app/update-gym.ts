@@ -57,13 +57,14 @@ export const createUpdateGym = (parts: Parts): UpdateGym => {
     await checkReferences(parts, update.details);
     const newOwnerId = update.details.ownerId ?? undefined;
     if (newOwnerId !== undefined) await parts.owners.prepare(newOwnerId);
-    const { gym, clearedMediaId } = await parts.transact(async (session) => {
+    const write = async (session: ClientSession) => {
       const current = await findForChange(parts.gyms, id, caller, session, may);
       if (newOwnerId !== undefined && !(await parts.owners.give(session, newOwnerId))) {
         throw invalid({ user_id: message('validation.unknown') });
       }
       return apply(session, current, update);
-    });
+    };
+    const { gym, clearedMediaId } = await parts.lanes.run(String(id), () => parts.transact(write));
     if (clearedMediaId !== null) await parts.documents.hurryDeletion(id, clearedMediaId);
     return gym;
   };

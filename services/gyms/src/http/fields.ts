@@ -1,5 +1,5 @@
 /** The fields of a gym as clients send them. */
-import { says } from '@fitness/shared/http/validation.ts';
+import { says, wellFormed } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 
 export const SHORT_TEXT_MAX = 255;
@@ -8,8 +8,7 @@ const ID_LIST_MAX = 500;
 
 /** Characters are counted as people do, not as UTF-16 halves. */
 export const text = (max: number) =>
-  z
-    .string()
+  wellFormed(z.string())
     .refine(
       (value) => value.length <= max || Array.from(value).length <= max,
       says('validation.max_length', { max }),
