@@ -274,6 +274,16 @@ describe('who may come in', () => {
     expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
   });
 
+  test('a script without a session may ask for the tools, and call one', async () => {
+    const listed = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    expect(listed.headers.get('content-type')).toBe('application/json');
+    expect(((await listed.json()) as { result: { tools: unknown[] } }).result.tools).toHaveLength(11);
+    answer('gyms', 200, PAGE);
+    const params = { name: 'list_gyms', arguments: {} };
+    const called = await post(bearer(), { jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+    expect(await called.json()).toMatchObject({ id: 2, result: { structuredContent: PAGE } });
+  });
+
   test('a notification is taken without an answer', async () => {
     const response = await post(bearer(), { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([response.status, await response.text()]).toEqual([202, '']);

@@ -119,7 +119,7 @@ const callApi = async (
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
-  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
   const forward = await prepareForward(request.raw, `${API_PREFIX}${path}${search}`, options);
   const passedOn = PASSED_ON.flatMap((name) => {
     const value = request.headers[name];

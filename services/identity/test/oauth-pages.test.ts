@@ -79,6 +79,28 @@ describe('a page', () => {
   });
 });
 
+test('behind https the cookies are for https only, whatever the gateway is reached by', async () => {
+  const secure = await startWorld({ PUBLIC_BASE_URL: 'https://fit.example' });
+  try {
+    const client = oauthOf(secure);
+    const params = { client_id: await client.newClient(), code_challenge: createPkce().challenge };
+    const page = await client.browse().get(client.authorizeUrl(params));
+    expect(page.status).toBe(303);
+    for (const cookie of page.headers.getSetCookie()) expect(cookie).toMatch(/; secure/i);
+    const foreign = { ...params, resource: 'http://api.test/mcp' };
+    const refused = await client.browse().get(client.authorizeUrl(foreign));
+    expect(refused.location?.searchParams.get('error')).toBe('invalid_target');
+    expect(refused.location?.searchParams.get('iss')).toBe('https://fit.example');
+    const own = { ...params, resource: 'HTTPS://FIT.example/mcp/' };
+    expect((await client.browse().get(client.authorizeUrl(own))).status).toBe(303);
+    expect(
+      (await client.browse().get(client.authorizeUrl(own))).location?.searchParams.get('error'),
+    ).toBeNull();
+  } finally {
+    await secure.close();
+  }
+});
+
 describe('the page of consent', () => {
   test('says who asks, who is asked, what for in words, and where it leads', async () => {
     const browser = oauth.browse();

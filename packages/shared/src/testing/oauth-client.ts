@@ -84,7 +84,8 @@ export const createOauthClient = (
 
   const authorizeUrl = (params: Params): string => {
     const defaults = { response_type: 'code', redirect_uri: REDIRECT_URI, code_challenge_method: 'S256' };
-    return `${OAUTH_PATHS.authorize}?${new URLSearchParams(given({ ...defaults, ...params }))}`;
+    const query = new URLSearchParams(given({ ...defaults, ...params }));
+    return `${OAUTH_PATHS.authorize}?${query.toString()}`;
   };
 
   const browse = (): Browser => createBrowser(origin, headers);
@@ -128,7 +129,7 @@ export const createOauthClient = (
     const { verifier, challenge } = createPkce();
     const back = await authorize({ ...params, client_id: clientId, code_challenge: challenge }, person);
     const code = back.searchParams.get('code');
-    if (code === null) throw new Error(`no code: ${back}`);
+    if (code === null) throw new Error(`no code: ${back.href}`);
     return { clientId, code, verifier };
   };
 

@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/caller.ts';
 import { AppError, message, unauthenticated } from '@fitness/shared/error.ts';
+import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { clientAddressOf } from '@fitness/shared/http/server.ts';
 import { negotiateLocale } from '@fitness/shared/i18n/negotiate.ts';
 import { OAUTH_PATHS, READING_SCOPES } from '@fitness/shared/oauth.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Doors } from '@fitness/shared/service.ts';
 import type Provider from 'oidc-provider';
 import { createInteractions, type Fields, type InteractionParts, type Outcome } from './interactions.ts';
 import { problemPage } from './pages.ts';
@@ -17,13 +18,15 @@ export interface OauthDoorParts
   signer: CallerSigner;
 }
 
+type HttpServer = Parameters<NonNullable<Doors['prepareHttp']>>[0];
+
 const MAX_FORM_BYTES = 16 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** Nobody asks these of a server of ours; the library would believe them. */
 const FORWARDED = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];
 
 /** For `prepareHttp` of a service. */
-export const createOauthDoor = (parts: OauthDoorParts): ((app: FastifyInstance) => Promise<void>) => {
+export const createOauthDoor = (parts: OauthDoorParts): ((app: HttpServer) => Promise<void>) => {
   const csrfKey = cookieKey(parts.secret, 'forms');
   const interactions = createInteractions({ ...parts, csrfKey });
   let opening: Promise<Provider> | undefined;
@@ -58,11 +61,11 @@ const speakAsIssuer = (raw: IncomingMessage, issuer: string): void => {
 
 const hidden = { schema: { hide: true } };
 
-const addLibraryRoutes = (app: FastifyInstance, provider: () => Promise<Provider>): void => {
+const addLibraryRoutes = (app: HttpServer, provider: () => Promise<Provider>): void => {
   // The library reads the body itself.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  const handOver = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const handOver = async (request: RawRequest, reply: RawReply): Promise<void> => {
     const answer = (await provider()).callback();
     // A public client may run in a page of whatever origin: nothing here goes by a cookie of its user.
     delete request.raw.headers.origin;
@@ -92,11 +95,11 @@ const beginAnew = (raw: IncomingMessage): void => {
   if (params.has('response_mode') && params.get('response_mode') !== 'query') {
     params.set('response_mode', 'unsupported');
   }
-  raw.url = `${OAUTH_PATHS.authorize}?${params}`;
+  raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
 };
 
 const addPages = (
-  app: FastifyInstance,
+  app: HttpServer,
   issuer: string,
   provider: () => Promise<Provider>,
   interactions: ReturnType<typeof createInteractions>,
@@ -106,7 +109,7 @@ const addPages = (
     done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
   const path = `${OAUTH_PATHS.interaction}/:uid`;
-  const visit = async (request: FastifyRequest, reply: FastifyReply) => ({
+  const visit = async (request: RawRequest, reply: RawReply) => ({
     provider: await provider(),
     raw: request.raw,
     response: reply.raw as ServerResponse,
@@ -125,7 +128,7 @@ const addPages = (
 };
 
 /** Our pages send no referrer, and so the `Origin` of their forms is `null`. */
-const assertSameOrigin = ({ headers }: FastifyRequest, issuer: string): void => {
+const assertSameOrigin = ({ headers }: RawRequest, issuer: string): void => {
   const site = headers['sec-fetch-site'];
   const { origin } = headers;
   const isOurs = origin === undefined || origin === 'null' || origin === new URL(issuer).origin;
@@ -133,7 +136,7 @@ const assertSameOrigin = ({ headers }: FastifyRequest, issuer: string): void => 
   throw new AppError({ kind: 'forbidden', code: 'cross_site', message: message('error.forbidden') });
 };
 
-const send = (reply: FastifyReply, outcome: Outcome): FastifyReply => {
+const send = (reply: RawReply, outcome: Outcome): RawReply => {
   if ('location' in outcome) return reply.redirect(outcome.location, 303);
   const { status, headers, html } = outcome.page;
   return reply.code(status).headers(headers).serializer(String).send(html);

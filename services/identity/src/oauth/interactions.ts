@@ -64,6 +64,9 @@ const KEPT_CLIENT_MS = GRANT_LIFETIME_MS + 30 * DAY_MS;
 const MAX_LOGIN_LENGTH = 254;
 const MAX_PASSWORD_LENGTH = 1_000;
 
+/** The library keeps what a client has sent as it came. */
+const textOf = (param: unknown): string => (typeof param === 'string' ? param : '');
+
 const expired = (locale: Locale): Outcome => ({ page: problemPage(locale, 400) });
 
 export const createInteractions = (parts: InteractionParts): Interactions => {
@@ -73,11 +76,11 @@ export const createInteractions = (parts: InteractionParts): Interactions => {
     const { provider, raw, response, uid, locale } = visit;
     const details = await provider.interactionDetails(raw, response).catch(undefinedIfLost);
     if (details === undefined || details.uid !== uid) return undefined;
-    const client = await provider.Client.find(String(details.params.client_id));
+    const client = await provider.Client.find(textOf(details.params.client_id));
     if (client === undefined) return undefined;
     const form = {
       locale,
-      client: { name: client.clientName, redirectUri: String(details.params.redirect_uri) },
+      client: { name: client.clientName, redirectUri: textOf(details.params.redirect_uri) },
       action: `${OAUTH_PATHS.interaction}/${uid}`,
       csrf: csrfOf(uid),
     };
@@ -160,7 +163,7 @@ const findGrantable = async (
   const user = await users.findById(Number(details.session?.accountId));
   if (user === null || isPendingDeletion(user)) return undefined;
   const held = permissionsOf(await roles.findByIds(user.role_ids));
-  const asked = String(details.params.scope ?? '').split(' ');
+  const asked = textOf(details.params.scope).split(' ');
   return { user, permissions: asked.filter(isOauthScope).filter((permission) => held.has(permission)) };
 };
 
@@ -192,14 +195,14 @@ const insertGrant = async (
   permissions: readonly Permission[],
   credentialEpoch: number,
 ): Promise<string | undefined> => {
-  const clientId = String(details.params.client_id);
+  const clientId = textOf(details.params.client_id);
   const grant = new visit.provider.Grant({ accountId: String(userId), clientId });
   const { resource } = details.params;
-  const asked = String(details.params.scope).split(' ');
+  const asked = textOf(details.params.scope).split(' ');
   for (const indicator of Array.isArray(resource) ? resource : [resource]) {
-    grant.addResourceScope(String(indicator), permissions.join(' '));
+    grant.addResourceScope(textOf(indicator), permissions.join(' '));
     const withheld = asked.filter((scope) => !permissions.includes(scope as Permission));
-    if (withheld.length > 0) grant.rejectResourceScope(String(indicator), withheld.join(' '));
+    if (withheld.length > 0) grant.rejectResourceScope(textOf(indicator), withheld.join(' '));
   }
   const { jti: grantId, payload } = await describe(grant);
   const now = clock.now();
