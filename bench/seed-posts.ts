@@ -1,5 +1,5 @@
 /** Many posts at once, written as content writes them, counters included. */
-import { type Connection, createConnection } from 'mongoose';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { cellOf, countKey, type Post } from '../services/content/src/domain/post.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
 import { postDocument } from '../services/content/src/store/posts.ts';
@@ -67,12 +67,8 @@ const countPosts = (store: ContentStore, posts: readonly Post[]): Promise<void> 
     }
   });
 
-export const openPostSeeder = async (uri: string, dbName: string, seed: PostSeed): Promise<PostSeeder> => {
-  const connection: Connection = await createConnection(uri, {
-    dbName,
-    autoIndex: false,
-    autoCreate: false,
-  }).asPromise();
+export const openPostSeeder = async (uri: string, database: string, seed: PostSeed): Promise<PostSeeder> => {
+  const connection = await connectMongo({ uri, database });
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
   for (const id of seed.userIds) await store.profiles.ensure(userProfile(id).ref, userProfile(id).state, 0);

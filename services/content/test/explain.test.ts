@@ -6,6 +6,7 @@ import { createLog } from '@fitness/shared/log.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { type CommandWatch, type SentCommand, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,11 +16,6 @@ import type { Parts } from '../src/app/parts.ts';
 import { createUseCases, type UseCases } from '../src/app/use-cases.ts';
 import { createStore } from '../src/store/store.ts';
 
-type Command = Record<string, unknown>;
-type Plan = { stage?: string; inputStage?: Plan; inputStages?: Plan[]; queryPlan?: Plan };
-type Write = { q: unknown };
-
-const EXPLAINED = ['find', 'aggregate', 'update', 'delete', 'findAndModify'];
 const config = testConfig('content');
 const seller = caller(7);
 const buyer = caller(8);
@@ -33,7 +29,7 @@ const operator = caller(1, [
 let connection: Connection;
 let parts: Parts;
 let useCases: UseCases;
-let sent: Command[] = [];
+let watch: CommandWatch;
 
 const NOBODY_HIDDEN = { pending: new Set<number>(), gone: new Set<number>() };
 
@@ -79,9 +75,7 @@ beforeAll(async () => {
     await post(index);
     await useCases.createTrainingService(seller, service(index));
   }
-  connection.getClient().on('commandStarted', ({ commandName, command }) => {
-    if (EXPLAINED.includes(commandName)) sent.push({ ...(command as Command) });
-  });
+  watch = watchCommands(config.MONGODB_DATABASE);
 });
 afterAll(async () => {
   await connection.close();
@@ -103,87 +97,18 @@ const service = (index: number) => ({
   isActive: index % 4 !== 0,
 });
 
-/** What a command looks up, as a find: not every database explains the lookup of a write. */
-const lookupOf = (command: Command): Command => {
-  const [verb = ''] = Object.keys(command);
-  const collection = command[verb];
-  const find = ({ filter, sort, limit }: Command): Command => {
-    const given = Object.entries({ filter, sort, limit }).filter(([, value]) => value !== undefined);
-    return { find: collection, ...Object.fromEntries(given) };
-  };
-  switch (verb) {
-    case 'find':
-      return find(command);
-    case 'update':
-      return find({ filter: (command.updates as Write[])[0]?.q });
-    case 'delete':
-      return find({ filter: (command.deletes as Write[])[0]?.q });
-    case 'findAndModify':
-      return find({ filter: command.query });
-    case 'aggregate':
-      return { aggregate: collection, pipeline: command.pipeline, cursor: {} };
-    default:
-      throw new Error(`${verb} is not explained`);
-  }
-};
-
-const stagesOf = (plan: Plan | undefined): string[] => {
-  if (plan === undefined) return [];
-  const inner = [plan.queryPlan, plan.inputStage, ...(plan.inputStages ?? [])];
-  return [plan.stage ?? '', ...inner.flatMap(stagesOf)];
-};
-
-const findPlans = (answer: unknown): Plan[] => {
-  if (typeof answer !== 'object' || answer === null) return [];
-  return Object.entries(answer).flatMap(([key, value]) =>
-    key === 'winningPlan' ? [value as Plan] : findPlans(value),
+/** The hint of a command, or of the writes in it. */
+const namesItsIndex = ({ command }: SentCommand): boolean =>
+  [command, ...((command.updates ?? command.deletes ?? []) as Record<string, unknown>[])].some(
+    ({ hint }) => hint !== undefined,
   );
-};
 
-const explain = async (lookup: Command): Promise<string[]> => {
-  const answer = await connection.db?.command({ explain: lookup, verbosity: 'queryPlanner' });
-  const stages = findPlans(answer).flatMap(stagesOf);
-  // An explanation that shows no plan would let everything pass.
-  expect(stages.length).toBeGreaterThan(0);
-  return stages;
-};
-
-/**
- * A database that weighs no plans against each other (MongoDB's stand-in in Python) explains a query of several
- * conditions as a scan, and reads it by the first condition that an index serves. So each is asked about alone.
- */
-const isServedByOneCondition = async (lookup: Command): Promise<boolean> => {
-  const [verb = ''] = Object.keys(lookup);
-  const pipeline = lookup.pipeline as { $match?: Command }[] | undefined;
-  const filter = (lookup.filter ?? pipeline?.[0]?.$match ?? {}) as Command;
-  for (const [name, value] of Object.entries(filter)) {
-    if (name.startsWith('$')) continue;
-    const alone = await explain({ find: lookup[verb], filter: { [name]: value } });
-    if (!alone.includes('COLLSCAN')) return true;
-  }
-  return false;
-};
-
-const namesItsIndex = ({ hint, updates = [], deletes = [] }: Command): boolean =>
-  [{ hint }, ...(updates as Command[]), ...(deletes as Command[])].some((one) => one.hint !== undefined);
-
-/** Explains every command that `work` sends; answers those that scan a collection. */
+/** The commands of `work` that scan a collection, or name their index: that is a walk of it on a stand-in of MongoDB. */
 const scans = async (work: () => Promise<unknown>): Promise<string[]> => {
-  sent = [];
-  await work();
-  const commands = sent;
+  const commands = await watch.during(work);
   expect(commands.length).toBeGreaterThan(0);
-  const found: string[] = [];
-  for (const command of commands) {
-    const [verb = ''] = Object.keys(command);
-    // The stand-ins of MongoDB walk an index that is named from end to end, whatever they explain.
-    if (namesItsIndex(command)) found.push(`${verb} ${String(command[verb])} names its index`);
-    const lookup = lookupOf(command);
-    const stages = await explain(lookup);
-    if (!stages.includes('COLLSCAN') || (await isServedByOneCondition(lookup))) continue;
-    found.push(`${verb} ${String(command[verb])}: ${stages.join(' < ')} of ${JSON.stringify(lookup)}`);
-  }
-  return found;
+  const named = commands.filter(namesItsIndex).map(({ name, collection }) => `${name} ${collection}: a hint`);
+  return [...named, ...(await watch.scans(commands))];
 };
 
 const PAGE = { mode: 'page', page: 1, perPage: 5, skip: 0 } as const;

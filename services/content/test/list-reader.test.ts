@@ -12,9 +12,9 @@ import {
 } from '../src/store/list-reader.ts';
 
 /** Large enough that windows are read, with holes in the ids. */
-const NEWEST = 4_000;
+const NEWEST = 2_500;
 /** A word of the newest posts alone. */
-const NEWS = 3_950;
+const NEWS = 2_450;
 
 interface Row {
   _id: number;
@@ -60,8 +60,8 @@ beforeAll(async () => {
     const word = id % 100 === 0 ? 'needle' : 'hay';
     const title = `post ${word}${id % 5 === 0 ? ' abcab' : ' cabca'}${id > NEWS ? ' nowruz' : ''}`;
     const facets = ['all', id % 3 === 0 ? 'third' : 'rest', ...(id % 150 === 0 ? ['rare'] : [])];
-    if (id < 900) facets.push('old');
-    if (id > 3_100) facets.push('young');
+    if (id < 600) facets.push('old');
+    if (id > 1_900) facets.push('young');
     return { _id: id, title, facets, grams: indexGrams(title) };
   });
   for (let start = 0; start < rows.length; start += 1_000)
@@ -98,13 +98,13 @@ describe('the rows of a list', () => {
         const read = (slice: { after?: number; skip?: number; take: number }) =>
           reader.read(query, { order, counted: false, skip: 0, ...slice });
         expect(idsOf(await read({ take: 31 }))).toEqual(expected.slice(0, 31));
-        for (const after of [1, 450, 899, 2_000, 3_999]) {
+        for (const after of [1, 300, 599, 1_300, 2_499]) {
           const found = await read({ after, take: 100 });
           const rest = beyond(expected, order, after);
           expect(idsOf(found)).toEqual(rest.slice(0, 100));
           expect(found.more).toBe(rest.length > 100);
         }
-        for (const skip of [1, 25, 400, expected.length - 5, expected.length, expected.length + 40]) {
+        for (const skip of [1, 400, expected.length - 5, expected.length + 40]) {
           if (skip < 0) continue;
           const found = await read({ skip, take: 30 });
           expect(idsOf(found)).toEqual(expected.slice(skip, skip + 30));
@@ -140,11 +140,11 @@ describe('the rows of a list', () => {
     const expected = beyond(
       idsWith(({ _id }) => _id % 2 === 0, 'DESC'),
       'DESC',
-      2_500,
+      1_500,
     );
     const found = await reader.read(query, {
       order: 'DESC',
-      after: 2_500,
+      after: 1_500,
       skip: 0,
       take: 60,
       counted: false,
@@ -153,7 +153,7 @@ describe('the rows of a list', () => {
   });
 
   test('a cursor at the far end reads as few documents as the first page', async () => {
-    for (const after of [undefined, 2_000, 100]) {
+    for (const after of [undefined, 1_300, 100]) {
       const slice = { order: 'DESC', after, skip: 0, take: 30, counted: false } as const;
       expect(await documentsRead(() => reader.read(listOf('all'), slice))).toBeLessThan(60);
     }
@@ -179,8 +179,8 @@ describe('a text', () => {
         const found = await search(query, { order });
         expect(idsOf(found)).toEqual(expected.slice(0, 30));
         expect(found.total).toBe(rowsOfRarestGram(query) > COUNTED_MAX ? undefined : expected.length);
-        const deep = await search(query, { order, after: 2_100, counted: false });
-        expect(idsOf(deep)).toEqual(beyond(expected, order, 2_100).slice(0, 30));
+        const deep = await search(query, { order, after: 1_200, counted: false });
+        expect(idsOf(deep)).toEqual(beyond(expected, order, 1_200).slice(0, 30));
         const page = await search(query, { order, skip: 60 });
         expect(idsOf(page)).toEqual(expected.slice(60, 90));
         expect(page.more).toBe(expected.length > 90);

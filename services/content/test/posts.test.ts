@@ -288,6 +288,50 @@ describe('the list: who sees what', () => {
   });
 });
 
+describe('the list: calls', () => {
+  test('a page of 30 posts makes one call, whatever it holds, whoever reads it and however', async () => {
+    const [userId, other] = [fresh(), fresh()];
+    const gyms = [openGym(userId), openGym(userId, false), openGym(other)];
+    const word = `calls${userId}`;
+    for (let index = 0; index < 40; index += 1) {
+      const gymId = gyms[index % 3] ?? 0;
+      const author = index % 3 === 2 ? other : userId;
+      const place = index % 2 === 0 ? onGym(gymId) : { profile_id: author };
+      const id = await write(author, {
+        ...place,
+        title: word,
+        is_draft: index % 5 === 0,
+        in_blog: index % 4 === 0,
+      });
+      stage.world.media.set(`App\\Models\\Posts\\Post:${id}`, ['one.png', 'two.mp4']);
+    }
+    const everyone = `${userId},${other},${gyms.join(',')}`;
+    for (const as of [GUEST, caller(userId), operator])
+      for (const query of [
+        {},
+        { search: word },
+        { item_id: everyone },
+        { item_id: everyone, search: word },
+      ]) {
+        const first = await list({ ...query, order: 'ASC', per_page: 10 }, as);
+        for (const style of [{}, { page: 2, per_page: 10 }, { cursor: first.body.meta.next_cursor }]) {
+          stage.world.calls.length = 0;
+          const { body } = await list({ ...query, order: 'ASC', ...style }, as);
+          expect(body.data.length).toBeGreaterThan(0);
+          expect(stage.world.calls).toEqual(['GetMedia']);
+        }
+      }
+    stage.world.calls.length = 0;
+    expect(idsOf(await list({ search: word, per_page: 30 }, operator))).toHaveLength(30);
+    expect(stage.world.calls).toEqual(['GetMedia']);
+    // Profiles that were never heard of are asked about at once, each kind in one call.
+    stage.world.calls.length = 0;
+    const unheard = Array.from({ length: 30 }, () => openGym(userId)).join(',');
+    expect(idsOf(await list({ type: GYM, item_id: unheard }))).toEqual([]);
+    expect(stage.world.calls).toEqual(['GetGyms']);
+  });
+});
+
 describe('the list: filters', () => {
   test('type and item_id, one or several, alone and together', async () => {
     const userId = fresh();
