@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { connectRedis } from '@fitness/shared/redis.ts';
+import { testServers } from '@fitness/shared/testing/harness.ts';
 import { createReferralsReader } from '../services/identity/src/app/referral-score.ts';
 import { createScoreTurns } from '../services/identity/src/clients/score-turns.ts';
 import { createReferralScoreStore } from '../services/identity/src/store/referral-scores.ts';
@@ -17,6 +18,7 @@ const USERS = 1_000_000;
 const STARS = 100;
 const PER_INSERT = 10_000;
 const MIB = 1024 ** 2;
+const AS_SERVICES_RUN = ['--max-semi-space-size=2', '--max-old-space-size=512'];
 
 interface Tree {
   name: string;
@@ -39,14 +41,9 @@ const TREES: readonly Tree[] = [
   { name: `a chain ${USERS - 1} deep`, root: 10_000_001, referrerOf: (place) => place - 1 },
 ];
 
-const needed = (name: string): string => {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run this by \`npm run bench\``);
-  return value;
-};
-
+const servers = testServers();
 const log = createLog({ service: 'bench', level: 'silent' });
-const connection = await connectMongo({ uri: needed('MONGODB_URI'), database: 'bench_referrals' });
+const connection = await connectMongo({ uri: servers.MONGODB_URI, database: 'bench_referrals' });
 
 const plant = async ({ root, referrerOf }: Tree): Promise<void> => {
   const users = connection.collection('users');
@@ -93,7 +90,7 @@ interface Computed {
 
 /** In this process and no other: what identity does for one who asks. */
 const compute = async (root: number): Promise<Computed> => {
-  const redis = await connectRedis({ url: needed('REDIS_URL') });
+  const redis = await connectRedis({ url: servers.REDIS_URL });
   const reader = createReferralsReader({
     users: createUserStore(connection),
     scores: createReferralScoreStore(connection),
@@ -125,9 +122,13 @@ const compute = async (root: number): Promise<Computed> => {
 
 const inOwnProcess = (root: number): Computed =>
   JSON.parse(
-    execFileSync(process.execPath, [...process.execArgv, import.meta.filename, String(root)], {
-      encoding: 'utf8',
-    }),
+    execFileSync(
+      process.execPath,
+      [...process.execArgv, ...AS_SERVICES_RUN, import.meta.filename, String(root)],
+      {
+        encoding: 'utf8',
+      },
+    ),
   );
 
 const report = async (tree: Tree): Promise<void> => {

@@ -11,10 +11,13 @@ export interface ScoreTurns {
   take(userId: number): Promise<(() => Promise<void>) | undefined>;
 }
 
-/** A holder that died keeps the others waiting for this long at most. */
-const TURN_MS = 20_000;
-const RELEASE =
-  "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+/** A holder that died keeps the others waiting for this long at most; one that lives renews its turn. */
+const TURN_MS = 10_000;
+const RENEW_MS = 3_000;
+// Only the own turn: it may be over, and another's by now.
+const IF_OWN = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end";
+const RENEW = `${IF_OWN} return redis.call('pexpire', KEYS[1], ARGV[2])`;
+const RELEASE = `${IF_OWN} return redis.call('del', KEYS[1])`;
 
 export const createScoreTurns = (
   redis: Redis,
@@ -32,8 +35,12 @@ export const createScoreTurns = (
       );
       return async () => {};
     }
+    // What fails here leaves a turn that ends by itself.
+    const renewal = setInterval(() => {
+      redis.eval(RENEW, 1, key, holder, TURN_MS).catch(() => {});
+    }, RENEW_MS);
     return async () => {
-      // Only the own turn: it may be over, and another's by now. What is left behind ends by itself.
+      clearInterval(renewal);
       await redis.eval(RELEASE, 1, key, holder).catch(() => {});
     };
   },
