@@ -16,7 +16,7 @@ const content = Buffer.alloc(FILE_BYTES, 7);
 Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(content);
 const file = new Blob([content]);
 
-const base = process.env.E2E_BASE_URL ?? '';
+const base = stack().part('gateway').url;
 const account = await register();
 
 const upload = async ({ id, token }: Account): Promise<number> => {

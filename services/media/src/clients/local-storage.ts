@@ -14,7 +14,7 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
   const pathOf = (key: string): string => join(files, asStorageKey(key).slice(0, 2), key);
 
   return {
-    receive: spool.receive,
+    receive: (content) => spool.receive(content),
     place: async ({ key }) => {
       const folder = dirname(pathOf(key));
       const made = await mkdir(folder, { recursive: true });

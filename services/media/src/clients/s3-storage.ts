@@ -116,7 +116,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     );
 
   return {
-    receive: spool.receive,
+    receive: (content) => spool.receive(content),
     place: async (file) => {
       await stat(spool.pathOf(file.key));
       // The SDK repeats no request whose body is a stream; ours can be read again.
