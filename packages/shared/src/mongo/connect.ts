@@ -3,6 +3,7 @@ import mongoose, { type Connection } from 'mongoose';
 import type { Logger } from 'pino';
 import { sleep } from './backoff.ts';
 import { registerEventModels } from './event-models.ts';
+import { prepareModel } from './indexes.ts';
 
 export type { ClientSession, Connection } from 'mongoose';
 
@@ -98,14 +99,11 @@ const watch = (connection: Connection, log: Logger | undefined): void => {
 /**
  * Makes the collections and indexes of every model registered on the connection, and waits for them. Await it before
  * the first write: uniqueness is the database's job from the first document on. Indexes that no model knows are left
- * alone, so that a release can be rolled back. Rejects when an index cannot be built over what is stored.
+ * alone, so that a release can be rolled back; one that a release has changed is made anew. Rejects when an index
+ * cannot be built over what is stored.
  */
 export const syncIndexes = async (connection: Connection): Promise<void> => {
-  for (const name of connection.modelNames()) {
-    const model = connection.model(name);
-    await model.createCollection();
-    await model.createIndexes();
-  }
+  for (const name of connection.modelNames()) await prepareModel(connection.model(name));
 };
 
 /** Rejects when the database does not answer within 2 s. For readiness checks. */

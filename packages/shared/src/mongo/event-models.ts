@@ -1,5 +1,6 @@
 /** The collections behind the outbox, its relay and the inbox; every service's database has them. */
 import { type Connection, type Model, Schema } from 'mongoose';
+import { prepareModel } from './indexes.ts';
 import { privacy, pseudonymise, retain } from './privacy.ts';
 
 /** An event that is committed and not yet confirmed by the broker. */
@@ -117,7 +118,6 @@ export const prepareEventModels = (connection: Connection): Promise<void> => {
 
 const create = async (models: EventModels): Promise<void> => {
   for (const model of [models.outbox, models.inbox, models.leases] as Model<unknown>[]) {
-    await model.createCollection();
-    await model.createIndexes();
+    await prepareModel(model);
   }
 };
