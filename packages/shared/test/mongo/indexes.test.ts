@@ -33,7 +33,7 @@ const release = async (indexes: Indexes) => {
   );
   for (const [fields, options] of indexes) schema.index(fields, options);
   const model = connection.model('Thing', schema);
-  return { model, prepare: () => prepareModel(model) };
+  return { model, prepare: () => prepareModel(model as never) };
 };
 
 const namesOf = async ({ model }: Awaited<ReturnType<typeof release>>) =>
