@@ -6,6 +6,7 @@ import { newMember } from '../src/app/register.ts';
 import { createPasswords } from '../src/clients/password-hasher.ts';
 import type { IdentityConfig } from '../src/config.ts';
 import { createParts, type Parts } from '../src/parts.ts';
+import type { DueAccount, NewUser } from '../src/store/users.ts';
 import { createUseCases } from '../src/use-cases.ts';
 import type { World } from './support.ts';
 
@@ -35,8 +36,7 @@ export const openReplica = async (
   };
 };
 
-/** As a member whose fields are `mark` wherever a field takes it. */
-export const addMember = async ({ parts }: Replica, mark: string): Promise<number> => {
+const memberMarked = async ({ parts }: Replica, mark: string): Promise<NewUser> => {
   const id = await parts.sequences.next('users');
   const person = {
     username: `user.${mark}`,
@@ -45,9 +45,27 @@ export const addMember = async ({ parts }: Replica, mark: string): Promise<numbe
     first_name: `first ${mark}`,
     last_name: `last ${mark}`,
   };
-  const account = newMember(id, person, `hash ${mark}`, `C${mark}`, null, parts.clock.now());
+  return newMember(id, person, `hash ${mark}`, `C${mark}`, null, parts.clock.now());
+};
+
+/** A member whose fields are `mark` wherever a field takes it. */
+export const addMember = async (replica: Replica, mark: string): Promise<number> => {
+  const { parts } = replica;
+  const account = await memberMarked(replica, mark);
   await parts.transact((session) => parts.users.insert(session, account));
-  return id;
+  return account._id;
+};
+
+/** A member for each mark, due already; all in one transaction. */
+export const addDueMembers = async (replica: Replica, marks: readonly string[]): Promise<DueAccount[]> => {
+  const { parts } = replica;
+  const scheduledAt = new Date(Math.floor(parts.clock.now().getTime() / 1_000) * 1_000);
+  const pending = { deletion_requested_at: scheduledAt, deletion_scheduled_at: scheduledAt };
+  const members = await Promise.all(marks.map((mark) => memberMarked(replica, mark)));
+  await parts.transact(async (session) => {
+    for (const member of members) await parts.users.insert(session, { ...member, ...pending });
+  });
+  return members.map(({ _id: userId }) => ({ userId, scheduledAt }));
 };
 
 /** Its grace period was over `sinceMs` ago. */
