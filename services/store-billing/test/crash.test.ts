@@ -117,6 +117,32 @@ describe('killed', () => {
     expect(world.wallet.balances.get(user.userId)).toBe(0);
   });
 
+  test('after the wallet’s booking, while a store redemption wants the same slot: the redemption is granted, the charge given back', async () => {
+    const victim = await startVictim();
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token);
+    world.wallet.balances.set(user.userId, PREMIUM);
+    world.wallet.after = async () => {
+      world.wallet.after = async () => undefined;
+      await victim.kill();
+      await unreachable();
+    };
+    const [redeemed] = await Promise.all([
+      eventually(() => count(world, 'wallet_purchases', { user_id: user.userId }).then(Boolean)).then(() =>
+        redeem(world.send, user, token),
+      ),
+      cut(buyPremium(victim.send, user)),
+    ]);
+    expect(redeemed.status).toBe(201);
+    await recover();
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+    expect(world.wallet.bookings(user.userId, 'income')).toHaveLength(1);
+    expect(world.wallet.balances.get(user.userId)).toBe(PREMIUM);
+    expect(await count(world, 'refund_queue', { user_id: user.userId })).toBe(0);
+  }, 60_000);
+
   test('before the wallet has booked: undone when the money is not there, and the slot is free', async () => {
     const victim = await startVictim();
     const user = newUser();

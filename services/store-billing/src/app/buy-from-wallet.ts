@@ -20,6 +20,7 @@ import {
 } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import type { BillingDeps } from './deps.ts';
+import { BACKGROUND_PATIENCE_MS, REQUEST_PATIENCE_MS } from './patience.ts';
 import { placeGrant } from './place-grant.ts';
 
 export interface WalletOrder {
@@ -29,7 +30,10 @@ export interface WalletOrder {
   complete: (session: ClientSession, grant: Grant) => Promise<void>;
 }
 
-type Complete = WalletOrder['complete'];
+/** Who drives a saga: what he does in its last transaction, and for how long he tries that. */
+interface Driver extends Pick<WalletOrder, 'complete'> {
+  patienceMs: number;
+}
 
 /**
  * Throws 400 `payments.premium_already_active`, `payments.boost_already_live` or `payments.insufficient_balance`, and
@@ -60,14 +64,15 @@ export const createBuyFromWallet =
   async ({ order, clientKey: given, complete }) => {
     const clientKey = given === undefined ? undefined : storedKey(order.userId, given);
     const known = await findEarlier(deps, order, clientKey);
-    if (known !== undefined) return finishEarlier(deps, known, complete);
+    const driver = { complete, patienceMs: REQUEST_PATIENCE_MS };
+    if (known !== undefined) return finishEarlier(deps, known, driver);
     const { store, clock } = deps;
     const slot = slotOf(order);
     if ((await store.slots.look(slot, clock.now())) === 'active') throw alreadyRunning(order.offer);
     const giveUpAt = performance.now() + SLOT_WAIT_MS;
     for (;;) {
       const reserved = await reserve(deps, order, clientKey);
-      if ('purchase' in reserved) return drive(deps, reserved.purchase, complete);
+      if ('purchase' in reserved) return drive(deps, reserved.purchase, driver);
       const { refusal } = reserved;
       if (refusal.by !== 'reserved') throw refusalError(refusal, order.offer);
       const holder = await waitFor(deps, refusal.purchaseId, giveUpAt);
@@ -95,13 +100,9 @@ const findEarlier = async (
 const sameOffer = (one: Offer, other: Offer): boolean =>
   one.kind === other.kind && (one.kind === 'premium' || other.kind === 'premium' || one.name === other.name);
 
-const finishEarlier = async (
-  deps: BillingDeps,
-  purchase: WalletPurchase,
-  complete: Complete,
-): Promise<Grant> => {
+const finishEarlier = async (deps: BillingDeps, purchase: WalletPurchase, driver: Driver): Promise<Grant> => {
   const giveUpAt = performance.now() + SLOT_WAIT_MS;
-  const settled = await waitFor(deps, purchase.id, giveUpAt, complete);
+  const settled = await waitFor(deps, purchase.id, giveUpAt, driver);
   if (settled.state === 'granted') return grantOf(deps, settled);
   if (settled.state === 'undone') throw undoneError(settled);
   if (settled.state === 'refunded' || settled.state === 'refunding') throw givenBackError(settled);
@@ -156,7 +157,7 @@ const reserve = async (
 };
 
 /** Takes one step after the other until it is over. The caller holds the lease. */
-const drive = async (deps: BillingDeps, purchase: WalletPurchase, complete: Complete): Promise<Grant> => {
+const drive = async (deps: BillingDeps, purchase: WalletPurchase, driver: Driver): Promise<Grant> => {
   const { store, wallet, log } = deps;
   const { order, amount, grantId } = purchase;
   const charge = {
@@ -188,7 +189,7 @@ const drive = async (deps: BillingDeps, purchase: WalletPurchase, complete: Comp
     if (charged.error.code === 'payments.insufficient_balance') throw charged.error;
     throw unavailable(`the wallet refused: ${charged.error.code}`, charged.error);
   }
-  const settled = await settle(deps, purchase.id, complete);
+  const settled = await settle(deps, purchase.id, driver);
   if ('grant' in settled) return settled.grant;
   await giveBack(deps, purchase, charge);
   throw refusalError(settled.refusal, order.offer);
@@ -197,9 +198,9 @@ const drive = async (deps: BillingDeps, purchase: WalletPurchase, complete: Comp
 type Settled = { grant: Grant } | { refusal: Pick<SlotRefusal, 'by'> };
 
 /** The wallet was charged: the grant is made, or the way back begins. */
-const settle = (deps: BillingDeps, id: string, complete: Complete): Promise<Settled> =>
-  deps.store.transaction(async (session): Promise<Settled> => {
-    const { store, clock } = deps;
+const settle = (deps: BillingDeps, id: string, { complete, patienceMs }: Driver): Promise<Settled> => {
+  const { store, clock } = deps;
+  const work = async (session: ClientSession): Promise<Settled> => {
     const current = await store.walletPurchases.find(id, session);
     if (current === undefined) throw new Error(`the wallet purchase ${id} is not there`);
     if (current.state === 'granted') return { grant: await grantOf(deps, current) };
@@ -219,7 +220,9 @@ const settle = (deps: BillingDeps, id: string, complete: Complete): Promise<Sett
     await store.walletPurchases.move(session, id, current.state, 'granted');
     await complete(session, placed.grant);
     return placed;
-  });
+  };
+  return store.transaction(work, { deadlineMs: patienceMs });
+};
 
 const giveBack = async (
   { store, wallet, log }: BillingDeps,
@@ -237,33 +240,34 @@ const giveBack = async (
   await store.transaction((session) => store.walletPurchases.move(session, id, 'refunding', 'refunded'));
 };
 
-const nothing: Complete = async () => undefined;
+/** Nobody waits for it, and the others are not held up. */
+const BACKGROUND: Driver = { complete: async () => undefined, patienceMs: BACKGROUND_PATIENCE_MS };
 
 /** Waits for another request's saga; takes it over when its lease has run out. Gives it as it was last seen. */
 const waitFor = async (
   deps: BillingDeps,
   id: string,
   giveUpAt: number,
-  complete: Complete = nothing,
+  driver: Driver = { ...BACKGROUND, patienceMs: REQUEST_PATIENCE_MS },
 ): Promise<WalletPurchase> => {
   const { store } = deps;
   for (;;) {
     const found = await store.walletPurchases.find(id);
     if (found === undefined) throw new Error(`the wallet purchase ${id} is not there`);
     if (isOver(found) || performance.now() >= giveUpAt) return found;
-    if (await continueIfLeft(deps, id, complete)) continue;
+    if (await continueIfLeft(deps, id, driver)) continue;
     if (isAtRest(found)) return found;
     await sleep(POLL_MS);
   }
 };
 
 /** False when somebody else drives it. */
-const continueIfLeft = async (deps: BillingDeps, id: string, complete: Complete): Promise<boolean> => {
+const continueIfLeft = async (deps: BillingDeps, id: string, driver: Driver): Promise<boolean> => {
   const { store, random, clock, log } = deps;
   const mine = await store.walletPurchases.takeOver(id, random.uuid(), clock.now());
   if (mine === undefined) return false;
   try {
-    await drive(deps, mine, complete);
+    await drive(deps, mine, driver);
   } catch (error) {
     // A refusal ends it as well as a grant does; without an answer its turn comes again.
     if (!isAppError(error)) throw error;
@@ -281,7 +285,7 @@ export const createSweepWalletPurchases =
   async () => {
     for (const id of await deps.store.walletPurchases.due(deps.clock.now(), AT_ONCE)) {
       try {
-        await continueIfLeft(deps, id, nothing);
+        await continueIfLeft(deps, id, BACKGROUND);
       } catch (error) {
         deps.log.error({ err: error, wallet_purchase: id }, 'a wallet purchase could not be continued');
       }

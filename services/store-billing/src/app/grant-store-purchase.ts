@@ -1,6 +1,5 @@
 /** Grants what the store has confirmed: the grant, its receipt, the journal and the events commit together. */
 import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
-import { SECOND_MS } from '@fitness/shared/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Grant, type Order, payableTypeOf, slotOf } from '../domain/grant.ts';
@@ -44,10 +43,9 @@ interface Draft extends SlotView {
   attempt: Attempt;
   order: Order;
   grantId: number;
+  /** For how long the transaction is tried. */
+  patienceMs: number;
 }
-
-/** However many come at once: who has paid does not fail for want of patience. */
-const DEADLINE_MS = 20 * SECOND_MS;
 
 /**
  * `grantId`: taken beforehand, so that concurrent grants do not conflict on the counter. Throws what the database
@@ -57,7 +55,7 @@ export const grantStorePurchase = async (deps: Parts, draft: Draft): Promise<Gra
   const { store, background } = deps;
   try {
     const { purchase, grant } = await store.transaction((session) => commitGrant(deps, session, draft), {
-      deadlineMs: DEADLINE_MS,
+      deadlineMs: draft.patienceMs,
     });
     background.run('acknowledge', () => acknowledge(deps, purchase));
     return { outcome: 'granted', grant };
@@ -85,7 +83,7 @@ const outcomeAfter = async ({ store, clock }: Parts, draft: Draft, error: unknow
 const commitGrant = async (
   deps: Parts,
   session: ClientSession,
-  { attempt, order, grantId, ...slot }: Draft,
+  { attempt, order, grantId, isNewSlot, heldBy }: Draft,
 ): Promise<{ purchase: StorePurchase; grant: Grant }> => {
   const { store, outbox, clock } = deps;
   const now = clock.now();
@@ -106,7 +104,13 @@ const commitGrant = async (
   if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGranted();
   // Of two presenters of one token the database lets one go on.
   await store.purchases.insert(session, purchase);
-  const placed = await placeGrant(deps, session, { order, grantId, source: attempt.channel, ...slot });
+  const placed = await placeGrant(deps, session, {
+    order,
+    grantId,
+    source: attempt.channel,
+    heldBy,
+    isNewSlot,
+  });
   if ('refusal' in placed) throw new SlotRefused(placed.refusal);
   await outbox.emit(session, storePurchaseGranted, {
     subject: purchase.id,

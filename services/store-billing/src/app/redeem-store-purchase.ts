@@ -16,6 +16,7 @@ import type { SlotRefusal } from '../store/slots.ts';
 import type { BillingDeps } from './deps.ts';
 import { type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
 import { assertOwnTarget } from './own-target.ts';
+import { REQUEST_PATIENCE_MS } from './patience.ts';
 
 export interface Redemption {
   productId: string;
@@ -91,7 +92,8 @@ export const createRedeemStorePurchase =
     if (attempt === 'granted') return replayOr(deps, presentation, order, grantFailed());
     const verdict = await channel.verify(attempt);
     if (verdict.kind !== 'purchased') return refuse(deps, attempt, order, verdict);
-    return grant(deps, { attempt, order, grantId, isNewSlot: standing.slot === 'missing' });
+    const isNewSlot = standing.slot === 'missing';
+    return grant(deps, { attempt, order, grantId, isNewSlot, patienceMs: REQUEST_PATIENCE_MS });
   };
 
 /** Specification 4.6 rule 1: holding one of the permissions does not grant the other. */
@@ -179,6 +181,7 @@ interface Confirmed {
   order: Order;
   grantId: number;
   isNewSlot: boolean;
+  patienceMs: number;
 }
 
 /**

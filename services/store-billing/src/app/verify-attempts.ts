@@ -6,6 +6,7 @@ import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
 import type { Standing } from '../store/ledger.ts';
 import type { BillingDeps } from './deps.ts';
+import { BACKGROUND_PATIENCE_MS } from './patience.ts';
 import { alertCredentials, grantWhenFree, owe } from './redeem-store-purchase.ts';
 
 const AT_ONCE = 50;
@@ -80,6 +81,7 @@ const grantLate = async (
     order,
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',
+    patienceMs: BACKGROUND_PATIENCE_MS,
   };
   const granted = await grantWhenFree(deps, confirmed);
   if (granted.outcome === 'granted') return;

@@ -11,6 +11,7 @@ import {
   type Presentation,
   VERIFICATION_WINDOW_MS,
 } from '../domain/attempt.ts';
+import { CLAIM_WAIT_MS, nothingWhenLate } from './claim.ts';
 import type { AttemptDocument, Models } from './models.ts';
 
 export interface Attempts {
@@ -33,7 +34,7 @@ export interface Attempts {
   /** Leaves it open, to be asked about again. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
-  /** Takes a due one for the background; false when somebody else has it. */
+  /** Takes a due one for the background; false when somebody else has it, be it a dead process's transaction. */
   claim(attempt: Attempt, now: Date): Promise<boolean>;
 }
 
@@ -150,10 +151,13 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       return found.map(toAttempt);
     },
     claim: async ({ id, revision, nextCheckAt }, now) => {
-      const claimed = await attempts.updateOne(
-        { _id: id, state: 'open', revision, next_check_at: nextCheckAt },
-        { $set: { next_check_at: later(now, ATTEMPT_LEASE_MS) } },
-      );
+      const claimed = await attempts
+        .updateOne(
+          { _id: id, state: 'open', revision, next_check_at: nextCheckAt },
+          { $set: { next_check_at: later(now, ATTEMPT_LEASE_MS) } },
+          { maxTimeMS: CLAIM_WAIT_MS },
+        )
+        .catch(nothingWhenLate({ modifiedCount: 0 }));
       return claimed.modifiedCount === 1;
     },
   };

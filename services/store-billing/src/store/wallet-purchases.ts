@@ -7,6 +7,7 @@ import {
   type WalletPurchase,
   type WalletPurchaseState,
 } from '../domain/wallet-purchase.ts';
+import { CLAIM_WAIT_MS, nothingWhenLate } from './claim.ts';
 import type { Models, WalletPurchaseDocument } from './models.ts';
 
 export interface WalletPurchases {
@@ -14,7 +15,10 @@ export interface WalletPurchases {
   find(id: string, session?: ClientSession): Promise<WalletPurchase | undefined>;
   /** The newest of this user's that came with this `Idempotency-Key` after `since`. */
   findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
-  /** Takes over one whose lease has run out; undefined when somebody else drives it, or it is over. */
+  /**
+   * Takes over one whose lease has run out; undefined when it is over, or somebody else has it, be it a dead process's
+   * transaction.
+   */
   takeOver(id: string, owner: string, now: Date): Promise<WalletPurchase | undefined>;
   /** False when it was not in the state `from` any more. */
   move(
@@ -104,9 +108,10 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
       .findOneAndUpdate(
         { _id: id, lease_until: trusted({ $lte: now }) },
         { $set: { lease_owner: owner, lease_until: until, unattended: false }, $inc: { tries: 1 } },
-        { returnDocument: 'after' },
+        { returnDocument: 'after', maxTimeMS: CLAIM_WAIT_MS },
       )
-      .lean<WalletPurchaseDocument>();
+      .lean<WalletPurchaseDocument>()
+      .catch(nothingWhenLate(null));
     return taken === null ? undefined : toPurchase(taken);
   },
   move: async (session, id, from, to) => {
