@@ -63,7 +63,7 @@ export const createLoginKeys = (connection: Connection) => {
         const old = loginKey(field, before[field]);
         if (old === loginKey(field, after[field])) continue;
         await claim(session, userId, field, after[field]);
-        await keys.deleteOne({ _id: old, user_id: userId }, { session, hint: { _id: 1 } });
+        await keys.deleteOne({ _id: old, user_id: userId }, { session });
       }
     },
 

@@ -4,7 +4,6 @@ import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
-import { BY_ID } from './user-document.ts';
 
 export interface NotificationRow {
   _id: number;
@@ -26,8 +25,7 @@ const schema = new mongoose.Schema<NotificationRow>(
   },
   { collection: 'notifications', versionKey: false },
 );
-const BY_USER = { user_id: 1, _id: -1 } as const;
-schema.index(BY_USER);
+schema.index({ user_id: 1, _id: -1 });
 
 privacy(
   schema,
@@ -56,7 +54,6 @@ export const createNotificationStore = (connection: Connection): NotificationSto
       const found = await model
         .find(filter)
         .sort({ _id: -1 })
-        .hint(BY_USER)
         .skip(request.mode === 'page' ? request.skip : 0)
         .limit(request.perPage + 1)
         .lean<NotificationRow[]>();
@@ -68,11 +65,11 @@ export const createNotificationStore = (connection: Connection): NotificationSto
         next: found.length > request.perPage && last !== undefined ? [last._id] : undefined,
       };
     },
-    unreadCount: (userId) => model.countDocuments({ user_id: userId, read_at: null }).hint(BY_USER),
+    unreadCount: (userId) => model.countDocuments({ user_id: userId, read_at: null }),
     markRead: async (userId, id, now) => {
       const unread = { _id: id, user_id: userId, read_at: null };
-      await model.updateOne(unread, { $set: { read_at: now } }, { hint: BY_ID });
-      return model.findOne({ _id: id, user_id: userId }).hint(BY_ID).lean<NotificationRow>();
+      await model.updateOne(unread, { $set: { read_at: now } });
+      return model.findOne({ _id: id, user_id: userId }).lean<NotificationRow>();
     },
     deleteOf: async (session, userId) => {
       await model.deleteMany({ user_id: userId }, { session });

@@ -21,10 +21,6 @@ export interface OauthRecord {
   expires_at: Date;
 }
 
-export const BY_USER = { user_id: 1 } as const;
-export const BY_GRANT = { grant_id: 1 } as const;
-export const BY_UID = { uid: 1 } as const;
-
 const recordSchema = new mongoose.Schema<OauthRecord>(
   {
     _id: String,
@@ -39,9 +35,9 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
   { versionKey: false, collection: 'oauth_records' },
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
-  .index(BY_USER)
-  .index(BY_GRANT)
-  .index(BY_UID);
+  .index({ user_id: 1 })
+  .index({ grant_id: 1 })
+  .index({ uid: 1 });
 
 privacy(
   recordSchema,

@@ -3,9 +3,9 @@
  * other credentials (tokens.ts). A live document is a live right; revoking deletes it.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { BY_GRANT, BY_UID, type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
-import { BY_USER as TOKENS_BY_USER, type Token, tokenModel } from './tokens.ts';
-import { BY_ID, userModel } from './user-document.ts';
+import { type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
+import { type Token, tokenModel } from './tokens.ts';
+import { userModel } from './user-document.ts';
 
 export type { OauthRecord } from './oauth-record.ts';
 
@@ -34,14 +34,14 @@ const createRecords = (connection: Connection) => {
       live(await records.findById(id).lean<OauthRecord>(), now),
 
     findByUid: async (uid: string, now: Date): Promise<OauthRecord | null> =>
-      live(await records.findOne({ uid }).hint(BY_UID).lean<OauthRecord>(), now),
+      live(await records.findOne({ uid }).lean<OauthRecord>(), now),
 
     /** Of any number of callers at once, one gets true. */
     consume: async (id: string, now: Date, session?: ClientSession): Promise<boolean> => {
       const consumed = await records.updateOne(
         { _id: id, consumed_at: null },
         { $set: { consumed_at: now } },
-        { hint: BY_ID, ...(session === undefined ? {} : { session }) },
+        session === undefined ? {} : { session },
       );
       return consumed.matchedCount === 1;
     },
@@ -51,7 +51,7 @@ const createRecords = (connection: Connection) => {
 
     /** The access token of this hash, as it was issued. */
     findAccessToken: (hash: string): Promise<Token | null> =>
-      tokenModel(connection).findOne({ _id: hash, kind: 'oauth' }).hint(BY_ID).lean<Token>(),
+      tokenModel(connection).findOne({ _id: hash, kind: 'oauth' }).lean<Token>(),
   };
 };
 
@@ -84,7 +84,7 @@ const createGrants = (connection: Connection) => {
           erased_at: null,
         },
         { $inc: { tokens_issued: 1 } },
-        { session, hint: BY_ID },
+        { session },
       );
       if (touched.matchedCount === 0) return false;
       await records.create([grant], { session });
@@ -113,11 +113,8 @@ const createGrants = (connection: Connection) => {
     revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
       const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
       if (grant === null) return;
-      await records.deleteMany({ grant_id: grantId }, { session, hint: BY_GRANT });
-      await tokens.deleteMany(
-        { user_id: grant.user_id, kind: 'oauth', grant_id: grantId },
-        { session, hint: TOKENS_BY_USER },
-      );
+      await records.deleteMany({ grant_id: grantId }, { session });
+      await tokens.deleteMany({ user_id: grant.user_id, kind: 'oauth', grant_id: grantId }, { session });
     },
   };
 };
@@ -140,7 +137,7 @@ const createClients = (connection: Connection) => {
       await clients.updateOne(
         { _id: id, expires_at: trusted({ $lt: expiresAt }) },
         { $set: { expires_at: expiresAt } },
-        { session, hint: BY_ID },
+        { session },
       );
     },
   };

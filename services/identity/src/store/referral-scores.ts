@@ -29,7 +29,6 @@ export const createReferralScoreStore = (connection: Connection) => {
     findComputedSince: async (ids: readonly number[], since: Date): Promise<Map<number, number>> => {
       const found = await scores
         .find({ _id: trusted({ $in: [...ids] }), computed_at: trusted({ $gt: since }) })
-        .hint({ _id: 1 })
         .lean<CachedScore[]>();
       return new Map(found.map(({ _id, score }) => [_id, score]));
     },

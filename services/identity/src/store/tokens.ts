@@ -4,8 +4,8 @@ import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { PERMISSIONS } from '@fitness/shared/permissions.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
-import { oauthRecordModel, BY_USER as RECORDS_BY_USER } from './oauth-record.ts';
-import { BY_ID, userModel } from './user-document.ts';
+import { oauthRecordModel } from './oauth-record.ts';
+import { userModel } from './user-document.ts';
 
 export interface Token {
   /** SHA-256 of the token, in hex. */
@@ -24,8 +24,6 @@ export interface Token {
   expires_at: Date;
 }
 
-export const BY_USER = { user_id: 1, kind: 1, token_number: 1 } as const;
-
 const schema = new mongoose.Schema<Token>(
   {
     _id: String,
@@ -42,7 +40,7 @@ const schema = new mongoose.Schema<Token>(
   { versionKey: false, collection: 'tokens' },
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
-  .index(BY_USER);
+  .index({ user_id: 1, kind: 1, token_number: 1 });
 
 privacy(
   schema,
@@ -74,8 +72,8 @@ export const createTokenStore = (connection: Connection) => {
   ): Promise<void> => {
     // First the user: whoever issues a credential at this moment writes the same document, and one of the two waits.
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
-    await tokens.deleteMany({ user_id: userId, ...filter }, { session, hint: BY_USER });
-    await oauthRecords.deleteMany({ user_id: userId }, { session, hint: RECORDS_BY_USER });
+    await tokens.deleteMany({ user_id: userId, ...filter }, { session });
+    await oauthRecords.deleteMany({ user_id: userId }, { session });
   };
 
   return {
@@ -87,7 +85,7 @@ export const createTokenStore = (connection: Connection) => {
       const touched = await users.updateOne(
         { _id: token.user_id, credential_epoch: credentialEpoch, erased_at: null },
         { $inc: { tokens_issued: 1 } },
-        { session, hint: BY_ID },
+        { session },
       );
       if (touched.matchedCount === 0) return false;
       await tokens.create([token], { session });
@@ -120,10 +118,12 @@ export const createTokenStore = (connection: Connection) => {
       tokenNumber: number,
       within: readonly string[] | undefined,
     ): Promise<boolean> => {
-      const result = await tokens.deleteOne(
-        { user_id: userId, kind: 'personal', token_number: tokenNumber, ...noMoreThan(within) },
-        { hint: BY_USER },
-      );
+      const result = await tokens.deleteOne({
+        user_id: userId,
+        kind: 'personal',
+        token_number: tokenNumber,
+        ...noMoreThan(within),
+      });
       return result.deletedCount === 1;
     },
 
@@ -145,19 +145,16 @@ export const createTokenStore = (connection: Connection) => {
             : { token_number: trusted({ $lt: window.beforeNumber }) }),
         })
         .sort({ token_number: -1 })
-        .hint(BY_USER)
         .skip(window.skip)
         .limit(window.limit)
         .lean<Token[]>(),
 
     countPersonal: (userId: number, now: Date, within: readonly string[] | undefined): Promise<number> =>
-      tokens
-        .countDocuments({
-          user_id: userId,
-          kind: 'personal',
-          expires_at: trusted({ $gt: now }),
-          ...noMoreThan(within),
-        })
-        .hint(BY_USER),
+      tokens.countDocuments({
+        user_id: userId,
+        kind: 'personal',
+        expires_at: trusted({ $gt: now }),
+        ...noMoreThan(within),
+      }),
   };
 };

@@ -154,9 +154,3 @@ export const FREED = {
   search_text: 1,
   search_all_text: 1,
 } as const;
-
-/**
- * Named where a query has more conditions than one: not every database's planner sees by itself that one of them is
- * an `_id`.
- */
-export const BY_ID = { _id: 1 } as const;

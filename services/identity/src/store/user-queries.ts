@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { SearchQuery } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
-import { BY_ID, HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
+import { HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
 
 export interface UserFilter {
   search?: SearchQuery | undefined;
@@ -31,14 +31,6 @@ const DUE_BATCH = 100;
 /** Ids in one answer of the database: some 100 KB. */
 const PIECE = 5_000;
 
-const INDEX = {
-  alive: { erased_at: 1, deletion_scheduled_at: 1, _id: 1 },
-  role: { role_ids: 1, _id: 1 },
-  trainer: { is_trainer: 1, _id: 1 },
-  grams: { search_grams: 1, _id: 1 },
-  allGrams: { search_all_grams: 1, _id: 1 },
-} as const;
-
 const toFilter = (filter: UserFilter): Record<string, unknown> => {
   const { search, isTrainer, roleId } = filter;
   const [grams, text] = filter.searchEverything
@@ -62,13 +54,6 @@ const toFilter = (filter: UserFilter): Record<string, unknown> => {
   };
 };
 
-/** The index of the condition that lets the fewest through, as a rule. */
-const narrowestIndex = ({ search, searchEverything, isTrainer, roleId }: UserFilter) => {
-  if (search !== undefined) return searchEverything ? INDEX.allGrams : INDEX.grams;
-  if (roleId !== undefined) return INDEX.role;
-  return isTrainer === undefined ? undefined : INDEX.trainer;
-};
-
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
   return {
@@ -81,16 +66,14 @@ export const createUserQueries = (connection: Connection) => {
         .sort({ _id: filter.ascending ? 1 : -1 })
         .skip(window.skip)
         .limit(window.limit)
-        .hint(narrowestIndex(filter) ?? BY_ID)
         .lean<User[]>();
     },
 
-    count: (filter: UserFilter): Promise<number> =>
-      users.countDocuments(toFilter(filter)).hint(narrowestIndex(filter) ?? INDEX.alive),
+    count: (filter: UserFilter): Promise<number> => users.countDocuments(toFilter(filter)),
 
     /** Whether a live account has this role. */
     someoneHasRole: async (roleId: number): Promise<boolean> =>
-      (await users.exists({ role_ids: roleId, erased_at: null }).hint(INDEX.role)) !== null,
+      (await users.exists({ role_ids: roleId, erased_at: null })) !== null,
 
     /** A live account with one of these roles whose deletion is not pending, other than `exceptUserId`. */
     findHolder: async (
@@ -106,7 +89,6 @@ export const createUserQueries = (connection: Connection) => {
           deletion_scheduled_at: null,
           ...others,
         })
-        .hint(INDEX.role)
         .select({ _id: 1 })
         .session(session)
         .lean<{ _id: number }>();
@@ -117,7 +99,6 @@ export const createUserQueries = (connection: Connection) => {
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
-        .hint(BY_ID)
         .select({ deletion_scheduled_at: 1 })
         .lean<Pick<User, '_id' | 'deletion_scheduled_at'>[]>();
       const alive = new Set(found.map((user) => user._id));
@@ -133,7 +114,6 @@ export const createUserQueries = (connection: Connection) => {
         .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }), erased_at: null })
         .select({ deletion_scheduled_at: 1 })
         .sort({ deletion_scheduled_at: 1 })
-        .hint({ deletion_scheduled_at: 1 })
         .lean<{ _id: number; deletion_scheduled_at: Date }[]>()
         .cursor({ batchSize: DUE_BATCH });
       for await (const row of due) yield { userId: row._id, scheduledAt: row.deletion_scheduled_at as Date };

@@ -4,7 +4,7 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { NOBODY, type User } from '../domain/user.ts';
 import { createLoginKeys, type LoginKeys } from './login-keys.ts';
-import { BY_ID, deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
+import { deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter, UserWindow } from './user-queries.ts';
@@ -38,14 +38,9 @@ export const createUserStore = (connection: Connection) => {
 /** A live account; null for an erased one as for one that never was. */
 const createFindOne =
   (connection: Connection) =>
-  (
-    filter: Record<string, unknown>,
-    session?: ClientSession,
-    index: Record<string, 1> = BY_ID,
-  ): Promise<User | null> =>
+  (filter: Record<string, unknown>, session?: ClientSession): Promise<User | null> =>
     userModel(connection)
       .findOne({ ...filter, erased_at: null })
-      .hint(index)
       .select(HIDDEN_FROM_READERS)
       .session(session ?? null)
       .lean<User>();
@@ -61,7 +56,6 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
     findByIds: (ids: readonly number[]): Promise<User[]> =>
       users
         .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
-        .hint(BY_ID)
         .select(HIDDEN_FROM_READERS)
         .lean<User[]>(),
 
@@ -69,7 +63,6 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
     findErased: (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> =>
       users
         .find({ _id: trusted({ $in: [...ids] }), erased_at: trusted({ $ne: null }) })
-        .hint(BY_ID)
         .select({ created_at: 1 })
         .lean<Pick<User, '_id' | 'created_at'>[]>(),
 
@@ -81,7 +74,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       return one({ _id: key === undefined ? NOBODY : owners.get(key) });
     },
 
-    findByReferralCode: (code: string) => one({ referral_code: code }, undefined, { referral_code: 1 }),
+    findByReferralCode: (code: string) => one({ referral_code: code }),
 
     /** Which of these another account has. */
     findTaken: async (
@@ -113,7 +106,7 @@ const createChange =
       .findOneAndUpdate(
         { ...filter, erased_at: null },
         { $set: set, $inc: { version: 1 } },
-        { returnDocument: 'after', session, hint: BY_ID },
+        { returnDocument: 'after', session },
       )
       .select(HIDDEN_FROM_READERS)
       .lean<User>();
@@ -212,7 +205,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
             $unset: FREED,
             $inc: { version: 1, credential_epoch: 1 },
           },
-          { returnDocument: 'after', session, hint: BY_ID },
+          { returnDocument: 'after', session },
         )
         .select({ version: 1 })
         .lean<{ version: number }>();
@@ -226,11 +219,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
      * this transaction and an erasure one comes first, and nothing about an erased person is stored behind its back.
      */
     pin: async (session: ClientSession, id: number): Promise<boolean> => {
-      const pinned = await users.updateOne(
-        { _id: id, erased_at: null },
-        { $inc: { pins: 1 } },
-        { session, hint: BY_ID },
-      );
+      const pinned = await users.updateOne({ _id: id, erased_at: null }, { $inc: { pins: 1 } }, { session });
       return pinned.matchedCount === 1;
     },
   };
