@@ -232,7 +232,7 @@ export const createGymStore = (connection: Connection): GymStore => {
       return after === null ? undefined : toGym(after);
     },
     remove: async (session, id) => (await gyms.deleteOne({ _id: id }, { session })).deletedCount === 1,
-    countOwnedBy: (userId) => count({ filter: { ownerId: userId }, hint: INDEX.owner }),
+    countOwnedBy: (userId) => gyms.countDocuments({ ownerId: userId }),
     findOwnedBy: (session, userId) => read({ ownerId: userId }, session),
     list,
     listNearest: async (query, from, page) => {

@@ -44,27 +44,22 @@ export interface RatingStore {
 export const createRatingStore = (connection: Connection): RatingStore => {
   const ratings: Model<RatingDocument> =
     connection.models.GymRating ?? connection.model<RatingDocument>('GymRating', ratingSchema);
-  const BY_USER = { userId: 1 } as const;
   return {
     put: async (session, { gymId, userId, score, now }) => {
       const before = await ratings
         .findOneAndUpdate(
           { gymId, userId },
           { $set: { score, ratedAt: now } },
-          { session, upsert: true, returnDocument: 'before', hint: BY_USER },
+          { session, upsert: true, returnDocument: 'before' },
         )
         .lean<RatingDocument>();
       return before?.score;
     },
     removeOfGym: async (session, gymId) => {
-      await ratings.deleteMany({ gymId }, { session, hint: { gymId: 1 } });
+      await ratings.deleteMany({ gymId }, { session });
     },
     pseudonymise: async (session, userId) => {
-      const result = await ratings.updateMany(
-        { userId },
-        { $set: { userId: null } },
-        { session, hint: BY_USER },
-      );
+      const result = await ratings.updateMany({ userId }, { $set: { userId: null } }, { session });
       return result.modifiedCount;
     },
   };
