@@ -85,17 +85,19 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
  * What one process is told besides.
  * @param {import('./parts.mjs').Process} part
  * @param {import('./parts.mjs').ProcessPorts} ports
+ * @param {NodeJS.ProcessEnv} environment what all processes are told alike
  * @returns {NodeJS.ProcessEnv}
  */
-export function ownEnvironment({ name }, ports) {
+export function ownEnvironment({ name }, ports, environment) {
   const { http, grpc } = ports.get(name) ?? {};
+  const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
   return {
     HTTP_PORT: String(http),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(services.includes(name)
       ? {
           MONGODB_DATABASE:
-            process.env[`${variablePrefix(name)}_MONGODB_DATABASE`] ?? `fitness_${name.replaceAll('-', '_')}`,
+            environment[database] ?? process.env[database] ?? `fitness_${name.replaceAll('-', '_')}`,
         }
       : {}),
   };

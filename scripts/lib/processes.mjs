@@ -47,7 +47,7 @@ export function startProcess(part, context, options = {}) {
     // Memory that one thread has given back is there for the others.
     MALLOC_ARENA_MAX: '2',
     ...context.environment,
-    ...ownEnvironment(part, context.ports),
+    ...ownEnvironment(part, context.ports, context.environment),
     ...options.environment,
   };
   const child = context.supervisor.start({
