@@ -16,7 +16,7 @@ import { measure, ms, pause, quantile } from './figures.ts';
 const AT_ONCE = 32;
 const ROUNDS = 5;
 const WALLETS = 1_000;
-const DEBITS = { one: 100, thousand: 600 } as const;
+const DEBITS = { one: 100, thousand: 2_000 } as const;
 const GOAL = 0.6;
 /** More than all debits of a run take. */
 const BALANCE = 1_000_000_000;

@@ -58,9 +58,12 @@ describe('Book', () => {
     const { userId } = world.person();
     const id = await world.give(userId, 5_000);
     await together(5, () => world.wallet.sealLedger());
-    const matches = (event: { data: unknown }) => (event.data as { payment_id: number }).payment_id === id;
-    const event = await world.tap.waitFor('wallet.payment.booked', { matches });
-    expect(event.data).toEqual({ payment_id: id, user_id: userId, type: 'income', amount: 5_000 });
+    const told = ({ data }: { data: unknown }) =>
+      (data as { payments?: { payment_id: number }[] }).payments ?? [];
+    const matches = (event: { data: unknown }) => told(event).some(({ payment_id }) => payment_id === id);
+    const event = await world.tap.waitFor('wallet.ledger.sealed', { matches });
+    const mine = told(event).filter(({ payment_id }) => payment_id === id);
+    expect(mine).toEqual([{ payment_id: id, user_id: userId, type: 'income', amount: 5_000 }]);
     expect(world.tap.events.filter(matches)).toHaveLength(1);
   });
 

@@ -39,6 +39,15 @@ export interface OutboxOptions {
   random: Random;
 }
 
+const schemas = new WeakMap<EventDefinition, ReturnType<typeof cloudEventSchema>>();
+
+/** A schema is compiled when it is first used: once for a definition, not once for an event. */
+const schemaOf = (definition: EventDefinition) => {
+  const known = schemas.get(definition) ?? cloudEventSchema(definition.data);
+  schemas.set(definition, known);
+  return known;
+};
+
 /** The outbox of one service's database. Await `syncIndexes(connection)` before the first `emit`. */
 export const createOutbox = ({ connection, service, clock, random }: OutboxOptions): Outbox => {
   const { outbox } = registerEventModels(connection);
@@ -47,7 +56,7 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
 
   const build = (definition: EventDefinition, options: EmitOptions<EventDefinition>) => {
     const traceparent = currentTraceparent();
-    const event = cloudEventSchema(definition.data).safeParse({
+    const event = schemaOf(definition).safeParse({
       specversion: '1.0',
       id: random.uuid(),
       source,

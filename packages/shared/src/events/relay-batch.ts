@@ -8,17 +8,36 @@ import type { Lease } from './lease.ts';
 
 export type PublishOutcome = 'published' | 'unroutable' | 'failed';
 
-/** Publishes aggregates side by side and each one's events one after the other, stopping an aggregate at a failure. */
+export interface BatchOptions {
+  broker: Broker;
+  lease: Lease;
+  log: Logger;
+  /** Whether no queue was bound for events of this type when the last one was published. */
+  isUnheard: (type: string) => boolean;
+}
+
+/**
+ * Publishes aggregates side by side and each one's events one after the other, stopping an aggregate at a failure. Of a
+ * type that was not heard before, one event asks for all of the batch whether it is by now.
+ */
 export const publishBatch = async (
-  broker: Broker,
-  lease: Lease,
+  { broker, lease, log, isUnheard }: BatchOptions,
   batch: OutboxDocument[],
-  log: Logger,
 ): Promise<Map<number, PublishOutcome>> => {
   const outcomes = new Map<number, PublishOutcome>();
+  const probes = new Map<string, Promise<PublishOutcome>>();
+  const publish = async (event: OutboxDocument): Promise<PublishOutcome> => {
+    if (!isUnheard(event.type)) return publishOne(broker, event, log);
+    const probe = probes.get(event.type);
+    if (probe !== undefined)
+      return (await probe) === 'unroutable' ? 'unroutable' : publishOne(broker, event, log);
+    const asked = publishOne(broker, event, log);
+    probes.set(event.type, asked);
+    return asked;
+  };
   const publishInOrder = async (events: OutboxDocument[]): Promise<void> => {
     for (const event of events.toSorted((a, b) => a.aggregateVersion - b.aggregateVersion || a._id - b._id)) {
-      const outcome = lease.held() ? await publishOne(broker, event, log) : 'failed';
+      const outcome = lease.held() ? await publish(event) : 'failed';
       outcomes.set(event._id, outcome);
       if (outcome === 'failed') return;
     }
@@ -50,12 +69,19 @@ interface SettlerOptions {
   unroutableGraceMs: number;
 }
 
+export interface BatchSettler {
+  /** Resolves with whether the whole batch was dealt with. */
+  settle(batch: OutboxDocument[], outcomes: Map<number, PublishOutcome>): Promise<boolean>;
+  isUnheard(type: string): boolean;
+}
+
 /**
  * Deletes what was published, keeps aside what no queue is bound for, and gives that up after its grace. A type that
  * nobody has listened to for as long as the grace is not kept aside any more: its events go at once, so that what
- * nobody hears costs little and does not pile up. Resolves with whether the whole batch was dealt with.
+ * nobody hears costs little and does not pile up.
  */
-export const createBatchSettler = ({ outbox, clock, log, stats, unroutableGraceMs }: SettlerOptions) => {
+export const createBatchSettler = (options: SettlerOptions): BatchSettler => {
+  const { outbox, clock, log, stats, unroutableGraceMs } = options;
   const toldTypes = new Set<string>();
   /** Since when this relay knows that no queue is bound for a type. */
   const unheardSinceMs = new Map<string, number>();
@@ -91,7 +117,7 @@ export const createBatchSettler = ({ outbox, clock, log, stats, unroutableGraceM
     for (const type of types) tellUnheard(type);
   };
 
-  return async (batch: OutboxDocument[], outcomes: Map<number, PublishOutcome>): Promise<boolean> => {
+  const settle: BatchSettler['settle'] = async (batch, outcomes) => {
     const those = (wanted: PublishOutcome) => batch.filter(({ _id }) => outcomes.get(_id) === wanted);
     const published = those('published');
     const unroutable = those('unroutable');
@@ -102,6 +128,7 @@ export const createBatchSettler = ({ outbox, clock, log, stats, unroutableGraceM
     await setAside(unroutable, now);
     return published.length + unroutable.length === batch.length;
   };
+  return { settle, isUnheard: (type) => unheardSinceMs.has(type) };
 };
 
 const among = (events: OutboxDocument[]) => ({ _id: trusted({ $in: events.map(({ _id }) => _id) }) });

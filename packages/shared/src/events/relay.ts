@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
-import { prepareEventModels, registerEventModels } from '../mongo/event-models.ts';
+import { type OutboxDocument, prepareEventModels, registerEventModels } from '../mongo/event-models.ts';
 import type { Broker } from './broker.ts';
 import { createLease } from './lease.ts';
 import { createBatchSettler, publishBatch } from './relay-batch.ts';
@@ -143,14 +143,15 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
   const { unroutableGraceMs = UNROUTABLE_GRACE_MS, unroutableRetryMs = UNROUTABLE_RETRY_MS } = options;
   const { outbox } = registerEventModels(connection);
   const lease = createLease({ connection, clock, owner: randomUUID(), leaseMs });
-  const settle = createBatchSettler({ outbox, clock, log, stats, unroutableGraceMs });
+  const { settle, isUnheard } = createBatchSettler({ outbox, clock, log, stats, unroutableGraceMs });
+  const publish = (batch: OutboxDocument[]) => publishBatch({ broker, lease, log, isUnheard }, batch);
   let unroutableCheckedMs = Number.NEGATIVE_INFINITY;
 
   const publishAll = async (): Promise<DrainOutcome> => {
     while (!isClosed()) {
       const batch = await outbox.find({ unroutableSince: null }).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
       if (batch.length === 0) return 'drained';
-      const complete = await settle(batch, await publishBatch(broker, lease, batch, log));
+      const complete = await settle(batch, await publish(batch));
       if (!complete) return lease.held() ? 'failed' : 'busy';
       if (!(await lease.take())) return 'busy';
     }
@@ -162,7 +163,7 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
     unroutableCheckedMs = performance.now();
     const waiting = { unroutableSince: trusted({ $ne: null }) };
     const batch = await outbox.find(waiting).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
-    await settle(batch, await publishBatch(broker, lease, batch, log));
+    await settle(batch, await publish(batch));
   };
 
   /** `announced` says that there is something to publish; else one cheap read decides. */

@@ -1,11 +1,14 @@
 /** What the wallet tells others, in the transaction that makes it true. */
 
-import { paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import { ledgerSealed, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Payment } from '../domain/payment.ts';
+import type { Seal } from '../domain/seal.ts';
 import type { WalletDeps } from './deps.ts';
 
-/** The payment moved money, or was paid elsewhere: a deposit when it is credited, any other when it is made. */
+const told = ({ id, userId, type, amount }: Payment) => ({ payment_id: id, user_id: userId, type, amount });
+
+/** A payment of our own moved money, or was paid elsewhere: a deposit when it is credited, any other when it is made. */
 export const announceBooked = (
   { outbox }: Pick<WalletDeps, 'outbox'>,
   session: ClientSession,
@@ -14,7 +17,7 @@ export const announceBooked = (
   outbox.emit(session, paymentBooked, {
     subject: payment.id,
     aggregateVersion: payment.version,
-    data: { payment_id: payment.id, user_id: payment.userId, type: payment.type, amount: payment.amount },
+    data: told(payment),
   });
 
 export const announceSettled = (
@@ -30,4 +33,17 @@ export const announceSettled = (
       user_id: payment.userId,
       outcome: payment.isDone ? 'paid' : 'rejected',
     },
+  });
+
+/** A seal, and the payments in it that other services have booked. */
+export const announceSealed = (
+  { outbox }: Pick<WalletDeps, 'outbox'>,
+  session: ClientSession,
+  { number, hash, leaves }: Seal,
+  payments: readonly Payment[],
+): Promise<void> =>
+  outbox.emit(session, ledgerSealed, {
+    subject: 'ledger',
+    aggregateVersion: number,
+    data: { number, hash, entries: leaves.length, payments: payments.map(told) },
   });

@@ -13,8 +13,8 @@ import {
   differenceOfSeal,
   differenceOfWallet,
 } from '../domain/audit.ts';
-import { HOUSE_ACCOUNTS, type HouseAccount, walletAccount, walletOwner } from '../domain/ledger.ts';
-import { balanceEffect } from '../domain/payment.ts';
+import { HOUSE_ACCOUNTS, type HouseAccount, walletOwner } from '../domain/ledger.ts';
+import { balanceEffect, type Payment } from '../domain/payment.ts';
 import { type BookedEntry, headText, type Seal } from '../domain/seal.ts';
 import type { WalletDeps } from './deps.ts';
 
@@ -103,10 +103,10 @@ const readSeals = async (
         judge(`seal ${seal.number} is not the one that was noted`);
       last = seal;
     }
-    const newest = await seals.last();
+    const newest = (await seals.last(last?.number ?? 0))?.number;
     for (const seal of chunk) {
       const entries = await store.transaction((session) => sealed({ store }, seal, session));
-      judge(differenceOfLeaves(seal, entries, seal.number === newest?.number));
+      judge(differenceOfLeaves(seal, entries, seal.number === newest));
     }
     report.seals += chunk.length;
     if (chunk.length < SEALS) break;
@@ -136,6 +136,7 @@ const ownersOf = ({ rows }: BookedEntry): number[] =>
 
 const readEntries = async ({ store, seals }: Deps, report: AuditReport): Promise<void> => {
   let lastKey = '';
+  let lastSeal = report.seals;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
       const entries = await store.entries.after(lastKey, ROWS, session);
@@ -147,7 +148,7 @@ const readEntries = async ({ store, seals }: Deps, report: AuditReport): Promise
       return { entries, owners, payments: new Map(payments.map((payment) => [payment.id, payment])) };
     });
     // Read after the entries: a seal that they name was there before they named it.
-    const lastSeal = (await seals.last())?.number ?? 0;
+    lastSeal = (await seals.last(lastSeal))?.number ?? 0;
     for (const entry of chunk.entries) {
       judge(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
       addRows(report, entry);
@@ -208,22 +209,64 @@ const readWallets = async ({ store }: Deps, report: AuditReport): Promise<void> 
   }
 };
 
-/** What the payments and the rows of these users add up to, read as a stream. */
+interface Sums {
+  byPayments: Map<number, bigint>;
+  byRows: Map<number, bigint>;
+}
+
+const add = (sums: Map<number, bigint>, userId: number | undefined, amount: number): void => {
+  const sum = userId === undefined ? undefined : sums.get(userId);
+  if (userId !== undefined && sum !== undefined) sums.set(userId, sum + BigInt(amount));
+};
+
+/**
+ * What the payments and the rows of these users add up to, read as a stream. The rows are found by the payments: that
+ * no entry moves a wallet without a payment of its user is what the entries were judged by.
+ */
 const recomputed = async (
   { store }: Pick<Deps, 'store'>,
   userIds: readonly number[],
   session: ClientSession,
-) => {
-  const byPayments = new Map(userIds.map((userId) => [userId, 0n]));
-  const byRows = new Map(userIds.map((userId) => [userId, 0n]));
-  const add = (sums: Map<number, bigint>, userId: number | undefined, amount: number): void => {
-    const sum = userId === undefined ? undefined : sums.get(userId);
-    if (userId !== undefined && sum !== undefined) sums.set(userId, sum + BigInt(amount));
+): Promise<Sums> => {
+  const sums: Sums = {
+    byPayments: new Map(userIds.map((userId) => [userId, 0n])),
+    byRows: new Map(userIds.map((userId) => [userId, 0n])),
   };
-  if (userIds.length === 0) return { byPayments, byRows };
-  for await (const payment of store.payments.ofUsers(userIds, session))
-    add(byPayments, payment.userId, balanceEffect(payment));
-  for await (const { rows } of store.entries.ofAccounts(userIds.map(walletAccount), session))
-    for (const { account, amount } of rows) add(byRows, walletOwner(account), amount);
-  return { byPayments, byRows };
+  if (userIds.length === 0) return sums;
+  const addEntries = entryAdder({ store }, sums.byRows, session);
+  let payments: Payment[] = [];
+  for await (const payment of store.payments.ofUsers(userIds, session)) {
+    add(sums.byPayments, payment.userId, balanceEffect(payment));
+    payments.push(payment);
+    if (payments.length < ROWS) continue;
+    await addEntries(payments);
+    payments = [];
+  }
+  await addEntries(payments);
+  return sums;
+};
+
+/**
+ * Adds the rows of the entries of payments that come user by user, each entry once for each of its users: its payments
+ * have ids that follow one another, so that no more than the last two handfuls can name it.
+ */
+const entryAdder = (
+  { store }: Pick<Deps, 'store'>,
+  byRows: Map<number, bigint>,
+  session: ClientSession,
+): ((payments: readonly Payment[]) => Promise<void>) => {
+  let before = new Set<string>();
+  return async (payments) => {
+    const owners = new Map(payments.map(({ id, userId }) => [id, userId]));
+    const seen = new Set<string>();
+    for (const { key, paymentIds, rows } of await store.entries.ofPayments([...owners.keys()], session))
+      for (const userId of new Set(paymentIds.flatMap((id) => owners.get(id) ?? []))) {
+        const name = `${userId} ${key}`;
+        seen.add(name);
+        if (before.has(name)) continue;
+        for (const { account, amount } of rows)
+          if (walletOwner(account) === userId) add(byRows, userId, amount);
+      }
+    before = seen;
+  };
 };

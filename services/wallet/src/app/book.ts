@@ -71,8 +71,7 @@ const bookOnce = async (
   const rows = bookingRows(bookings, rates.vatPercent);
   const entry = createEntry({ key, kind: 'booking', inputHash, rows, paymentIds });
   await store.transaction(async (session) => {
-    await store.post(session, entry);
-    await store.payments.insert(session, payments);
+    await store.post(session, entry, payments);
   });
   return { paymentIds, replayed: false };
 };

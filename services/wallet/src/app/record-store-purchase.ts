@@ -40,7 +40,6 @@ export const createRecordStorePurchase =
     });
     const rows = storePurchaseRows(amount, rates.vatPercent);
     const entry = createEntry({ key, kind: 'store_purchase', rows, paymentIds: [payment.id] });
-    await store.post(session, entry);
-    await store.payments.insert(session, [payment]);
+    await store.post(session, entry, [payment]);
     await announceBooked(deps, session, payment);
   };

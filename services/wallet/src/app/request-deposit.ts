@@ -62,7 +62,7 @@ export const createRequestDeposit =
       const resource = toResource(payment, caller, known.get(userId), undefined);
       const reply = created({ payment: resource, payment_url: order.paymentUrl });
       await store.transaction(async (session) => {
-        await store.payments.insert(session, [payment]);
+        await store.payments.insert(session, payment);
         await run.complete(session, reply);
       });
       return reply;

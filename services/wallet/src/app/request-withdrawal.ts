@@ -75,10 +75,11 @@ const hold = async (
   });
   try {
     return await store.transaction(async (session) => {
-      const wallets = await store.post(session, entry);
-      await store.payments.insert(session, [payment]);
+      await store.post(session, entry, [payment]);
       await announceBooked(deps, session, payment);
-      const reply = created({ payment: toResource(payment, caller, user, wallets.get(userId)?.balance) });
+      const reply = created({
+        payment: toResource(payment, caller, user, (await store.wallets.find(session, userId))?.balance),
+      });
       await run.complete(session, reply);
       return reply;
     });

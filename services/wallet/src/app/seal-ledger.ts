@@ -3,9 +3,8 @@
  * to lengthen itself would make all of them wait for one another. What other services have booked is told here, too:
  * the entry itself is what commits together with the state, and one write tells of hundreds.
  */
-import type { Payment } from '../domain/payment.ts';
 import { type BookedEntry, headText, isIntact, nextSeal, type Seal } from '../domain/seal.ts';
-import { announceBooked } from './announce.ts';
+import { announceSealed } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
 
 const BATCH = 500;
@@ -21,22 +20,30 @@ type Deps = Pick<WalletDeps, 'store' | 'seals' | 'outbox' | 'clock' | 'log'>;
 
 export const createSealLedger = (deps: Deps): SealLedger => {
   const { store, seals, clock, log } = deps;
-  const reported = new Set<string>();
-  /** The newest seal whose entries are known to be marked. */
-  let marked = 0;
-  const report = (forged: readonly BookedEntry[]): void => {
-    const fresh = forged.map(({ key }) => key).filter((key) => !reported.has(key));
-    if (fresh.length === 0) return;
-    for (const key of fresh) reported.add(key);
-    log.error({ entries: fresh }, 'entries of the ledger are not what was booked: run the audit');
+  const report = createReport(log);
+  /** The newest seal that this process knows of. Should another have appended one, the next append says so. */
+  let last: Seal | undefined;
+  /** Whether the entries of `last` are known to be marked. */
+  let isMarked = false;
+
+  const take = async (seal: Seal, entries: readonly BookedEntry[]): Promise<void> => {
+    last = seal;
+    isMarked = false;
+    await mark(deps, seal, entries);
+    isMarked = true;
   };
-  return async () => {
+
+  /** Learns of seals that others have appended, and finishes the newest, whose process may have ended before it did. */
+  const catchUp = async (): Promise<void> => {
+    const newest = await seals.last(last?.number ?? 0);
+    if (newest !== undefined && (newest.number !== last?.number || !isMarked))
+      await take(newest, await store.entries.findMany(newest.leaves.map(({ key }) => key)));
+  };
+
+  const round = async (): Promise<number> => {
+    await catchUp();
     let sealed = 0;
     for (;;) {
-      const last = await seals.last();
-      // The last seal may have been written by a process that ended before it marked its entries.
-      if (last !== undefined && last.number !== marked) await mark(deps, last);
-      marked = last?.number ?? 0;
       const waiting = await store.entries.unsealed(BATCH);
       const intact = waiting.filter(isIntact);
       report(waiting.filter((entry) => !intact.includes(entry)));
@@ -44,38 +51,47 @@ export const createSealLedger = (deps: Deps): SealLedger => {
       const seal = nextSeal(last, intact, clock.now());
       // Another replica was faster: it is at work, and this one is not needed.
       if (!(await seals.append(seal))) return sealed;
-      await mark(deps, seal);
-      marked = seal.number;
+      await take(seal, intact);
       // A copy of the head that no database holds; the audit takes it as its argument.
       log.info({ head: headText(seal), entries: intact.length }, 'the ledger is sealed');
       sealed += intact.length;
       if (waiting.length < BATCH) return sealed;
     }
   };
+
+  // One after the other in one process: what a round has read is sealed on top of the seal that it knew then.
+  let rounds: Promise<unknown> = Promise.resolve();
+  return () => {
+    const mine = rounds.then(round);
+    rounds = mine.catch(() => undefined);
+    return mine;
+  };
 };
 
-/** Notes the seal on its entries and tells of those that were not marked yet, in one transaction. */
-const mark = async (deps: Deps, seal: Seal): Promise<void> => {
+/** Names each entry that cannot be sealed once. */
+const createReport = (log: Deps['log']): ((forged: readonly BookedEntry[]) => void) => {
+  const reported = new Set<string>();
+  return (forged) => {
+    const fresh = forged.map(({ key }) => key).filter((key) => !reported.has(key));
+    if (fresh.length === 0) return;
+    for (const key of fresh) reported.add(key);
+    log.error({ entries: fresh }, 'entries of the ledger are not what was booked: run the audit');
+  };
+};
+
+/** Notes the seal on its entries, all of them or none, and tells of it once, in one transaction. */
+const mark = async (deps: Deps, seal: Seal, entries: readonly BookedEntry[]): Promise<void> => {
   const { store } = deps;
   const keys = seal.leaves.map(({ key }) => key);
-  if ((await store.entries.unsealedAmong(keys)).length === 0) return;
+  const booked = entries.filter(({ kind }) => kind === 'booking').flatMap(({ paymentIds }) => paymentIds);
   await store.transaction(async (session) => {
-    const fresh = await store.entries.unsealedAmong(keys, session);
-    await store.entries.markSealed(
+    if ((await store.entries.markSealed(session, keys, seal.number)) === 0) return;
+    const payments = await store.payments.findMany(booked, session);
+    await announceSealed(
+      deps,
       session,
-      fresh.map(({ key }) => key),
-      seal.number,
+      seal,
+      payments.sort((one, other) => one.id - other.id),
     );
-    const told = fresh.filter(({ kind }) => kind === 'booking').flatMap(({ paymentIds }) => paymentIds);
-    for (const payment of await ordered(deps, told, session)) await announceBooked(deps, session, payment);
   });
-};
-
-const ordered = async (
-  { store }: Deps,
-  ids: readonly number[],
-  session: Parameters<Deps['store']['payments']['findMany']>[1],
-): Promise<Payment[]> => {
-  const found = await store.payments.findMany(ids, session);
-  return found.sort((one, other) => one.id - other.id);
 };

@@ -51,8 +51,8 @@ const credit = async (
   const now = clock.now();
   try {
     return await store.transaction(async (session) => {
-      const wallets = await store.post(session, entry);
-      const erased = wallets.get(payment.userId)?.erased === true;
+      await store.post(session, entry);
+      const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
       const change = verified(payment, receipt, { now, erased });
       const done = await store.payments.markDepositDone(session, payment.id, change);
       if (done === undefined)

@@ -11,6 +11,7 @@ import type {
   PaymentMeta,
   PaymentType,
 } from '../domain/payment.ts';
+import type { Insert } from './insert-together.ts';
 import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
 
 export interface PaymentFilter {
@@ -29,7 +30,10 @@ export interface Payments {
   nextId(): Promise<number>;
   /** As many of them, in growing order. */
   nextIds(count: number): Promise<number[]>;
-  insert(session: ClientSession, payments: readonly Payment[]): Promise<void>;
+  /** The documents of payments, to be written with their entry. */
+  insertOf(payments: readonly Payment[]): Insert;
+  /** One that moves nothing yet: a deposit that begins. */
+  insert(session: ClientSession, payment: Payment): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Payment | undefined>;
   /** Those of `ids` that there are, in no order. */
   findMany(ids: readonly number[], session?: ClientSession): Promise<Payment[]>;
@@ -62,7 +66,7 @@ export interface Payments {
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
   /** By id, from the one after `id` on; for the auditor. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
-  /** All of these users, in no order; for the auditor. */
+  /** All of these users, by user and id; for the auditor. */
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
 
@@ -198,9 +202,11 @@ type DepositStates = Pick<
 /** Deposits alone; what the indexes about the gateway hold. */
 const ofDeposits = (): Record<string, unknown> => ({ 'gateway.track_id': trusted({ $exists: true }) });
 
+const TRACK_INDEX = { 'gateway.track_id': 1 } as const;
+const WITHDRAWAL_INDEX = { user_id: 1, is_done: 1 } as const;
 /** The indexes of the lists below, named (see {@link servedBy}). */
-export const DUE_INDEX = { 'gateway.check_at': 1 } as const;
-export const STATE_INDEX = { 'gateway.state': 1, _id: 1 } as const;
+const DUE_INDEX = { 'gateway.check_at': 1 } as const;
+const STATE_INDEX = { 'gateway.state': 1, _id: 1 } as const;
 
 const createDepositStates = ({ payments }: Models): DepositStates => ({
   markDepositDone: async (session, id, { meta, description }) => {
@@ -294,8 +300,9 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
   return {
     nextId: () => sequences.next('payment'),
     nextIds: (count) => sequences.take('payment', count),
-    insert: async (session, rows) => {
-      await payments.collection.insertMany(rows.map(toDocument) as never[], { session });
+    insertOf: (rows) => ({ collection: payments.collection.name, documents: rows.map(toDocument) }),
+    insert: async (session, payment) => {
+      await payments.collection.insertOne(toDocument(payment) as never, { session });
     },
     find: (id, session) => one({ _id: id }, session),
     findMany: async (ids, session) => {
@@ -305,10 +312,19 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         .lean<PaymentDocument[]>();
       return found.map(toPayment);
     },
-    findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
+    findByTrackId: async (trackId) => {
+      const found = await payments
+        .findOne({ 'gateway.track_id': trackId })
+        .hint(TRACK_INDEX)
+        .lean<PaymentDocument>();
+      return found === null ? undefined : toPayment(found);
+    },
     page: createPage(models),
     countOpenWithdrawals: (userId) =>
-      payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null }),
+      payments.countDocuments(
+        { user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null },
+        { hint: WITHDRAWAL_INDEX },
+      ),
     ...createDepositStates(models),
     settleWithdrawal: async (session, id, outcome) => {
       const settled = await payments
@@ -345,8 +361,11 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       return found.map(toPayment);
     },
     ofUsers: async function* (userIds, session) {
-      const query = payments.find({ user_id: trusted({ $in: [...userIds] }) }, null, { session });
-      for await (const found of query.hint({ user_id: 1, _id: 1 }).lean<PaymentDocument[]>().cursor())
+      const query = payments
+        .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
+        .sort({ user_id: 1, _id: 1 })
+        .hint({ user_id: 1, _id: 1 });
+      for await (const found of query.lean<PaymentDocument[]>().cursor())
         yield toPayment(found as PaymentDocument);
     },
   };

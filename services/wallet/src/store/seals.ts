@@ -49,7 +49,8 @@ privacy(
 export interface Seals {
   /** Makes the collection; await it before the first seal. */
   prepare(): Promise<void>;
-  last(): Promise<Seal | undefined>;
+  /** The newest, if its number is `from` or a larger one. Name a number that is near it: the way there is walked. */
+  last(from: number): Promise<Seal | undefined>;
   /** False when another process has written a seal of this number. */
   append(seal: Seal): Promise<boolean>;
   /** In the order of their numbers, from the one after `number` on. */
@@ -72,8 +73,11 @@ export const createSeals = (connection: Connection): Seals => {
     prepare: async () => {
       await seals.createCollection();
     },
-    last: async () => {
-      const found = await seals.findOne({}).sort({ _id: -1 }).lean<SealDocument>();
+    last: async (from) => {
+      const found = await seals
+        .findOne({ _id: trusted({ $gte: from }) })
+        .sort({ _id: -1 })
+        .lean<SealDocument>();
       return found === null ? undefined : toSeal(found);
     },
     append: async ({ number, previous, hash, leaves, sealedAt }) => {

@@ -4,10 +4,12 @@ import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { AlreadyBooked, type LedgerEntry, walletMoves } from '../domain/ledger.ts';
+import type { Payment } from '../domain/payment.ts';
 import { createEntries, type Entries } from './entries.ts';
+import { createInsertTogether } from './insert-together.ts';
 import { registerModels } from './models.ts';
 import { createPayments, type Payments } from './payments.ts';
-import { createWallets, MissingWallet, type WalletState, type Wallets } from './wallets.ts';
+import { createWallets, MissingWallet, type Wallets } from './wallets.ts';
 
 export type { PaymentFilter } from './payments.ts';
 export type { WalletState } from './wallets.ts';
@@ -17,14 +19,13 @@ export interface WalletStore {
   payments: Payments;
   entries: Entries;
   /**
-   * Does to the wallets what the entry's rows say and writes the entry: no balance moves in any other way, so that the
+   * Does to the wallets what the entry's rows say, and writes the entry and the payments that it makes: no balance moves in any other way, so that the
    * stored balance is the sum of its rows. The wallets go first: of two bookings at once on one wallet the second is
    * stopped by its first query, and starts again before it has done any work. A repeated key may therefore be met
-   * with an empty wallet; who books by a caller's key looks then whether it is booked. Returns the wallets as they are
-   * now, by user id. Throws {@link AlreadyBooked} for a key that is taken, `payments.insufficient_balance` and
-   * `payments.balance_limit`.
+   * with an empty wallet; who books by a caller's key looks then whether it is booked. Throws {@link AlreadyBooked}
+   * for a key that is taken, `payments.insufficient_balance` and `payments.balance_limit`.
    */
-  post(session: ClientSession, entry: LedgerEntry): Promise<Map<number, WalletState>>;
+  post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /** Runs `work` in one transaction; a wallet that it misses is opened, and it starts again. */
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
@@ -41,21 +42,20 @@ export const createStore = (options: {
   const models = registerModels(connection);
   const wallets = createWallets(models);
   const entries = createEntries(models);
+  const payments = createPayments(models, options.sequences);
+  const insertTogether = createInsertTogether(connection);
   return {
     wallets,
     entries,
-    payments: createPayments(models, options.sequences),
-    post: async (session, entry) => {
-      const after = new Map<number, WalletState>();
-      for (const { userId, amount } of walletMoves(entry))
-        after.set(userId, await wallets.move(session, userId, amount));
+    payments,
+    post: async (session, entry, made = []) => {
+      for (const { userId, amount } of walletMoves(entry)) await wallets.move(session, userId, amount);
       try {
-        await entries.insert(session, entry, clock.now());
+        await insertTogether(session, [entries.insertOf(entry, clock.now()), payments.insertOf(made)]);
       } catch (error) {
         if (isDuplicateKey(error)) throw new AlreadyBooked(entry.key, { cause: error });
         throw error;
       }
-      return after;
     },
     transaction: async (work) => {
       for (let opened = 0; ; opened += 1) {

@@ -29,7 +29,9 @@ export interface Wallets {
    * instead of passing each other. Throws `payments.insufficient_balance` when it would fall below zero, and
    * `payments.balance_limit` when it would no longer be exact.
    */
-  move(session: ClientSession, userId: number, amount: number): Promise<WalletState>;
+  move(session: ClientSession, userId: number, amount: number): Promise<void>;
+  /** Undefined for a user without a wallet. */
+  find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
   /** Makes the wallet of a user, if it is not there. */
   open(userId: number): Promise<void>;
   /** Spendable balances by user id; a user without a wallet has 0. */
@@ -49,60 +51,67 @@ const toState = (found: WalletDocument): WalletState => ({
   erased: found.erased_at !== null,
 });
 
-export const createWallets = ({ wallets }: Models): Wallets => ({
-  move: async (session, userId, amount) => {
-    exact(amount);
-    // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
-    const allowed = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
-    // By the driver: nothing here comes from a caller unseen, and this is the update that all of money waits for.
-    const moved = await wallets.collection.findOneAndUpdate(
-      { _id: userId as never, balance: allowed },
-      { $inc: { balance: amount, version: 1 } },
-      { session, returnDocument: 'after' },
-    );
-    if (moved !== null) return toState(moved as unknown as WalletDocument);
-    if (amount < 0) throw insufficientBalance(userId);
-    if ((await wallets.findById(userId).session(session).lean()) === null) throw new MissingWallet(userId);
-    throw balanceFull(userId, amount);
-  },
-  open: async (userId) => {
-    const fresh = { balance: 0, version: 0, erased_at: null };
-    try {
-      await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
-    } catch (error) {
-      // Somebody else made it at the same moment.
-      if (!isDuplicateKey(error)) throw error;
-    }
-  },
-  balances: async (userIds, session) => {
-    const unique = [...new Set(userIds)];
-    const found = await wallets
-      .find({ _id: trusted({ $in: unique }) }, { balance: 1 })
-      .session(session ?? null)
-      .lean();
-    const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
-    return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
-  },
-  markErased: async (session, userId, at) => {
-    const fresh = { balance: 0, version: 0 };
-    await wallets.updateOne(
-      { _id: userId },
-      { $set: { erased_at: at }, $setOnInsert: fresh },
-      { upsert: true, session },
-    );
-  },
-  after: async (userId, limit, session) => {
-    const found = await wallets
-      .find({ _id: trusted({ $gt: userId }) }, null, { session })
-      .sort({ _id: 1 })
-      .limit(limit)
-      .lean<WalletDocument[]>();
-    return found.map(toState);
-  },
-  owners: async (userIds, session) => {
-    const found = await wallets
-      .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
-      .lean<WalletDocument[]>();
-    return new Set(found.map(({ _id }) => _id));
-  },
-});
+export const createWallets = ({ wallets }: Models): Wallets => {
+  const find: Wallets['find'] = async (session, userId) => {
+    const found = await wallets.findById(userId).session(session).lean<WalletDocument>();
+    return found === null ? undefined : toState(found);
+  };
+  return {
+    move: async (session, userId, amount) => {
+      exact(amount);
+      // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
+      const allowed = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
+      // By the driver: nothing here comes from a caller unseen, and this is the update that all of money waits for.
+      const moved = await wallets.collection.updateOne(
+        { _id: userId as never, balance: allowed },
+        { $inc: { balance: amount, version: 1 } },
+        { session },
+      );
+      if (moved.matchedCount === 1) return;
+      if (amount < 0) throw insufficientBalance(userId);
+      if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
+      throw balanceFull(userId, amount);
+    },
+    find,
+    open: async (userId) => {
+      const fresh = { balance: 0, version: 0, erased_at: null };
+      try {
+        await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
+      } catch (error) {
+        // Somebody else made it at the same moment.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+    balances: async (userIds, session) => {
+      const unique = [...new Set(userIds)];
+      const found = await wallets
+        .find({ _id: trusted({ $in: unique }) }, { balance: 1 })
+        .session(session ?? null)
+        .lean();
+      const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
+      return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
+    },
+    markErased: async (session, userId, at) => {
+      const fresh = { balance: 0, version: 0 };
+      await wallets.updateOne(
+        { _id: userId },
+        { $set: { erased_at: at }, $setOnInsert: fresh },
+        { upsert: true, session },
+      );
+    },
+    after: async (userId, limit, session) => {
+      const found = await wallets
+        .find({ _id: trusted({ $gt: userId }) }, null, { session })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .lean<WalletDocument[]>();
+      return found.map(toState);
+    },
+    owners: async (userIds, session) => {
+      const found = await wallets
+        .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
+        .lean<WalletDocument[]>();
+      return new Set(found.map(({ _id }) => _id));
+    },
+  };
+};
