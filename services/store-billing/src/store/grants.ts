@@ -3,6 +3,7 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { Boost, Grant, Subscription } from '../domain/grant.ts';
 import type { Target } from '../domain/target.ts';
+import { insertPlain } from './insert.ts';
 import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
 
 export interface Grants {
@@ -66,14 +67,12 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
     };
     if (grant.kind === 'premium') {
       const document = { ...common, type: grant.type, expires_at: grant.expiresAt };
-      await subscriptions.create([document], { session });
-      return;
+      return insertPlain(subscriptions, session, document);
     }
     const { target, level, endsAt } = grant;
     const boostable = { boostable_type: target.type, boostable_id: target.id };
-    await boosts.create([{ ...common, ...boostable, level, ends_at: endsAt, end_due_at: endsAt }], {
-      session,
-    });
+    const document = { ...common, ...boostable, level, ends_at: endsAt, end_due_at: endsAt };
+    return insertPlain(boosts, session, document);
   },
   find: async (kind, id, session) => {
     if (kind === 'premium') {

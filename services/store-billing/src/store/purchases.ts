@@ -2,6 +2,7 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { acknowledgeWaitMs, LOOK_LEASE_MS, nextLookAt, type StorePurchase } from '../domain/purchase.ts';
+import { insertPlain } from './insert.ts';
 import type { Models, StorePurchaseDocument } from './models.ts';
 
 /** The token was redeemed meanwhile; the transaction that hears it is over. */
@@ -84,7 +85,7 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
   return {
     insert: async (session, purchase) => {
       try {
-        await storePurchases.create([toDocument(purchase)], { session });
+        await insertPlain(storePurchases, session, toDocument(purchase));
       } catch (error) {
         // Its key and its channel and token are unique; the database names whichever it looked at first.
         const isItsToken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');

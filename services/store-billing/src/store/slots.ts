@@ -1,6 +1,7 @@
 /** The places that grants take. At most one runs in each, against any other token, wallet purchase or replica. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { insertPlain } from './insert.ts';
 import type { Models, SlotDocument } from './models.ts';
 
 /** `missing`: free, and not made yet. */
@@ -70,7 +71,7 @@ export const createSlots = ({ slots }: Models): Slots => {
 
   const insert = async (session: ClientSession, slot: string, set: Partial<SlotDocument>): Promise<void> => {
     try {
-      await slots.create([{ _id: slot, ...fresh, ...set, version: 1 }], { session });
+      await insertPlain(slots, session, { _id: slot, ...fresh, ...set, version: 1 });
     } catch (error) {
       if (isDuplicateKey(error)) throw new SlotAppeared('', { cause: error });
       throw error;

@@ -1,0 +1,153 @@
+/**
+ * Redemptions of premium through the gateway, with a store (the sandbox) that answers at once, and beside them the
+ * transaction alone: the statements that a redemption commits, with the same indexes, by the driver and with no code of
+ * ours. Both sides take turns in one run, so that they share its weather.
+ */
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@fitness/shared/clock.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { type Account, api, expectStatus, register, sandbox, stack } from '../test/e2e/support.ts';
+import { measure, ms, pause, quantile } from './figures.ts';
+
+const AT_ONCE = 32;
+const ROUNDS = 5;
+const PER_ROUND = 200;
+/** A user has one running subscription, so each redemption has a buyer of its own; the first round warms up. */
+const BUYERS = (ROUNDS + 1) * PER_ROUND;
+const MONTH_MS = 31 * 24 * 60 * 60 * 1_000;
+
+interface Order {
+  buyer: Account;
+  token: string;
+}
+
+const orders: Order[] = [];
+await measure(BUYERS, 8, async () => {
+  const order = { buyer: await register(), token: `bench-${randomUUID()}` };
+  await sandbox('PUT', `/store/purchases/${order.token}`, { product_id: 'premium_plus', state: 'purchased' });
+  orders.push(order);
+});
+
+const redeem = async ({ buyer, token }: Order): Promise<void> => {
+  const body = { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: token };
+  expectStatus(await api('POST', '/payments/store-purchases', { token: buyer.token, body }), 201);
+};
+
+const DATABASE = 'bench_redemption_limit';
+const connection = await connectMongo({
+  uri: stack().describe().servers.MONGODB_URI,
+  database: DATABASE,
+  maxPoolSize: 50,
+});
+// The driver itself from here on: the same one that the service uses, without a model.
+const mongo = connection.getClient();
+const database = mongo.db(DATABASE);
+await database.dropDatabase();
+const attempts = database.collection<Record<string, unknown> & { _id: string }>('attempts');
+const receipts = database.collection<Record<string, unknown> & { _id: string }>('receipts');
+const slots = database.collection<Record<string, unknown> & { _id: string }>('slots');
+const subscriptions = database.collection<Record<string, unknown> & { _id: number }>('subscriptions');
+const outbox = database.collection<Record<string, unknown> & { _id: number }>('outbox');
+const isNumber = { $type: 'number' };
+await attempts.createIndex({ next_check_at: 1 });
+await receipts.createIndex({ channel: 1, purchase_token: 1 }, { unique: true });
+for (const grant of ['user_premium_subscription_id', 'marketing_boost_id'])
+  await receipts.createIndex(
+    { [grant]: 1 },
+    { unique: true, partialFilterExpression: { [grant]: isNumber } },
+  );
+await receipts.createIndex({ acknowledge_due_at: 1 });
+await receipts.createIndex({ look_due_at: 1 });
+await subscriptions.createIndex({ user_id: 1, expires_at: 1 });
+await outbox.createIndex({ unroutableSince: 1, _id: 1 });
+
+/** As the journal holds it when the store has answered. */
+const journal = async (index: number): Promise<void> => {
+  const at = systemClock.now();
+  const attempt = { purchase_token: `token-${index}`, user_id: index, state: 'open', reason: null, tries: 0 };
+  await attempts.insertOne({ _id: `attempt-${index}`, ...attempt, next_check_at: at, updated_at: at });
+};
+
+/** What a redemption cannot do without. */
+const commit = async (index: number): Promise<void> => {
+  const at = systemClock.now();
+  const until = new Date(at.getTime() + MONTH_MS);
+  const token = { channel: 'cafebazaar', purchase_token: `token-${index}`, product_id: 'premium_plus' };
+  const grants = { user_premium_subscription_id: index, marketing_boost_id: null };
+  const due = { acknowledge_due_at: at, acknowledged_at: null, look_due_at: at, grant_ended_at: null };
+  const body = JSON.stringify({ id: randomUUID(), time: at, data: { ...token, user_id: index } });
+  const event = {
+    aggregate: `receipt-${index}`,
+    aggregateVersion: 1,
+    body,
+    occurredAt: at,
+    unroutableSince: null,
+  };
+  await mongo.withSession((session) =>
+    session.withTransaction(
+      async () => {
+        const granted = { $set: { state: 'granted', next_check_at: null, updated_at: at } };
+        await attempts.updateOne({ _id: `attempt-${index}`, state: { $ne: 'granted' } }, granted, {
+          session,
+        });
+        const receipt = { ...token, ...grants, ...due, user_id: index, number: index, created_at: at };
+        await receipts.insertOne({ _id: `cafebazaar:${token.purchase_token}`, ...receipt }, { session });
+        const slot = { active_until: until, grant_id: index, reserved_by: null, closed: false, version: 1 };
+        await slots.insertOne({ _id: `premium:${index}`, ...slot }, { session });
+        const span = { starts_at: at, expires_at: until, created_at: at };
+        const subscription = { user_id: index, type: 'plus', source: 'cafebazaar', version: 1, ...span };
+        await subscriptions.insertOne({ _id: index, ...subscription }, { session });
+        const events = [2 * index, 2 * index + 1].map((_id) => ({ _id, type: 'granted', ...event }));
+        await outbox.insertMany(events, { session });
+      },
+      { readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } },
+    ),
+  );
+};
+
+const sides = [
+  {
+    name: 'redemptions through the gateway',
+    prepare: async () => undefined,
+    work: (index: number) => redeem(orders[index] as Order),
+    rates: [] as number[],
+    times: [] as number[],
+  },
+  {
+    name: 'their transactions alone',
+    prepare: (first: number) => measure(PER_ROUND, AT_ONCE, (index) => journal(first + index)),
+    work: commit,
+    rates: [] as number[],
+    times: [] as number[],
+  },
+];
+
+for (let round = 0; round <= ROUNDS; round += 1)
+  for (const { prepare, work, rates, times } of sides) {
+    const first = round * PER_ROUND;
+    await prepare(first);
+    // What the other has left behind (acknowledgements and events on their way out) is not this one's.
+    await pause(1_000);
+    const startedAt = performance.now();
+    const taken = await measure(PER_ROUND, AT_ONCE, (index) => work(first + index));
+    if (round === 0) continue;
+    times.push(...taken);
+    rates.push(PER_ROUND / ((performance.now() - startedAt) / 1_000));
+  }
+
+console.log(`${AT_ONCE} callers, ${ROUNDS} rounds of ${PER_ROUND} each, in turns:`);
+const medians = sides.map(({ name, rates, times }) => {
+  const median = quantile(rates, 0.5);
+  const span = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;
+  const latency = `p50 ${ms(quantile(times, 0.5))}, p99 ${ms(quantile(times, 0.99))}`;
+  console.log(`  ${name.padEnd(34)} ${median.toFixed(0).padStart(6)} a second (${span})   ${latency}`);
+  return median;
+});
+console.log(`  ratio ${((medians[0] ?? Number.NaN) / (medians[1] ?? Number.NaN)).toFixed(2)}`);
+
+const alone = await measure(50, 1, (index) => journal(BUYERS + index)).then(() =>
+  measure(50, 1, (index) => commit(BUYERS + index)),
+);
+console.log(`  one transaction at a time: p50 ${ms(quantile(alone, 0.5))}`);
+
+await connection.close();
