@@ -1,0 +1,207 @@
+/** App-store purchases through the gateway: what a client sees of them, in the answer, the history and the resources. */
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '@fitness/shared/testing/harness.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { quantile } from '../../bench/figures.ts';
+import {
+  type Account,
+  api,
+  balanceOf,
+  deposit,
+  eventually,
+  expectStatus,
+  register,
+  sandbox,
+  stack,
+} from './support.ts';
+
+const AWAY_MS = 120_000;
+const PATH = '/payments/store-purchases';
+const PRICES = { premium_plus: 1_999_000, boost_basic: 99_000, boost_pro: 190_000 } as const;
+type Sku = keyof typeof PRICES;
+
+let owner: Account;
+let gymId: number;
+let serviceId: number;
+beforeAll(async () => {
+  owner = await register();
+  const gym = { name: 'Iron House', address: 'Here', location_lat: 35.7, location_lng: 51.4 };
+  gymId = expectStatus(await api('POST', '/gyms', { token: owner.token, body: gym }), 201).body.gym.id;
+  const plan = { title: 'Strength', description: 'Plan', price: 1_000, duration_days: 30 };
+  const created = await api('POST', '/training-services', { token: owner.token, body: plan });
+  serviceId = expectStatus(created, 201).body.data.id;
+});
+
+const bought = async (sku: Sku): Promise<string> => {
+  const token = `e2e-${randomUUID()}`;
+  await sandbox('PUT', `/store/purchases/${token}`, { product_id: sku, state: 'purchased' });
+  return token;
+};
+const redeem = (
+  as: Pick<Account, 'token'>,
+  sku: string,
+  token: string,
+  target: object = {},
+): Promise<Answer> => {
+  const body = { channel: 'cafebazaar', product_id: sku, purchase_token: token, ...target };
+  return api('POST', PATH, { token: as.token, body });
+};
+const storeCalls = async (token: string): Promise<number> =>
+  (await sandbox('GET', `/store/calls?token=${token}`)).body.count;
+
+interface Payment {
+  type: string;
+  amount: number;
+  is_done: boolean;
+  payable_id: number;
+  meta: Record<string, unknown>;
+}
+
+const storePayments = async (as: Account): Promise<Payment[]> =>
+  expectStatus(await api('GET', '/payments?type=store_purchase', { token: as.token }), 200).body.data;
+
+describe('a redemption', () => {
+  test.each<[Sku, () => object, () => string | undefined]>([
+    ['premium_plus', () => ({}), () => undefined],
+    ['boost_basic', () => ({ boostable_type: 'gym', boostable_id: gymId }), () => `/gyms/${gymId}`],
+    [
+      'boost_pro',
+      () => ({ boostable_type: 'training_service', boostable_id: serviceId }),
+      () => `/training-services/${serviceId}`,
+    ],
+  ])(
+    'of %s is 201, then 200 with the same body and no question to the store, and shown in what it is for',
+    async (sku, target, shownAt) => {
+      const token = await bought(sku);
+      const granted = await redeem(owner, sku, token, target());
+      expect(granted.status).toBe(201);
+      const calls = await storeCalls(token);
+      const replay = await redeem(owner, sku, token, target());
+      expect([replay.status, replay.text]).toEqual([200, granted.text]);
+      expect(await storeCalls(token)).toBe(calls);
+      const path = shownAt();
+      const { body } = await api('GET', path ?? '/auth/me', { token: owner.token });
+      const shown = path === undefined ? body.user.current_subscription : (body.gym ?? body.data).boost;
+      expect(shown).toEqual(granted.body.data);
+    },
+  );
+
+  test('of another’s token answers byte for byte what an unknown product answers', async () => {
+    const [first, second] = [await register(), await register()];
+    const token = await bought('premium_plus');
+    expect((await redeem(first, 'premium_plus', token)).status).toBe(201);
+    const others = await redeem(second, 'premium_plus', token);
+    const unknown = await redeem(second, 'premium_yearly', await bought('premium_plus'));
+    expect([others.status, unknown.status]).toEqual([404, 404]);
+    expect(others.text).toBe(unknown.text);
+    expect(unknown.body).toEqual({ error: expect.any(String), code: 'store_purchase.not_found' });
+  });
+
+  test('without a permission for any product is 403 before the body is read', async () => {
+    const account = await register();
+    const body = { name: 'reader', permissions: ['payments.view_own'] };
+    const made = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
+    const malformed = { token: made.token, body: '{"channel": ' };
+    expect((await api('POST', PATH, malformed)).status).toBe(403);
+    expect((await api('POST', PATH, { ...malformed, token: account.token })).status).toBe(400);
+    expect((await api('POST', PATH, { body: '{"channel": ' })).status).toBe(401);
+  });
+
+  test('the eleventh of a user within a minute is 429, over all his tokens of access and purchase', async () => {
+    const account = await register();
+    const body = { name: 'second' };
+    const second = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
+    for (let turn = 0; turn < 10; turn += 1)
+      expect((await redeem(turn % 2 === 0 ? account : second, 'unknown', randomUUID())).status).toBe(404);
+    const refused = await redeem(second, 'premium_plus', await bought('premium_plus'));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+  });
+});
+
+describe('its payment', () => {
+  test('is in the history within a second of the 201, and never in the balance', async () => {
+    const waits: number[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      const account = await register();
+      const token = await bought('premium_plus');
+      const granted = expectStatus(await redeem(account, 'premium_plus', token), 201);
+      const answeredAt = performance.now();
+      const [payment] = await eventually(async () => {
+        const found = await storePayments(account);
+        return found.length > 0 && found;
+      });
+      waits.push(performance.now() - answeredAt);
+      expect(payment).toMatchObject({
+        type: 'store_purchase',
+        amount: PRICES.premium_plus,
+        is_done: true,
+        payable_id: granted.body.data.id,
+        meta: { channel: 'cafebazaar', product_id: 'premium_plus' },
+      });
+      expect(await balanceOf(account.token)).toBe(0);
+    }
+    expect(quantile(waits, 0.5)).toBeLessThan(1_000);
+  });
+
+  test(
+    'is there once when the broker was down at the 201',
+    async () => {
+      const product = stack();
+      const account = await register();
+      const token = await bought('premium_plus');
+      await product.stop('rabbitmq');
+      try {
+        expect((await redeem(account, 'premium_plus', token)).status).toBe(201);
+        expect((await redeem(account, 'premium_plus', token)).status).toBe(200);
+        expect(await storePayments(account)).toEqual([]);
+      } finally {
+        await product.start('rabbitmq');
+      }
+      await eventually(async () => (await storePayments(account)).length > 0, { timeoutMs: 60_000 });
+      // Whatever is delivered again is delivered by now.
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(await storePayments(account)).toHaveLength(1);
+    },
+    AWAY_MS,
+  );
+
+  test(
+    'is there once when store-billing was killed right after the 201',
+    async () => {
+      const product = stack();
+      const account = await register();
+      const token = await bought('premium_plus');
+      expect((await redeem(account, 'premium_plus', token)).status).toBe(201);
+      await product.kill('store-billing');
+      await product.start('store-billing');
+      await eventually(async () => (await storePayments(account)).length > 0, { timeoutMs: 60_000 });
+      expect((await redeem(account, 'premium_plus', token)).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(await storePayments(account)).toHaveLength(1);
+    },
+    AWAY_MS,
+  );
+});
+
+describe('store and wallet at once', () => {
+  test('one subscription: the wallet is charged for it, or not at all', async () => {
+    const account = await register();
+    await deposit(account.token, 3 * PRICES.premium_plus);
+    const tokens = await Promise.all(Array.from({ length: 5 }, () => bought('premium_plus')));
+    const buy = () => api('POST', '/payments/buy-premium', { token: account.token, body: { type: 'plus' } });
+    const answers = await Promise.all([
+      ...tokens.map((token) => redeem(account, 'premium_plus', token)),
+      ...tokens.map(() => buy()),
+    ]);
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([201, ...Array.from({ length: 9 }, () => 400)]);
+    const byStore = answers.slice(0, 5).some(({ status }) => status === 201);
+    const charged = byStore ? 0 : PRICES.premium_plus;
+    expect(await balanceOf(account.token)).toBe(3 * PRICES.premium_plus - charged);
+    const { user } = (await api('GET', '/auth/me', { token: account.token })).body;
+    const granted = answers.find(({ status }) => status === 201);
+    expect(user.current_subscription).toEqual(granted?.body.data);
+    expect((await buy()).body.code).toBe('payments.premium_already_active');
+  });
+});
