@@ -61,7 +61,7 @@ export const createEntries = ({ entries }: Models): Entries => {
         hash: entryHash(entry, bookedAt),
         seal: null,
       };
-      return { collection: entries.collection.name, documents: [document] };
+      return { collection: entries.collection, documents: [document] };
     },
     find: async (key, session) => (await many({ _id: key }, session))[0],
     findMany: (keys, session) => many({ _id: among(keys) }, session),

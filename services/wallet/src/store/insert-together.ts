@@ -1,8 +1,9 @@
 /** Documents of several collections in one message to the database. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import type { Model } from 'mongoose';
 
 export interface Insert {
-  collection: string;
+  collection: Model<never>['collection'];
   documents: readonly object[];
 }
 
@@ -27,7 +28,7 @@ export const createInsertTogether = (connection: Connection): InsertTogether => 
   return async (session, inserts) => {
     const filled = inserts.filter(({ documents }) => documents.length > 0);
     if (filled.length > 1 && (await takesBulkWrites())) await bulkWrite(connection, session, filled);
-    else for (const insert of filled) await insertMany(connection, session, insert);
+    else for (const insert of filled) await insertMany(session, insert);
   };
 };
 
@@ -36,16 +37,11 @@ const askWireVersion = async (connection: Connection): Promise<number> => {
   return Number(hello.maxWireVersion);
 };
 
-const insertMany = async (
-  connection: Connection,
-  session: ClientSession,
-  { collection, documents }: Insert,
-): Promise<void> => {
+const insertMany = async (session: ClientSession, { collection, documents }: Insert): Promise<void> => {
   const [first] = documents;
-  const target = connection.collection(collection);
   // The driver has a shorter way for one document.
-  if (documents.length === 1) await target.insertOne(first as never, { session });
-  else await target.insertMany([...documents] as never[], { session });
+  if (documents.length === 1) await collection.insertOne(first as never, { session });
+  else await collection.insertMany([...documents] as never[], { session });
 };
 
 const bulkWrite = async (
@@ -56,7 +52,7 @@ const bulkWrite = async (
   const models = inserts.flatMap(({ collection, documents }) =>
     documents.map((document) => ({
       name: 'insertOne' as const,
-      namespace: `${connection.name}.${collection}`,
+      namespace: `${connection.name}.${collection.name}`,
       document,
     })),
   );

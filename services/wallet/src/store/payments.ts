@@ -300,7 +300,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
   return {
     nextId: () => sequences.next('payment'),
     nextIds: (count) => sequences.take('payment', count),
-    insertOf: (rows) => ({ collection: payments.collection.name, documents: rows.map(toDocument) }),
+    insertOf: (rows) => ({ collection: payments.collection, documents: rows.map(toDocument) }),
     insert: async (session, payment) => {
       await payments.collection.insertOne(toDocument(payment) as never, { session });
     },

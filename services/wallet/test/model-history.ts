@@ -1,0 +1,258 @@
+/** A random history: what callers do to ten wallets, played against the service and told to the model. */
+import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import fc from 'fast-check';
+import { createModel, type Effect, type Model } from './model.ts';
+import { atTheBank, OPERATOR, type World } from './support.ts';
+
+const WALLETS = 10;
+const COMMISSION_PERCENT = 10;
+
+export type Command =
+  | { kind: 'gift' | 'buy' | 'withdraw'; user: number; amount: number }
+  | { kind: 'sell'; user: number; to: number; amount: number }
+  | { kind: 'deposit'; user: number; amount: number; click: 'pay' | 'cancel' }
+  | { kind: 'pay' | 'reject' | 'replay' | 'misuse' | 'refund' | 'repeat'; pick: number }
+  | { kind: 'balance'; user: number };
+
+const user = fc.nat(WALLETS - 1);
+const amount = fc.integer({ min: 1, max: 5_000 });
+const pick = fc.nat(1_000_000);
+
+/** Money comes in about as fast as it goes out, so that wallets are often nearly empty. */
+export const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('gift' as const), user, amount }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('buy' as const), user, amount }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('sell' as const), user, to: user, amount }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), user, amount }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('deposit' as const),
+      user,
+      amount: fc.integer({ min: 1_000, max: 9_000 }),
+      click: fc.constantFrom('pay' as const, 'cancel' as const),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('pay', 'reject', 'replay', 'misuse', 'refund', 'repeat'),
+      pick,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('balance' as const), user }) },
+);
+
+type BookRequest = Parameters<World['book']>[0];
+interface Booked {
+  request: BookRequest;
+  paymentIds: readonly number[];
+}
+interface Withdrawal {
+  id: number;
+  by: UserCaller;
+  amount: number;
+  key: string;
+  settled: 'paid' | 'rejected' | undefined;
+  /** How often somebody has tried to settle it. */
+  attempts: number;
+}
+
+export interface Player {
+  play(next: Command): Promise<void>;
+  model: Model;
+  people: readonly UserCaller[];
+  /** Of each user, how many withdrawals are neither paid nor rejected. */
+  openWithdrawals(userId: number): number;
+}
+
+const assert = (holds: boolean, what: string): void => {
+  if (!holds) throw new Error(what);
+};
+
+const effectOf = (request: BookRequest): Effect => {
+  const effect = new Map<number, number>();
+  for (const { user_id: id, type, amount: value } of request.bookings ?? []) {
+    const signed = type === 'income' ? Number(value) : -Number(value);
+    effect.set(Number(id), (effect.get(Number(id)) ?? 0) + signed);
+  }
+  return effect;
+};
+
+export const createPlayer = (world: World): Player => {
+  const people = Array.from({ length: WALLETS }, () => world.person());
+  const model = createModel(people.map(({ userId }) => userId));
+  const booked: Booked[] = [];
+  const withdrawals: Withdrawal[] = [];
+  const idOf = (index: number): number => people[index]?.userId ?? 0;
+  const chosen = <T>(rows: readonly T[], at: number): T | undefined => rows[at % Math.max(1, rows.length)];
+
+  /** Resolves with the payments, or with the code of a refusal. */
+  const send = async (request: BookRequest): Promise<{ ids: number[]; replayed: boolean } | string> =>
+    world.book(request).then(
+      (answer) => ({
+        ids: (answer as { payment_ids: number[] }).payment_ids,
+        replayed: (answer as { replayed: boolean }).replayed,
+      }),
+      (error: { code: string }) => error.code,
+    );
+
+  const book = async (name: string, request: BookRequest): Promise<void> => {
+    const operation = model.begin(name, effectOf(request));
+    const answer = await send(request);
+    operation.end(typeof answer === 'string' ? 'refused' : 'accepted');
+    if (typeof answer === 'string') assert(answer === 'payments.insufficient_balance', `${name}: ${answer}`);
+    else {
+      assert(!answer.replayed, `${name} was answered as a repeat`);
+      booked.push({ request, paymentIds: answer.ids });
+    }
+  };
+
+  const replay = async ({ request, paymentIds }: Booked): Promise<void> => {
+    const answer = await send(request);
+    const same = typeof answer !== 'string' && answer.replayed && String(answer.ids) === String(paymentIds);
+    assert(same, `a repeat of ${request.idempotency_key} was answered ${JSON.stringify(answer)}`);
+  };
+
+  const misuse = async ({ request }: Booked): Promise<void> => {
+    const bookings = (request.bookings ?? []).map(({ user_id = 0, type = '', amount: value }) => ({
+      user_id,
+      type,
+      amount: Number(value) + 1,
+    }));
+    const answer = await send({ ...request, bookings });
+    assert(answer === 'idempotency.other_input', `another input under a used key: ${JSON.stringify(answer)}`);
+  };
+
+  /** A purchase is given back, at most once: everybody who tries does so under the same key. */
+  const refund = async ({ request }: Booked): Promise<void> => {
+    const purchase = request.bookings?.find(({ type }) => type === 'purchase');
+    if (purchase === undefined) return;
+    const back: BookRequest = {
+      idempotency_key: `refund:${request.idempotency_key}`,
+      bookings: [{ user_id: Number(purchase.user_id), type: 'income', amount: Number(purchase.amount) }],
+    };
+    const operation = model.begin('refund', effectOf(back));
+    const answer = await send(back);
+    if (typeof answer === 'string') throw new Error(`a refund was answered ${answer}`);
+    // The credit is told by whoever booked it, however many try.
+    operation.end(answer.replayed ? 'without effect' : 'accepted');
+  };
+
+  const withdraw = async (by: UserCaller, value: number): Promise<void> => {
+    const key = randomUUID();
+    const operation = model.begin(`withdrawal of ${value}`, new Map([[by.userId, -value]]));
+    const answer = await world.send('POST', '/payments/withdrawals', {
+      as: by,
+      body: { amount: value },
+      headers: { 'idempotency-key': key },
+    });
+    operation.end(answer.status === 201 ? 'accepted' : 'refused');
+    assert([201, 422].includes(answer.status), `withdrawal: ${answer.status} ${answer.text}`);
+    if (answer.status === 201)
+      withdrawals.push({
+        id: answer.body.payment.id,
+        by,
+        amount: value,
+        key,
+        settled: undefined,
+        attempts: 0,
+      });
+  };
+
+  const repeat = async ({ id, by, amount: value, key }: Withdrawal): Promise<void> => {
+    const answer = await world.send('POST', '/payments/withdrawals', {
+      as: by,
+      body: { amount: value },
+      headers: { 'idempotency-key': key },
+    });
+    assert(answer.status === 201 && answer.body.payment.id === id, `repeated withdrawal: ${answer.text}`);
+  };
+
+  const settle = async (withdrawal: Withdrawal, verb: 'pay' | 'reject'): Promise<void> => {
+    const { id, by, amount: value } = withdrawal;
+    withdrawal.attempts += 1;
+    const operation = model.begin(verb, new Map(verb === 'reject' ? [[by.userId, value]] : []));
+    const answer = await world.send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
+    if (answer.status === 200) {
+      assert(withdrawal.settled === undefined, `withdrawal ${id} was settled twice`);
+      withdrawal.settled = verb === 'pay' ? 'paid' : 'rejected';
+      operation.end('accepted');
+      return;
+    }
+    operation.end('without effect');
+    assert(answer.status === 409, `${verb}: ${answer.status} ${answer.text}`);
+    assert(withdrawal.attempts > 1, `withdrawal ${id} was settled by nobody, and refused`);
+  };
+
+  const deposit = async (by: UserCaller, value: number, click: 'pay' | 'cancel'): Promise<void> => {
+    const { body } = await world.send('POST', '/payments/deposit', { as: by, body: { amount: value } });
+    const callback = await atTheBank(world, body.payment_url, click);
+    const operation = model.begin(`deposit of ${value}`, new Map([[by.userId, value]]));
+    const answers = await Promise.all([world.send('GET', callback), world.send('GET', callback)]);
+    operation.end(click === 'pay' ? 'accepted' : 'without effect');
+    for (const answer of answers) {
+      assert(answer.status === 200, `callback: ${answer.status} ${answer.text}`);
+      assert(answer.body.payment.is_done === (click === 'pay'), `callback after ${click}: ${answer.text}`);
+    }
+  };
+
+  const readBalance = async (by: UserCaller): Promise<void> => {
+    const reading = model.read(by.userId);
+    const { body } = await world.send('GET', '/payments/balance', { as: by });
+    reading.end(body.balance);
+  };
+
+  const play = async (next: Command): Promise<void> => {
+    const idempotency_key = randomUUID();
+    switch (next.kind) {
+      case 'gift':
+      case 'buy': {
+        const type = next.kind === 'gift' ? 'income' : 'purchase';
+        const bookings = [{ user_id: idOf(next.user), type, amount: next.amount }];
+        return book(`${next.kind} of ${next.amount}`, { idempotency_key, bookings });
+      }
+      case 'sell': {
+        const commission = Math.ceil((next.amount * COMMISSION_PERCENT) / 100);
+        const bookings = [
+          { user_id: idOf(next.user), type: 'purchase', amount: next.amount },
+          { user_id: idOf(next.to), type: 'income', amount: next.amount },
+          { user_id: idOf(next.to), type: 'commission', amount: commission },
+        ];
+        return book(`sale of ${next.amount}`, { idempotency_key, bookings });
+      }
+      case 'withdraw':
+      case 'deposit':
+      case 'balance': {
+        const by = people[next.user];
+        if (by === undefined) return;
+        if (next.kind === 'withdraw') return withdraw(by, next.amount);
+        return next.kind === 'deposit' ? deposit(by, next.amount, next.click) : readBalance(by);
+      }
+      case 'pay':
+      case 'reject':
+      case 'repeat': {
+        const withdrawal = chosen(withdrawals, next.pick);
+        if (withdrawal === undefined) return;
+        return next.kind === 'repeat' ? repeat(withdrawal) : settle(withdrawal, next.kind);
+      }
+      case 'replay':
+      case 'misuse':
+      case 'refund': {
+        const one = chosen(booked, next.pick);
+        if (one === undefined) return;
+        if (next.kind === 'replay') return replay(one);
+        return next.kind === 'misuse' ? misuse(one) : refund(one);
+      }
+    }
+  };
+
+  return {
+    play,
+    model,
+    people,
+    openWithdrawals: (userId) =>
+      withdrawals.filter(({ by, settled }) => by.userId === userId && settled === undefined).length,
+  };
+};

@@ -1,0 +1,129 @@
+/** One caller after the other: every answer is exactly what a model in memory says, to the last Tooman. */
+import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { OPERATOR, startWorld, type World } from './support.ts';
+
+const SEED = Number(process.env.WALLET_MODEL_SEED ?? 20_260_115);
+const COMMANDS = 120;
+const RUNS = 3;
+
+interface Model {
+  balances: number[];
+  withdrawals: { user: number; amount: number; state: 'open' | 'paid' | 'rejected' }[];
+}
+
+interface Real {
+  people: UserCaller[];
+  /** In the order of the model's. */
+  withdrawalIds: number[];
+}
+
+type Step = fc.AsyncCommand<Model, Real>;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld();
+});
+
+afterAll(() => world.close());
+
+const step = (name: string, run: (model: Model, real: Real) => Promise<void>): Step => ({
+  check: () => true,
+  run,
+  toString: () => name,
+});
+
+/** Books, and expects what the model says of the users whom it debits. */
+const book = (
+  bookings: { user: number; type: 'income' | 'purchase' | 'commission'; amount: number }[],
+): Step =>
+  step(`book ${JSON.stringify(bookings)}`, async (model, { people }) => {
+    const after = [...model.balances];
+    for (const { user, type, amount } of bookings)
+      after[user] = (after[user] ?? 0) + (type === 'income' ? amount : -amount);
+    const answer = await world
+      .book({
+        idempotency_key: randomUUID(),
+        bookings: bookings.map(({ user, ...rest }) => ({ user_id: people[user]?.userId ?? 0, ...rest })),
+      })
+      .then(
+        () => 'booked',
+        (error: { code: string }) => error.code,
+      );
+    const allowed = after.every((balance) => balance >= 0);
+    expect(answer).toBe(allowed ? 'booked' : 'payments.insufficient_balance');
+    if (allowed) model.balances = after;
+  });
+
+const withdraw = (user: number, amount: number): Step =>
+  step(`withdraw ${user} ${amount}`, async (model, { people, withdrawalIds }) => {
+    const answer = await world.send('POST', '/payments/withdrawals', {
+      ...(people[user] === undefined ? {} : { as: people[user] }),
+      body: { amount },
+    });
+    const balance = model.balances[user] ?? 0;
+    expect(answer.status).toBe(amount <= balance ? 201 : 422);
+    if (amount > balance) return;
+    model.balances[user] = balance - amount;
+    model.withdrawals.push({ user, amount, state: 'open' });
+    withdrawalIds.push(answer.body.payment.id);
+  });
+
+const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
+  step(`${verb} ${pick}`, async (model, { withdrawalIds }) => {
+    const index = pick % Math.max(1, model.withdrawals.length);
+    const withdrawal = model.withdrawals[index];
+    if (withdrawal === undefined) return;
+    const answer = await world.send('POST', `/payments/${withdrawalIds[index]}/${verb}`, { as: OPERATOR });
+    expect(answer.status).toBe(withdrawal.state === 'open' ? 200 : 409);
+    if (withdrawal.state !== 'open') return;
+    withdrawal.state = verb === 'pay' ? 'paid' : 'rejected';
+    if (verb === 'reject')
+      model.balances[withdrawal.user] = (model.balances[withdrawal.user] ?? 0) + withdrawal.amount;
+    expect(answer.body.payment.user_balance).toBe(model.balances[withdrawal.user]);
+  });
+
+const showBalance = (user: number): Step =>
+  step(`balance ${user}`, async (model, { people }) => {
+    const as = people[user];
+    const { body } = await world.send('GET', '/payments/balance', as === undefined ? {} : { as });
+    expect(body).toEqual({ balance: model.balances[user] });
+  });
+
+const user = fc.nat(2);
+/** Small, so that a wallet often holds exactly what is asked of it, or one less. */
+const amount = fc.integer({ min: 1, max: 4 });
+const steps = [
+  fc.tuple(user, amount).map(([one, value]) => book([{ user: one, type: 'income', amount: value }])),
+  fc.tuple(user, amount).map(([one, value]) => book([{ user: one, type: 'purchase', amount: value }])),
+  fc.tuple(user, user, amount).map(([one, other, value]) =>
+    book([
+      { user: one, type: 'purchase', amount: value },
+      { user: other, type: 'income', amount: value },
+      { user: other, type: 'commission', amount: 1 },
+    ]),
+  ),
+  fc.tuple(user, amount).map(([one, value]) => withdraw(one, value)),
+  fc
+    .tuple(fc.nat(100), fc.constantFrom('pay' as const, 'reject' as const))
+    .map(([at, verb]) => settle(at, verb)),
+  user.map(showBalance),
+];
+
+test('any sequence of bookings, withdrawals and settlements is answered as the model says', async () => {
+  const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(runs, async (commands) => {
+      const setup = (): { model: Model; real: Real } => ({
+        model: { balances: [0, 0, 0], withdrawals: [] },
+        real: { people: [world.person(), world.person(), world.person()], withdrawalIds: [] },
+      });
+      await fc.asyncModelRun(setup, commands);
+    }),
+    { numRuns: RUNS, seed: SEED, endOnFailure: true },
+  );
+  expect((await world.audit()).difference).toBeUndefined();
+});
