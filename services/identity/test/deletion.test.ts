@@ -18,8 +18,8 @@ beforeAll(async () => {
   sandbox = await startSandbox({ port: 0 });
   world = await startWorld({
     KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar`,
-    KAVENEGAR_TIMEOUT_MS: '400',
-    SMS_DEADLINE_MS: '1500',
+    KAVENEGAR_TIMEOUT_MS: '1500',
+    SMS_DEADLINE_MS: '4000',
   });
   redis = await connectRedis({ url: world.config.REDIS_URL });
 });

@@ -110,8 +110,10 @@ export const createUserQueries = (connection: Connection) => {
 
     /** Accounts whose grace period is over at `now`, the longest waiting first; read as they are asked for. */
     dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
+      // Up to `now` itself: a stand-in of MongoDB leaves out what is equal to an upper bound inside a compound index.
+      const tooLate = new Date(now.getTime() + 1);
       const due = users
-        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }), erased_at: null })
+        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lt: tooLate }), erased_at: null })
         .select({ deletion_scheduled_at: 1 })
         .sort({ deletion_scheduled_at: 1 })
         .lean<{ _id: number; deletion_scheduled_at: Date }[]>()
