@@ -6,6 +6,9 @@ import { createModel, type Effect, type Model } from './model.ts';
 import { atTheBank, OPERATOR, type World } from './support.ts';
 
 const WALLETS = 10;
+/** An answer is not known after its deadline: 503, or none. */
+const MAX_TRIES = 20;
+const RUNNING = 'A request with this key is still being processed.';
 const COMMISSION_PERCENT = 10;
 
 export type Command =
@@ -48,6 +51,7 @@ type BookRequest = Parameters<World['book']>[0];
 interface Booked {
   request: BookRequest;
   paymentIds: readonly number[];
+  isRefunded: boolean;
 }
 interface Withdrawal {
   id: number;
@@ -65,6 +69,8 @@ export interface Player {
   people: readonly UserCaller[];
   /** Of each user, how many withdrawals are neither paid nor rejected. */
   openWithdrawals(userId: number): number;
+  /** How often an outcome was not known, and was asked for again. */
+  unknown(): number;
 }
 
 const assert = (holds: boolean, what: string): void => {
@@ -88,15 +94,39 @@ export const createPlayer = (world: World): Player => {
   const idOf = (index: number): number => people[index]?.userId ?? 0;
   const chosen = <T>(rows: readonly T[], at: number): T | undefined => rows[at % Math.max(1, rows.length)];
 
-  /** Resolves with the payments, or with the code of a refusal. */
-  const send = async (request: BookRequest): Promise<{ ids: number[]; replayed: boolean } | string> =>
-    world.book(request).then(
-      (answer) => ({
-        ids: (answer as { payment_ids: number[] }).payment_ids,
-        replayed: (answer as { replayed: boolean }).replayed,
-      }),
-      (error: { code: string }) => error.code,
+  let unknown = 0;
+
+  /** Until the outcome is known, as a client does: under the same key, so that asking again is harmless. */
+  const certainly = async <T>(
+    ask: () => Promise<T>,
+    isUnknown: (answer: T) => boolean,
+  ): Promise<[T, boolean]> => {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await ask();
+      if (!isUnknown(answer)) return [answer, tries > 1];
+      unknown += 1;
+      assert(tries < MAX_TRIES, `nothing but ${JSON.stringify(answer)}`);
+    }
+  };
+
+  const http = (...request: Parameters<World['send']>) =>
+    certainly(
+      () => world.send(...request),
+      ({ status, body }) => status === 503 || (status === 409 && body.message === RUNNING),
     );
+
+  /** Resolves with the payments, or with the code of a refusal. */
+  const send = async (
+    request: BookRequest,
+  ): Promise<{ ids: number[]; replayed: boolean; asked: boolean } | string> => {
+    const ask = () =>
+      world.grpc.call('Book', request).then(
+        ({ payment_ids: ids, replayed }) => ({ ids, replayed }),
+        (error: { code: string }) => error.code,
+      );
+    const [answer, again] = await certainly(ask, (given) => given === 'unavailable');
+    return typeof answer === 'string' ? answer : { ...answer, asked: again };
+  };
 
   const book = async (name: string, request: BookRequest): Promise<void> => {
     const operation = model.begin(name, effectOf(request));
@@ -104,8 +134,8 @@ export const createPlayer = (world: World): Player => {
     operation.end(typeof answer === 'string' ? 'refused' : 'accepted');
     if (typeof answer === 'string') assert(answer === 'payments.insufficient_balance', `${name}: ${answer}`);
     else {
-      assert(!answer.replayed, `${name} was answered as a repeat`);
-      booked.push({ request, paymentIds: answer.ids });
+      assert(!answer.replayed || answer.asked, `${name} was answered as a repeat`);
+      booked.push({ request, paymentIds: answer.ids, isRefunded: false });
     }
   };
 
@@ -125,25 +155,21 @@ export const createPlayer = (world: World): Player => {
     assert(answer === 'idempotency.other_input', `another input under a used key: ${JSON.stringify(answer)}`);
   };
 
-  /** A purchase is given back, at most once: everybody who tries does so under the same key. */
-  const refund = async ({ request }: Booked): Promise<void> => {
-    const purchase = request.bookings?.find(({ type }) => type === 'purchase');
-    if (purchase === undefined) return;
-    const back: BookRequest = {
-      idempotency_key: `refund:${request.idempotency_key}`,
+  /** A purchase is given back once; whoever tries again later repeats that. */
+  const refund = async (one: Booked): Promise<void> => {
+    const purchase = one.request.bookings?.find(({ type }) => type === 'purchase');
+    if (purchase === undefined || one.isRefunded) return;
+    one.isRefunded = true;
+    await book('refund', {
+      idempotency_key: `refund:${one.request.idempotency_key}`,
       bookings: [{ user_id: Number(purchase.user_id), type: 'income', amount: Number(purchase.amount) }],
-    };
-    const operation = model.begin('refund', effectOf(back));
-    const answer = await send(back);
-    if (typeof answer === 'string') throw new Error(`a refund was answered ${answer}`);
-    // The credit is told by whoever booked it, however many try.
-    operation.end(answer.replayed ? 'without effect' : 'accepted');
+    });
   };
 
   const withdraw = async (by: UserCaller, value: number): Promise<void> => {
     const key = randomUUID();
     const operation = model.begin(`withdrawal of ${value}`, new Map([[by.userId, -value]]));
-    const answer = await world.send('POST', '/payments/withdrawals', {
+    const [answer] = await http('POST', '/payments/withdrawals', {
       as: by,
       body: { amount: value },
       headers: { 'idempotency-key': key },
@@ -162,7 +188,7 @@ export const createPlayer = (world: World): Player => {
   };
 
   const repeat = async ({ id, by, amount: value, key }: Withdrawal): Promise<void> => {
-    const answer = await world.send('POST', '/payments/withdrawals', {
+    const [answer] = await http('POST', '/payments/withdrawals', {
       as: by,
       body: { amount: value },
       headers: { 'idempotency-key': key },
@@ -174,7 +200,8 @@ export const createPlayer = (world: World): Player => {
     const { id, by, amount: value } = withdrawal;
     withdrawal.attempts += 1;
     const operation = model.begin(verb, new Map(verb === 'reject' ? [[by.userId, value]] : []));
-    const answer = await world.send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
+    // 503 says that nothing was changed, so that a later 409 is somebody else's doing.
+    const [answer] = await http('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
     if (answer.status === 200) {
       assert(withdrawal.settled === undefined, `withdrawal ${id} was settled twice`);
       withdrawal.settled = verb === 'pay' ? 'paid' : 'rejected';
@@ -187,10 +214,12 @@ export const createPlayer = (world: World): Player => {
   };
 
   const deposit = async (by: UserCaller, value: number, click: 'pay' | 'cancel'): Promise<void> => {
-    const { body } = await world.send('POST', '/payments/deposit', { as: by, body: { amount: value } });
+    const [{ body }] = await http('POST', '/payments/deposit', { as: by, body: { amount: value } });
     const callback = await atTheBank(world, body.payment_url, click);
     const operation = model.begin(`deposit of ${value}`, new Map([[by.userId, value]]));
-    const answers = await Promise.all([world.send('GET', callback), world.send('GET', callback)]);
+    const answers = (await Promise.all([http('GET', callback), http('GET', callback)])).map(
+      ([answer]) => answer,
+    );
     operation.end(click === 'pay' ? 'accepted' : 'without effect');
     for (const answer of answers) {
       assert(answer.status === 200, `callback: ${answer.status} ${answer.text}`);
@@ -252,6 +281,7 @@ export const createPlayer = (world: World): Player => {
     play,
     model,
     people,
+    unknown: () => unknown,
     openWithdrawals: (userId) =>
       withdrawals.filter(({ by, settled }) => by.userId === userId && settled === undefined).length,
   };

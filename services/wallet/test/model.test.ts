@@ -17,7 +17,7 @@ const HISTORIES_PER_WORLD = 10;
 const TIMEOUT_MS = 120_000 + OPERATIONS * 100;
 
 const histories = Math.ceil(OPERATIONS / HISTORY);
-const totals = { accepted: 0, refused: 0, readings: 0 };
+const totals = { accepted: 0, refused: 0, readings: 0, unknown: 0 };
 let world: World | undefined;
 let played = 0;
 
@@ -54,7 +54,8 @@ const judge = async (current: World, { model, people, openWithdrawals }: Player)
 
 const report = (): string =>
   `wallet model: seed ${SEED}, ${played} histories of ${HISTORY} operations by ${CALLERS} callers; ` +
-  `${totals.accepted} accepted, ${totals.refused} refused, ${totals.readings} balances read\n`;
+  `${totals.accepted} accepted, ${totals.refused} refused, ${totals.readings} balances read, ` +
+  `${totals.unknown} asked again\n`;
 
 describe('the model', () => {
   const credit = new Map([[1, 10]]);
@@ -121,6 +122,7 @@ test(
           totals.accepted += accepted;
           totals.refused += refused;
           totals.readings += readings;
+          totals.unknown += player.unknown();
         }),
         { numRuns: histories, seed: SEED, endOnFailure: true },
       )

@@ -132,7 +132,7 @@ const baseConfig = (): WalletConfig => {
   return {
     ...readConfig({ INTERNAL_AUTH_SECRET, ZIBAL_MERCHANT: 'zibal' }),
     ...base,
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: base.LOG_LEVEL as WalletConfig['LOG_LEVEL'],
     DEPOSIT_SWEEP_SECONDS: 3_600,
   };
 };

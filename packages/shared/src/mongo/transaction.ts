@@ -153,7 +153,8 @@ const hasLabel = (error: unknown, label: string): boolean =>
     return Array.isArray(errorLabels) && errorLabels.includes(label);
   });
 
-const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
+/** Whether the database asks to start the transaction again: what `inTransaction` rejects with after its deadline. */
+export const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
 /** Whether the database could not be reached or had no primary: nothing that the work itself could have caused. */
 export const isDatabaseDown = (error: unknown): boolean =>

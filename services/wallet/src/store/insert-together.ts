@@ -14,20 +14,14 @@ export type InsertTogether = (session: ClientSession, inserts: readonly Insert[]
 const BULK_WRITE_WIRE_VERSION = 25;
 
 export const createInsertTogether = (connection: Connection): InsertTogether => {
-  let asked: Promise<boolean> | undefined;
-  const takesBulkWrites = (): Promise<boolean> => {
-    asked ??= askWireVersion(connection).then(
-      (version) => version >= BULK_WRITE_WIRE_VERSION,
-      (error: unknown) => {
-        asked = undefined;
-        throw error;
-      },
-    );
-    return asked;
-  };
+  // Asked before the first transaction needs it; who does not answer is not asked again, and written to the longer way.
+  const takesBulkWrites = askWireVersion(connection).then(
+    (version) => version >= BULK_WRITE_WIRE_VERSION,
+    () => false,
+  );
   return async (session, inserts) => {
     const filled = inserts.filter(({ documents }) => documents.length > 0);
-    if (filled.length > 1 && (await takesBulkWrites())) await bulkWrite(connection, session, filled);
+    if (filled.length > 1 && (await takesBulkWrites)) await bulkWrite(connection, session, filled);
     else for (const insert of filled) await insertMany(session, insert);
   };
 };
