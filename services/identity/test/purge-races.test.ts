@@ -43,14 +43,20 @@ const purgeOf = async (due: DueAccount) => {
   }
 };
 
+/** 503 says that the database let nothing through and that nothing was changed: the same is asked again, as a client does. */
+const cancelOf = async (userId: number) => {
+  for (;;) {
+    const answer = await world.send('DELETE', '/auth/delete-account', { as: caller(userId) });
+    if (answer.status !== 503) return answer;
+    await pause(100);
+  }
+};
+
 /** What the purge and the cancellation of one account said, and what is left of it. */
 const race = async ({ due, mark, delayMs }: { due: DueAccount; mark: string; delayMs: number }) => {
   const { userId } = due;
   // The purge asks the blockers first; the head start is as long as that takes, more or less.
-  const [round, cancelled] = await Promise.all([
-    purgeOf(due),
-    pause(delayMs).then(() => world.send('DELETE', '/auth/delete-account', { as: caller(userId) })),
-  ]);
+  const [round, cancelled] = await Promise.all([purgeOf(due), pause(delayMs).then(() => cancelOf(userId))]);
   const account = await accountOf(world, userId);
   return {
     userId,

@@ -15,6 +15,7 @@ import {
   putPurchase,
   redeem,
   startWorld,
+  stirTransactions,
   storeCalls,
   unreachable,
   type World,
@@ -77,6 +78,7 @@ const recover = async (): Promise<void> => {
  * in vain.
  */
 const recovered = async (): Promise<boolean> => {
+  await stirTransactions(world);
   await recover();
   const open = await count(world, 'store_purchase_attempts', { state: 'open' });
   return open === 0 && (await count(world, 'wallet_purchases', { state: 'reserved' })) === 0;

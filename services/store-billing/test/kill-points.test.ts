@@ -20,6 +20,7 @@ import {
   putPurchase,
   redeem,
   startWorld,
+  stirTransactions,
   storeCalls,
   type World,
 } from './support.ts';
@@ -109,6 +110,7 @@ beforeAll(async () => {
 
 const recovered = async (): Promise<boolean> => {
   world.clock.advance(2 * MINUTE_MS);
+  await stirTransactions(world);
   const { rounds } = world.service;
   await Promise.all([rounds.verifyAttempts(), rounds.acknowledgeAll(), rounds.sweepWalletPurchases()]);
   const left = await Promise.all([

@@ -1,6 +1,7 @@
 /** Transactions that retry what the database asks to retry, and work that waits for the commit. */
 import type { ClientSession, Connection } from 'mongoose';
 import type { Logger } from 'pino';
+import { unavailable } from '../error.ts';
 import { jitteredDelayMs, sleep } from './backoff.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -34,8 +35,9 @@ const attempts = new WeakMap<ClientSession, Attempt>();
  * document it changes inside itself, passes `session` to every query, and has no effect outside the database; such an
  * effect goes into {@link afterCommit}. Queries of one session run one after the other, never with Promise.all.
  *
- * Rejects with what `work` threw (nothing is stored then), or with the database's last error after the deadline. When
- * the answer to the commit itself is lost and stays lost until the deadline, the outcome is unknown.
+ * Rejects with what `work` threw (nothing is stored then), or with `unavailable` and the database's last error as its
+ * cause when others were faster until the deadline: nothing is stored then either. When the answer to the commit itself
+ * is lost and stays lost until the deadline, it rejects with the database's error and the outcome is unknown.
  */
 export const inTransaction = async <T>(
   connection: Connection,
@@ -72,7 +74,9 @@ const untilCommitted = async <T>(
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
       const now = performance.now();
-      if (!isTransient(error) || now >= deadline) throw error;
+      if (!isTransient(error)) throw error;
+      if (now >= deadline)
+        throw unavailable('a transaction found its documents taken until its deadline', error);
       await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt)));
     }
   }
@@ -153,8 +157,8 @@ const hasLabel = (error: unknown, label: string): boolean =>
     return Array.isArray(errorLabels) && errorLabels.includes(label);
   });
 
-/** Whether the database asks to start the transaction again: what `inTransaction` rejects with after its deadline. */
-export const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
+/** Whether the database asks to start the transaction again. */
+const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
 /** Whether the database could not be reached or had no primary: nothing that the work itself could have caused. */
 export const isDatabaseDown = (error: unknown): boolean =>

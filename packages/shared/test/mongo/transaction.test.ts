@@ -108,7 +108,7 @@ describe('inTransaction', () => {
       (session) => counters.updateOne({ _id: 'held' }, { $inc: { value: 1 } }, { session }),
       { deadlineMs: 300 },
     );
-    await expect(blocked).rejects.toMatchObject({ code: 112 });
+    await expect(blocked).rejects.toMatchObject({ kind: 'unavailable', cause: { code: 112 } });
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     await holder.abortTransaction();
     await holder.endSession();

@@ -1,9 +1,8 @@
 /** Everything that this service keeps, and the one way to change money. */
 import type { Clock } from '@fitness/shared/clock.ts';
-import { unavailable } from '@fitness/shared/error.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import { inTransaction, isDuplicateKey, isTransient } from '@fitness/shared/mongo/transaction.ts';
+import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { AlreadyBooked, type LedgerEntry, walletMoves } from '../domain/ledger.ts';
 import type { Payment } from '../domain/payment.ts';
 import { createEntries, type Entries } from './entries.ts';
@@ -66,9 +65,6 @@ export const createStore = (options: {
         try {
           return await inTransaction(connection, work);
         } catch (error) {
-          // Too many at once for too long: nothing was changed, and the same may be asked again.
-          if (isTransient(error))
-            throw unavailable('a transaction found its documents taken until its deadline', error);
           if (!(error instanceof MissingWallet) || opened >= MAX_OPENINGS) throw error;
           await wallets.open(error.userId);
         }
