@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { createCallerSigner } from '@fitness/shared/caller.ts';
 import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { methodNotAllowed } from '@fitness/shared/error.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
@@ -132,6 +133,15 @@ const addOwnRoutes = (
 ): void => {
   app.get('/health/services', async () => askServices(urls));
   app.get(OPENAPI_PATH, async () => readOpenapi());
+  // Below the prefix of what is forwarded, where any method would be.
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: OPENAPI_PATH,
+    onRequest: async () => {
+      throw methodNotAllowed(['GET']);
+    },
+    handler: async () => undefined,
+  });
 };
 
 const openAddressLimit = async (

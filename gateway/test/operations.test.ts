@@ -23,6 +23,32 @@ const read = async (path: string): Promise<{ status: number; body: any }> => {
   return { status: answer.status, body: await answer.json() };
 };
 
+describe('the paths that the gateway answers itself', () => {
+  test.each(['/api/v1/openapi.json', '/docs', '/health/live', '/health/services', '/metrics'])(
+    '%s asked with another method is 405 and says which is allowed, whatever is sent',
+    async (path) => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+        const headers = { 'content-type': 'text/plain' };
+        const answer = await fetch(`${harness.url}${path}`, { method, headers, body: 'x' });
+        expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET']);
+        expect(await answer.json()).toEqual({ message: 'This method is not allowed here.' });
+      }
+    },
+  );
+
+  test('a path of nobody is 404 with any method and body', async () => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const body = method === 'GET' ? undefined : 'x';
+      const answer = await fetch(`${harness.url}/nobody`, {
+        method,
+        headers: { 'content-type': 'text/plain' },
+        body: body ?? null,
+      });
+      expect([method, answer.status]).toEqual([method, 404]);
+    }
+  });
+});
+
 describe('health', () => {
   test('live says only that the process answers', async () => {
     for (const upstream of Object.values(harness.upstreams)) upstream.ready = false;

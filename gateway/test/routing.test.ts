@@ -140,7 +140,7 @@ describe('what is nobody’s', () => {
 
   test.each(['PROPFIND', 'TRACE', 'LOCK'])('the method %s is refused here', async (method) => {
     const answer = await rawRequest(harness.url, '/api/v1/posts', { method });
-    expect(answer.status).toBe(404);
+    expect(answer.status).toBe(405);
     expect(allReceived(harness)).toEqual([]);
   });
 

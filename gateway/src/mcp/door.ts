@@ -2,7 +2,14 @@
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { type BlockerCode, blockerMessageKey } from '@fitness/shared/blocker-catalogue.ts';
 import type { UserCaller } from '@fitness/shared/caller.ts';
-import { AppError, isAppError, message, unauthenticated, unavailable } from '@fitness/shared/error.ts';
+import {
+  AppError,
+  isAppError,
+  message,
+  methodNotAllowed,
+  unauthenticated,
+  unavailable,
+} from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
@@ -54,12 +61,7 @@ export const addMcp = async (app: FastifyInstance, options: McpDoorOptions): Pro
       exposeHeadRoute: false,
       onRequest: async (request, reply) => {
         await admit(request, reply);
-        throw new AppError({
-          kind: 'method_not_allowed',
-          code: 'method_not_allowed',
-          message: message('error.method_not_allowed'),
-          headers: { allow: 'POST' },
-        });
+        throw methodNotAllowed(['POST']);
       },
       handler: async () => undefined,
     });

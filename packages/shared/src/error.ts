@@ -104,6 +104,15 @@ export const forbidden = (internal?: string): AppError =>
 export const notFound = (code = 'not_found', internal?: string): AppError =>
   new AppError({ kind: 'not_found', code, message: message('error.not_found'), internal });
 
+/** @param allowed The methods that the path answers. */
+export const methodNotAllowed = (allowed: readonly string[]): AppError =>
+  new AppError({
+    kind: 'method_not_allowed',
+    code: 'method_not_allowed',
+    message: message('error.method_not_allowed'),
+    headers: { allow: allowed.join(', ') },
+  });
+
 /** 422 under the named fields. */
 export const invalid = (fields: Record<string, Message | Message[]>): AppError =>
   new AppError({

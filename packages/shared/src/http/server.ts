@@ -19,7 +19,7 @@ import {
   FIRST_PARTY,
   GUEST,
 } from '../caller.ts';
-import { AppError, forbidden, message, notFound, unauthenticated } from '../error.ts';
+import { AppError, forbidden, message, methodNotAllowed, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
 import { negotiateLocale } from '../i18n/negotiate.ts';
 import { DEFAULT_LOCALE, translate, translator } from '../i18n/translate.ts';
@@ -113,9 +113,25 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.setErrorHandler((error, request, reply) =>
     sendError(error, request, reply, request.routeOptions.config.route?.errorStyle),
   );
-  app.setNotFoundHandler((request, reply) => sendError(notFound(), request, reply));
+  refuseTheUnknown(app);
   addOperations(app, options);
   return app;
+};
+
+const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/**
+ * A path that nobody answers is 404; one that is answered, but to another method, is 405 and says to which. Before the
+ * body is looked at, of which nothing is known here.
+ */
+const refuseTheUnknown = (app: FastifyInstance): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404) return;
+    const { url } = request;
+    const allowed = ROUTED_METHODS.filter((method) => app.findRoute({ method, url }) !== null);
+    if (allowed.length === 0) return sendError(notFound(), request, reply);
+    return sendError(methodNotAllowed(allowed), request, reply);
+  });
 };
 
 const addCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -195,7 +211,6 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
   await app.register(async (scope) => {
     await options.prepare?.(scope);
     for (const route of options.routes) addRoute(scope, route, options);
-    refuseOtherMethods(scope, options.routes);
   });
   app.get('/internal/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   return app;
@@ -363,35 +378,6 @@ const refusals = (route: Route): Record<number, z.ZodType> => {
 const refusalBody = (route: Route, status: number): z.ZodType => {
   if (status === 422) return validationBody;
   return route.errorStyle === 'error_code' && [400, 404, 500].includes(status) ? codedErrorBody : errorBody;
-};
-
-const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-/** A path that exists, asked with another method, is 405 and says which ones there are. */
-const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {
-  const byPath = Map.groupBy(routes, (route) => route.path.replaceAll(/:\w+/g, ':x'));
-  for (const same of byPath.values()) {
-    const allowed = same.map((route) => route.method as string);
-    const answered = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
-    const missing = ALL_METHODS.filter((method) => !answered.includes(method));
-    const url = `${API_PREFIX}${same[0]?.path ?? ''}`;
-    app.route({
-      method: missing,
-      url,
-      schema: { hide: true },
-      exposeHeadRoute: false,
-      onRequest: async (request, reply) => {
-        reply.header('allow', allowed.join(', '));
-        const refused = new AppError({
-          kind: 'method_not_allowed',
-          code: 'method_not_allowed',
-          message: message('error.method_not_allowed'),
-        });
-        return sendError(refused, request, reply);
-      },
-      handler: async () => undefined,
-    });
-  }
 };
 
 /** Where a server listens, once it does. */
