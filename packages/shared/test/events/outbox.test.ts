@@ -238,6 +238,8 @@ describe('startRelay', () => {
     expect(await waiting()).toBe(1);
     clock.advance(60_000);
     await until(async () => (await waiting()) === 0);
+    // Counted when the database has answered that the event is gone.
+    await until(() => relay.stats().unheard > 0);
     expect(relay.stats()).toEqual({ published: 1, unheard: 1 });
     await relay.close();
   });
