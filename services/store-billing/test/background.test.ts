@@ -462,6 +462,29 @@ describe('a boost that runs out', () => {
   });
 });
 
+describe('a boost that cannot be told about', () => {
+  test('does not hold up those that ran out after it', async () => {
+    const user = newUser();
+    const gyms = [ownGym(user.userId), ownGym(user.userId)] as const;
+    for (const gymId of gyms) {
+      const token = newToken();
+      await putPurchase(world, token, 'purchased', 'boost_basic');
+      const fields = { product_id: 'boost_basic', boostable_type: 'gym', boostable_id: gymId };
+      expect((await redeem(world.send, user, token, fields)).status).toBe(201);
+      world.clock.advance(MINUTE_MS);
+    }
+    // The number of no target: no event can have it.
+    const boosts = world.database.collection('boosts');
+    await boosts.updateOne({ boostable_id: gyms[0] }, { $set: { boostable_id: -gyms[0] } });
+    world.clock.advance(7 * DAY_MS);
+    await world.service.rounds.tellBoostEnds();
+    await world.tap.waitFor('store_billing.boost.ended', {
+      matches: ({ data }) => (data as { boostable_id: number }).boostable_id === gyms[1],
+    });
+    expect(await count(world, 'boosts', { boostable_id: -gyms[0], end_due_at: { $ne: null } })).toBe(1);
+  });
+});
+
 describe('our own credentials', () => {
   test('refused by the store: 500, an alert, and the journal stays open until they are right', async () => {
     const lines: string[] = [];
