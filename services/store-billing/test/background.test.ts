@@ -187,6 +187,25 @@ describe('the refund queue', () => {
     expect((await refundQueue()).filter(({ user_id }) => user_id === user.userId)).toEqual([]);
   });
 
+  test('is looked through for as long as something is owed, also after thirty days', async () => {
+    const user = newUser();
+    const [first, second] = [newToken(), newToken()];
+    await Promise.all([putPurchase(world, first), putPurchase(world, second)]);
+    expect((await redeem(world.send, user, first)).status).toBe(201);
+    expect((await redeem(world.send, user, second)).status).toBe(400);
+    await verifyLater();
+    for (let day = 1; day <= 35; day += 1) {
+      world.clock.advance(DAY_MS);
+      await world.service.rounds.lookAgain();
+    }
+    const owed = { purchase_token: second, resolved_at: null };
+    expect(await count(world, 'refund_queue', owed)).toBe(1);
+    await putPurchase(world, second, 'refunded');
+    world.clock.advance(DAY_MS);
+    await world.service.rounds.lookAgain();
+    expect(await count(world, 'refund_queue', owed)).toBe(0);
+  });
+
   test('gives up what can be granted later after all', async () => {
     const user = newUser();
     const [first, second] = [newToken(), newToken()];

@@ -1,7 +1,16 @@
-/** The daily second look at redeemed purchases, for thirty days: what the store took back ends its grant, once. */
+/**
+ * The daily second look at redeemed purchases, for thirty days: what the store took back ends its grant, once. And at
+ * what is owed, for as long as it is.
+ */
 import { storePurchaseGrantEnded } from '@fitness/proto/events/store-billing.ts';
 import { formatTimestamp } from '@fitness/shared/clock.ts';
-import { nextLookAt, nextTryAt, type StorePurchase } from '../domain/purchase.ts';
+import {
+  LOOK_LEASE_MS,
+  nextLookAt,
+  nextTryAt,
+  SECOND_LOOK_INTERVAL_MS,
+  type StorePurchase,
+} from '../domain/purchase.ts';
 import { boostSlot, premiumSlot } from '../domain/target.ts';
 import { announceBoostEnded } from './announce.ts';
 import type { BillingDeps } from './deps.ts';
@@ -30,11 +39,19 @@ interface Rows<Row> {
   looked(row: Row, next: Date | null): Promise<void>;
 }
 
+interface Look<Row> {
+  rows: Rows<Row>;
+  onRefunded: (row: Row) => Promise<void>;
+  /** When to look again at one that stands; null for never. */
+  next: (row: Row, now: Date) => Date | null;
+  /** The same when the store has said nothing. */
+  retry: (row: Row, now: Date) => Date | null;
+}
+
 /** Takes the due ones, asks the store about all of them, and sees to each by itself: what fails has its turn again. */
 const lookAt = async <Row extends Looked>(
   { channel, clock, log }: Parts,
-  rows: Rows<Row>,
-  onRefunded: (row: Row) => Promise<void>,
+  { rows, onRefunded, next, retry }: Look<Row>,
 ): Promise<void> => {
   const mine: Row[] = [];
   for (const row of await rows.toLookAt(channel.name, clock.now(), AT_ONCE))
@@ -44,8 +61,8 @@ const lookAt = async <Row extends Looked>(
     try {
       const now = clock.now();
       if (standings[index] === 'refunded') await onRefunded(row);
-      else if (standings[index] === 'standing') await rows.looked(row, nextLookAt(row.createdAt, now));
-      else await rows.looked(row, nextTryAt(row.createdAt, now));
+      else if (standings[index] === 'standing') await rows.looked(row, next(row, now));
+      else await rows.looked(row, retry(row, now));
     } catch (error) {
       log.error({ err: error, channel: channel.name }, 'the second look at a purchase failed');
     }
@@ -53,7 +70,12 @@ const lookAt = async <Row extends Looked>(
 };
 
 const lookAtReceipts = (deps: Parts): Promise<void> =>
-  lookAt(deps, deps.store.purchases, (purchase) => endGrant(deps, purchase));
+  lookAt(deps, {
+    rows: deps.store.purchases,
+    onRefunded: (purchase) => endGrant(deps, purchase),
+    next: ({ createdAt }, now) => nextLookAt(createdAt, now),
+    retry: ({ createdAt }, now) => nextTryAt(createdAt, now),
+  });
 
 const endGrant = async (deps: Parts, taken: StorePurchase): Promise<void> => {
   const { store, clock, outbox, log } = deps;
@@ -79,8 +101,11 @@ const endGrant = async (deps: Parts, taken: StorePurchase): Promise<void> => {
   log.info({ store_purchase_id: id }, 'the store took a purchase back; its grant has ended');
 };
 
-/** What the operators owe leaves the queue once the store says that it is paid back. */
+/** What the operators owe leaves the queue once the store says that it is paid back, however late that is. */
 const lookAtRefunds = (deps: Parts): Promise<void> =>
-  lookAt(deps, deps.store.refunds, (refund) =>
-    deps.store.refunds.resolve(refund, 'refunded', deps.clock.now()),
-  );
+  lookAt(deps, {
+    rows: deps.store.refunds,
+    onRefunded: (refund) => deps.store.refunds.resolve(refund, 'refunded', deps.clock.now()),
+    next: (_refund, now) => new Date(now.getTime() + SECOND_LOOK_INTERVAL_MS),
+    retry: (_refund, now) => new Date(now.getTime() + LOOK_LEASE_MS),
+  });
