@@ -142,6 +142,17 @@ describe('a redemption without a verdict', () => {
     expect((await redeem(world.send, user, token)).status).toBe(201);
   });
 
+  test('is asked about once more before it is given up, however long nobody could ask', async () => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token, 'unreachable');
+    await redeem(world.send, user, token);
+    await putPurchase(world, token, 'purchased');
+    await verifyLater(100 * HOUR_MS);
+    expect(await attemptState(token)).toBe('granted');
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+  });
+
   test('waits longer after each vain try', async () => {
     const token = newToken();
     await putPurchase(world, token, 'garbage');

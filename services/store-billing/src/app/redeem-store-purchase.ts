@@ -150,7 +150,7 @@ const refuse = async (
   const { store, clock, log } = deps;
   switch (verdict.kind) {
     case 'not_purchased':
-      await store.attempts.close(attempt, verdict.reason, clock.now());
+      await store.attempts.settle(attempt, 'closed', verdict.reason, clock.now());
       return replayOr(deps, attempt, order, verificationFailed(verdict.reason));
     case 'unreadable':
       await store.attempts.postpone(attempt, verdict.kind, clock.now());

@@ -28,29 +28,36 @@ export const createVerifyAttempts =
   };
 
 const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
-  const { store, channel, clock, log, catalogue } = deps;
+  const { store, channel, clock, catalogue } = deps;
   const offer = catalogue.bySku(attempt.productId);
   if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
   const order = { userId: attempt.userId, offer, target: attempt.target };
   const standing = await store.ledger.look(attempt, slotOf(order), clock.now());
   if (await isRedeemed(deps, attempt, standing)) return;
-  if (attempt.giveUpAt <= clock.now()) {
-    log.error({ attempt: attempt.id, user_id: attempt.userId }, 'no verdict on a purchase in time');
-    await store.attempts.settle(attempt, 'given_up', 'no_verdict', clock.now());
-    return;
-  }
   const verdict = await channel.verify(attempt);
   switch (verdict.kind) {
     case 'purchased':
       return grantLate(deps, attempt, order, standing);
     case 'not_purchased':
-      return store.attempts.close(attempt, verdict.reason, clock.now());
+      return store.attempts.settle(attempt, 'closed', verdict.reason, clock.now());
     case 'credentials_refused':
       alertCredentials(deps, verdict.detail);
-      return store.attempts.postpone(attempt, verdict.kind, clock.now());
+      return askAgain(deps, attempt, verdict.kind);
     default:
-      return store.attempts.postpone(attempt, verdict.kind, clock.now());
+      return askAgain(deps, attempt, verdict.kind);
   }
+};
+
+/** Later, while there is time; decided after a question, so that nothing is given up that nobody could ask about. */
+const askAgain = async (
+  { store, clock, log }: BillingDeps,
+  attempt: Attempt,
+  reason: string,
+): Promise<void> => {
+  const now = clock.now();
+  if (now < attempt.giveUpAt) return store.attempts.postpone(attempt, reason, now);
+  log.error({ attempt: attempt.id, user_id: attempt.userId }, 'no verdict on a purchase in time');
+  return store.attempts.settle(attempt, 'given_up', 'no_verdict', now);
 };
 
 /** Whether the ledger has decided about the token meanwhile, for him or for another. */

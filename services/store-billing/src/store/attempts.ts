@@ -22,15 +22,13 @@ export interface Attempts {
   open(presentation: Presentation, now: Date): Promise<Attempt | 'granted'>;
   /** In the transaction of the grant; false when it is granted already. */
   grant(session: ClientSession, attempt: Attempt, now: Date): Promise<boolean>;
-  /** Ends it otherwise. */
+  /** Ends it otherwise; not when the client has presented it again, or it was granted, meanwhile. */
   settle(
     attempt: Attempt,
     state: Exclude<AttemptState, 'open'>,
     reason: string | null,
     now: Date,
   ): Promise<void>;
-  /** Ends it for want of a purchase; not when the client has presented it again meanwhile. */
-  close(attempt: Attempt, reason: string, now: Date): Promise<void>;
   /** Leaves it open, to be asked about again. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
@@ -124,16 +122,10 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       );
       return granted.matchedCount === 1;
     },
-    settle: async ({ id }, state, reason, now) => {
-      await attempts.updateOne(
-        { _id: id },
-        { $set: { state, reason, next_check_at: null, updated_at: now } },
-      );
-    },
-    close: async ({ id, revision }, reason, now) => {
+    settle: async ({ id, revision }, state, reason, now) => {
       await attempts.updateOne(
         { _id: id, state: 'open', revision },
-        { $set: { state: 'closed', reason, next_check_at: null, updated_at: now } },
+        { $set: { state, reason, next_check_at: null, updated_at: now } },
       );
     },
     postpone: async ({ id, revision, tries }, reason, now) => {
