@@ -1,6 +1,7 @@
 /** Specification 4.6, row by row, and the order of contract 7. */
 
 import { CALLER_HEADER, type UserCaller } from '@fitness/shared/caller.ts';
+import { MINUTE_MS } from '@fitness/shared/clock.ts';
 import { caller, eventually, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -468,6 +469,31 @@ describe('500 and 503', () => {
     expect((await redeem(world.send, user, token)).status).toBe(201);
   });
 
+  test('confirmed by the store and not granted: 500, nothing is stored, and the background grants it', async () => {
+    const [user, token] = [newUser(), newToken()];
+    await putPurchase(world, token);
+    // The number that the grant would get is taken.
+    const numbers = world.database.collection<{ _id: string; value: number }>('sequences');
+    const last = (await numbers.findOne({ _id: 'subscription' }))?.value ?? 0;
+    const subscriptions = world.database.collection<{ _id: number }>('subscriptions');
+    await subscriptions.insertOne({ _id: last + 1 });
+    const answer = await redeem(world.send, user, token);
+    expect([answer.status, answer.body]).toEqual([
+      500,
+      {
+        error: 'The purchase was confirmed but could not be granted. We keep trying.',
+        code: 'store_purchase.grant_failed',
+      },
+    ]);
+    expect(await count(world, 'store_purchases', { purchase_token: token })).toBe(0);
+    expect(await count(world, 'slots', { _id: `premium:${user.userId}` })).toBe(0);
+    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+    world.clock.advance(2 * MINUTE_MS);
+    await world.service.rounds.verifyAttempts();
+    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect((await redeem(world.send, user, token)).status).toBe(200);
+  });
+
   test('a target that cannot be asked about is 503, before the store is asked', async () => {
     const user = newUser();
     const token = newToken();
@@ -490,6 +516,34 @@ describe('the database itself', () => {
   ])('refuses a receipt with %s', async (_name, grants) => {
     const receipts = world.database.collection('store_purchases');
     await expect(receipts.insertOne({ ...receipt, ...grants })).rejects.toThrow(/validation/);
+  });
+
+  test('refuses to make a receipt one of both grants, or of none', async () => {
+    const token = newToken();
+    await putPurchase(world, token);
+    await redeem(world.send, newUser(), token);
+    const receipts = world.database.collection('store_purchases');
+    const mine = { purchase_token: token };
+    await expect(receipts.updateOne(mine, { $set: { marketing_boost_id: 900_003 } })).rejects.toThrow(
+      /validation/,
+    );
+    await expect(
+      receipts.updateOne(mine, { $set: { user_premium_subscription_id: null } }),
+    ).rejects.toThrow(/validation/);
+  });
+
+  test.each([
+    ['subscription', 'premium_plus', 'user_premium_subscription_id'],
+    ['boost', 'boost_basic', 'marketing_boost_id'],
+  ] as const)('refuses a second receipt of one %s', async (_name, sku, field) => {
+    const user = newUser();
+    const token = newToken();
+    await putPurchase(world, token, 'purchased', sku);
+    const fields = sku === 'premium_plus' ? {} : boostFields(ownGym(user.userId));
+    const { body } = await redeem(world.send, user, token, fields);
+    const none = { user_premium_subscription_id: null, marketing_boost_id: null };
+    const second = { ...receipt, purchase_token: newToken(), ...none, [field]: body.data.id };
+    await expect(world.database.collection('store_purchases').insertOne(second)).rejects.toThrow(/E11000/);
   });
 
   test('refuses a second receipt of one token', async () => {

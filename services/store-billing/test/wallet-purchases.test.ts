@@ -209,6 +209,44 @@ describe('Idempotency-Key', () => {
     expect((await buyPremium(world.send, user, key)).status).toBe(201);
   });
 
+  test('twenty with one key at once: one is charged, the others hear 409 or the same answer', async () => {
+    const user = rich();
+    const key = randomUUID();
+    const doors = [world.send, (await world.replica()).send] as const;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) => buyPremium(turn % 2 === 0 ? doors[0] : doors[1], user, key)),
+    );
+    const [first] = answers.filter(({ status }) => status === 201);
+    for (const { status, text, body } of answers)
+      if (status === 201) expect(text).toBe(first?.text);
+      else expect([status, Object.keys(body)]).toEqual([409, ['message']]);
+    expect((await buyPremium(world.send, user, key)).text).toBe(first?.text);
+    expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+  });
+
+  test('a key whose purchase nobody knows the end of is not free for another', async () => {
+    const user = rich();
+    const key = randomUUID();
+    world.wallet.after = unreachable;
+    expect((await buyPremium(world.send, user, key)).status).toBe(503);
+    world.wallet.after = nothing;
+    const other = await boost(user, ownGym(user.userId), 'basic', key);
+    expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
+    expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+  });
+
+  test('a key is kept for 24 hours, with its purchase', async () => {
+    const user = rich();
+    const key = randomUUID();
+    const gymId = ownGym(user.userId);
+    const first = await boost(user, gymId, 'basic', key);
+    world.clock.advance(24 * 60 * MINUTE_MS - 1);
+    expect((await boost(user, gymId, 'basic', key)).text).toBe(first.text);
+    world.clock.advance(1);
+    const later = await boost(user, gymId, 'basic', key);
+    expect([later.status, later.body.code]).toEqual([400, 'payments.boost_already_live']);
+  });
+
   test('keys are per user', async () => {
     const key = randomUUID();
     expect((await buyPremium(world.send, rich(), key)).status).toBe(201);
