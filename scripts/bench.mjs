@@ -11,6 +11,7 @@ import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
+import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -23,7 +24,8 @@ const supervisor = createSupervisor({
   onUnexpectedExit: (child) =>
     log(`${child.name} has ended by itself (${child.ended}); see ${child.logFile}`),
 });
-const directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
+/** @type {string | undefined} */
+let directory;
 /** @type {() => Promise<void>} */
 let removeServers = async () => {};
 /** @type {Promise<never> | undefined} */
@@ -34,7 +36,7 @@ function end(exitCode) {
   ending ??= (async () => {
     await supervisor.stopAll();
     await within(removeServers(), 10_000);
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    if (directory) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     process.exit(exitCode);
   })();
   return ending;
@@ -70,6 +72,8 @@ async function run(name, environment) {
 async function main() {
   const names = chosenBenchmarks();
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  await handOverToProjectNode();
+  directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
@@ -89,7 +93,9 @@ async function main() {
   return failed;
 }
 
-onEndSignal(() => void end(130));
+onEndSignal(() => {
+  if (!isHandedOver()) void end(130);
+});
 process.once('exit', () => supervisor.killAll());
 let exitCode = 0;
 try {

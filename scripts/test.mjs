@@ -13,6 +13,7 @@ import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
+import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
@@ -214,6 +215,7 @@ const hasTests = (directory) =>
 async function main() {
   const { selected, forJest } = parse(process.argv.slice(2));
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  await handOverToProjectNode();
   mkdirSync(logDirectory, { recursive: true });
   temporary = makeTemporaryDirectory();
   const needsServers = selected.has('service') || selected.has('e2e');
@@ -234,6 +236,7 @@ async function main() {
 }
 
 onEndSignal(() => {
+  if (isHandedOver()) return;
   counts.failed += 1;
   void end(130);
 });
