@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startStoreBilling } from '../src/service.ts';
 import {
   count,
+  impatientReplica,
   isConsumed,
   newId,
   newToken,
@@ -55,8 +56,10 @@ describe('a redemption without a verdict', () => {
       const user = newUser();
       const token = newToken();
       await putPurchase(world, token, state);
-      expect((await redeem(world.send, user, token)).status).toBeGreaterThanOrEqual(400);
-      await verifyLater();
+      const { send, service } = await impatientReplica(world);
+      expect((await redeem(send, user, token)).status).toBeGreaterThanOrEqual(400);
+      world.clock.advance(20_000);
+      await service.rounds.verifyAttempts();
       expect(await attemptState(token)).toBe('open');
       await putPurchase(world, token, 'purchased');
       await verifyLater(HOUR_MS);
@@ -459,6 +462,8 @@ describe('the second look', () => {
     const before = await storeCalls(world, token);
     for (let day = 1; day <= 35; day += 1) {
       world.clock.advance(DAY_MS);
+      // Not away for so often that it is left alone: the days of this test are milliseconds.
+      if (day === 4) await putPurchase(world, token, 'garbage');
       if (day === 10) await putPurchase(world, token, 'purchased', 'boost_basic');
       await world.service.rounds.lookAgain();
       await world.service.rounds.lookAgain();

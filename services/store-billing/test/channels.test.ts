@@ -1,6 +1,4 @@
 /** One contract for every store, against its emulator; and what each answers when it does not behave. */
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { DAY_MS, HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
 import { createProviderClient, type ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -9,19 +7,32 @@ import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
-import { environment, isConsumed, newToken, putPurchase, storeCalls } from './support.ts';
+import { type Behaviour, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
+import {
+  environment,
+  IMPATIENT_MS,
+  isConsumed,
+  newToken,
+  PATIENT_MS,
+  putPurchase,
+  storeCalls,
+} from './support.ts';
 
 const PRODUCT = 'premium_plus';
-const TIMEOUT_MS = 300;
 
 let sandbox: Sandbox;
 let clock: ManualClock;
 const clients: ProviderClient[] = [];
 
-const open = (name: ChannelName, change: Record<string, string> = {}, base = sandbox.url): StoreChannel => {
+const open = (
+  name: ChannelName,
+  change: Record<string, string> = {},
+  base = sandbox.url,
+  deadlineMs = PATIENT_MS,
+): StoreChannel => {
   const config = readConfig(environment(base, '127.0.0.1:1', { STORE_CHANNEL: name, ...change }));
   // A client for each, so that the failures of one test do not open the breaker of the next.
-  const client = createProviderClient({ target: name, deadlineMs: TIMEOUT_MS });
+  const client = createProviderClient({ target: name, deadlineMs });
   clients.push(client);
   return createChannel(config, { client, clock });
 };
@@ -93,7 +104,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 
   test.each(['unreachable', 'slow'] as const)('a store that is %s is unreachable', async (state) => {
-    const channel = open(name);
+    const channel = open(name, {}, sandbox.url, IMPATIENT_MS);
     const product = await bought(state);
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
     expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
@@ -129,53 +140,9 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 });
 
-type Behaviour = (response: ServerResponse, socket: Socket) => void;
-
-const say =
-  (status: number, body: string, headers: Record<string, string> = {}): Behaviour =>
-  (response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(body);
-  };
-
-/** The beginning of a purchase, then a byte now and then, for ever. */
-const drip: Behaviour = (response) => {
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.write('{"purchaseState":0,');
-  const timer = setInterval(() => response.write(' '), 20);
-  response.once('close', () => clearInterval(timer));
-};
-
-/** A purchase, and spaces behind it until the reader hangs up. */
-const flood: Behaviour = (response) => {
-  const chunk = ' '.repeat(64 * 1024);
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.write('{"purchaseState":0,"consumptionState":1}');
-  const pour = (): void => {
-    while (!response.destroyed && response.write(chunk));
-  };
-  response.on('drain', pour);
-  pour();
-};
-
-/** A server that behaves like this, but for Google's token endpoint, which gives a token. */
-const storeThat = async (behave: Behaviour): Promise<{ url: string; close(): Promise<void> }> => {
-  const server: Server = createServer((request, response) => {
-    request.resume();
-    if (request.url === '/google-play/token')
-      say(200, JSON.stringify({ access_token: 't', expires_in: 3_599 }))(response, request.socket);
-    else behave(response, request.socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-};
+/** What ends at the deadline needs a short one; everything else is not to be cut short by a busy machine. */
+const deadlineFor = (behave: Behaviour): number =>
+  behave === silence || behave === drip ? IMPATIENT_MS : PATIENT_MS;
 
 describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
   const product = { productId: PRODUCT, purchaseToken: 'token' };
@@ -185,7 +152,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     ['502 with a page', say(502, '<html>'), 'unreachable'],
     ['503 with a purchase', say(503, '{"purchaseState":0}'), 'unreachable'],
     ['429', say(429, '{}'), 'unreachable'],
-    ['no answer in time', () => undefined, 'unreachable'],
+    ['no answer in time', silence, 'unreachable'],
     ['half an answer in time', drip, 'unreachable'],
     ['a connection that is cut', (_response, socket) => void socket.destroy(), 'unreachable'],
     [
@@ -214,7 +181,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
   ])('%s', async (_name, behave, kind) => {
     const store = await storeThat(behave);
     try {
-      const channel = open(name, {}, store.url);
+      const channel = open(name, {}, store.url, deadlineFor(behave));
       expect(await channel.verify(product)).toMatchObject({ kind });
       const redeemed = { ...product, redeemedAt: clock.now() };
       if (kind !== 'unreadable') expect(await channel.findRefunded([redeemed])).toEqual(['unknown']);
@@ -225,7 +192,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
 
   test.each<[string, Behaviour]>([
     ['500', say(500, '{}')],
-    ['no answer in time', () => undefined],
+    ['no answer in time', silence],
     ['half an answer in time', drip],
     ['401', say(401, '{}')],
     ['200 with a page', say(200, '<html>Sign in</html>')],
@@ -235,7 +202,8 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
   ])('%s does not settle a purchase', async (_name, behave) => {
     const store = await storeThat(behave);
     try {
-      expect(await open(name, {}, store.url).settle(product)).toMatchObject({ outcome: 'failed' });
+      const channel = open(name, {}, store.url, deadlineFor(behave));
+      expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
     } finally {
       await store.close();
     }
@@ -322,7 +290,7 @@ describe('google_play', () => {
     // Time stands still for the client, so that it takes its token for good; the sandbox’s goes on.
     const standing = new ManualClock(clock.now());
     const config = readConfig(environment(sandbox.url, '127.0.0.1:1', { STORE_CHANNEL: 'google_play' }));
-    const client = createProviderClient({ target: 'google_play', deadlineMs: TIMEOUT_MS });
+    const client = createProviderClient({ target: 'google_play', deadlineMs: PATIENT_MS });
     clients.push(client);
     const stale = createChannel(config, { client, clock: standing });
     expect(await stale.verify(product)).toEqual({ kind: 'purchased' });

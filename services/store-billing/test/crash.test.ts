@@ -27,7 +27,7 @@ let world: World;
 const children: ChildProcess[] = [];
 beforeAll(async () => {
   // The killed process runs by the system's clock, so the one that comes after it begins there.
-  world = await startWorld({ STORE_TIMEOUT_MS: '10000' }, systemClock.now());
+  world = await startWorld({}, systemClock.now());
 });
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');

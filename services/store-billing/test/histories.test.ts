@@ -27,7 +27,7 @@ const TWO_USERS = 2;
 let world: World;
 let doors: Send[] = [];
 beforeAll(async () => {
-  world = await startWorld({ STORE_TIMEOUT_MS: '10000' });
+  world = await startWorld();
   const replicas = await Promise.all(Array.from({ length: DOORS - 1 }, () => world.replica()));
   doors = [world.send, ...replicas.map(({ send }) => send)];
 });

@@ -34,7 +34,7 @@ const RECOVERY_MS = 290_000;
 let world: World;
 const children = new Set<ChildProcess>();
 beforeAll(async () => {
-  world = await startWorld({ STORE_TIMEOUT_MS: '10000' }, systemClock.now());
+  world = await startWorld({}, systemClock.now());
   // The counters, and everything else that comes into being once.
   const token = newToken();
   await putPurchase(world, token);
@@ -76,11 +76,14 @@ const runVictim = async (
   const armed = once(child, 'message');
   child.send({ killAt });
   await armed;
-  const exited = once(child, 'exit');
+  // With all that it has said.
+  const exited = once(child, 'close');
   const answer = await request(apiClient(url), each).catch(() => undefined);
   each.status = answer?.status;
   // What follows the answer has its commands too.
-  await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  const idle = once(child, 'message');
+  child.send({ tellWhenIdle: true }, () => undefined);
+  await Promise.race([exited, idle]);
   child.kill('SIGKILL');
   await exited;
   children.delete(child);

@@ -1,6 +1,6 @@
 /** Whoever comes at once: one token is granted once, one slot holds one grant, and no race is a 500. */
 
-import type { Answer, Send } from '@fitness/shared/testing/harness.ts';
+import { type Answer, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   buyPremium,
@@ -20,7 +20,7 @@ let world: World;
 /** Two processes over one database; each lets ten requests of a user through. */
 let doors: [Send, Send];
 beforeAll(async () => {
-  world = await startWorld({ STORE_TIMEOUT_MS: '5000' });
+  world = await startWorld();
   doors = [world.send, (await world.replica()).send];
 });
 afterAll(() => world.close());
@@ -172,9 +172,9 @@ describe('one slot', () => {
     });
     world.wallet.before = () => held;
     const buying = buyPremium(doors[0], user);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await eventually(() => count(world, 'wallet_purchases', { user_id: user.userId }).then(Boolean));
     const redeeming = redeem(doors[1], user, token);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await eventually(async () => (await storeCalls(world, token)) > 0);
     release();
     const [bought, redeemed] = await Promise.all([buying, redeeming]).finally(() => {
       world.wallet.before = async () => undefined;

@@ -2,8 +2,10 @@
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CHANNEL_NAMES, type ChannelName } from '../src/channels/index.ts';
+import { type Behaviour, say, storeThat } from './misbehaving-store.ts';
 import {
   count,
+  IMPATIENT_MS,
   isConsumed,
   newId,
   newToken,
@@ -94,12 +96,65 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   test.each(['unreachable', 'slow'] as const)('%s: a provider error, open', async (state) => {
     const token = newToken();
     await putPurchase(world, token, state);
-    const answer = await present(token);
+    const hasty = await world.replica({ STORE_CHANNEL: channel, STORE_TIMEOUT_MS: IMPATIENT_MS });
+    const answer = await present(token, {}, newUser(), hasty.send);
     expect([answer.status, answer.body]).toEqual([
       500,
       { error: expect.any(String), code: 'payments.provider_error' },
     ]);
     expect(await journal(token)).toBe(`${channel}: open`);
+    // The rounds of other tests ask about it too, and are patient.
+    await putPurchase(world, token, 'canceled');
+  });
+
+  describe('the answer of a store on a bad day', () => {
+    let store: Awaited<ReturnType<typeof storeThat>>;
+    let behave: Behaviour;
+    let door: Send;
+    const at = (url: string) => ({
+      STORE_CHANNEL: channel,
+      CAFEBAZAAR_BASE_URL: url,
+      MYKET_BASE_URL: url,
+      GOOGLE_PLAY_BASE_URL: url,
+      GOOGLE_PLAY_TOKEN_URL: `${url}/google-play/token`,
+    });
+    beforeAll(async () => {
+      store = await storeThat((response, socket) => behave(response, socket));
+      ({ send: door } = await world.replica(at(store.url)));
+    });
+    afterAll(() => store.close());
+
+    const failed = [500, 'payments.provider_error'] as const;
+    const unconfirmed = [400, 'store_purchase.verification_failed'] as const;
+
+    test.each<[string, Behaviour, readonly [number, string]]>([
+      ['500', say(500, '{}'), failed],
+      ['503 with a purchase', say(503, '{"purchaseState":0}'), failed],
+      ['429', say(429, '{}'), failed],
+      ['401', say(401, '{}'), failed],
+      ['403', say(403, '<html>'), failed],
+      ['a connection that is cut', (_response, socket) => void socket.destroy(), failed],
+      ['200 with a page', say(200, '<html>', { 'content-type': 'text/html' }), unconfirmed],
+      ['200 with nothing', say(200, ''), unconfirmed],
+      ['200 with other JSON', say(200, '{"purchaseState":"0"}'), unconfirmed],
+      ['200 with half of it', say(200, '{"purchaseState":0'), unconfirmed],
+      ['404 of a proxy', say(404, '<html>'), unconfirmed],
+    ])('%s: open', async (_name, behaviour, told) => {
+      behave = behaviour;
+      const [token, user] = [newToken(), newUser()];
+      const answer = await present(token, {}, user, door);
+      expect([answer.status, answer.body]).toEqual([told[0], { error: expect.any(String), code: told[1] }]);
+      expect(await journal(token)).toBe(`${channel}: open`);
+      expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
+    });
+
+    test('none, for its connections are refused: a provider error, open', async () => {
+      const token = newToken();
+      const refusing = await world.replica(at('http://127.0.0.1:1'));
+      const answer = await present(token, {}, newUser(), refusing.send);
+      expect([answer.status, answer.body.code]).toEqual([...failed]);
+      expect(await journal(token)).toBe(`${channel}: open`);
+    });
   });
 
   test('our credentials refused: a provider error, open, and granted once they are right', async () => {

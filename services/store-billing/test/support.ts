@@ -16,6 +16,7 @@ import {
   apiClient,
   caller,
   dropDatabase,
+  dropQueues,
   type Send,
   standIn,
   standInService,
@@ -26,6 +27,11 @@ import mongoose, { type Connection } from 'mongoose';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
 import { type RunningStoreBilling, startStoreBilling } from '../src/service.ts';
+
+/** Longer than the sandbox ever takes on a busy machine, shorter than its `slow`. */
+export const PATIENT_MS = 20_000;
+/** For a store that is to be too slow; what it is to answer in time is asked with {@link PATIENT_MS}. */
+export const IMPATIENT_MS = 300;
 
 export const PREMIUM = 1_999_000;
 export const BASIC = 99_000;
@@ -38,7 +44,7 @@ export class WalletStandIn {
   /** Every call, replays too. */
   calls = 0;
   /** Before the booking: throw to refuse or to be unreachable. */
-  before: () => Promise<void> = async () => undefined;
+  before: (bookings: Booking__Output[]) => Promise<void> = async () => undefined;
   /** After the booking: throw for an answer that gets lost. */
   after: () => Promise<void> = async () => undefined;
 
@@ -51,7 +57,7 @@ export class WalletStandIn {
     bookings: Booking__Output[],
   ): Promise<{ payment_ids: number[]; replayed: boolean }> {
     this.calls += 1;
-    await this.before();
+    await this.before(bookings);
     const replayed = this.booked.has(key);
     if (!replayed) {
       for (const { user_id, amount, type } of bookings) {
@@ -150,7 +156,7 @@ export const environment = (
   GOOGLE_PLAY_TOKEN_URL: `${sandboxUrl}/google-play/token`,
   GOOGLE_PLAY_CLIENT_EMAIL: 'billing@sandbox.example',
   GOOGLE_PLAY_PRIVATE_KEY: googleKey.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  STORE_TIMEOUT_MS: '300',
+  STORE_TIMEOUT_MS: String(PATIENT_MS),
   ...change,
 });
 
@@ -173,7 +179,11 @@ export const startWorld = async (
     log: createLog({ service: 'test', level: 'silent' }),
     name: 'test',
   });
-  const tap = await tapEvents(broker);
+  const tapped = await tapEvents(broker);
+  const tap: EventTap = {
+    ...tapped,
+    waitFor: (type, options) => tapped.waitFor(type, { timeoutMs: PATIENT_MS, ...options }),
+  };
   const service = await startStoreBilling(isMonitored ? monitored(config) : config, {
     clock,
     withoutJobs: true,
@@ -182,6 +192,7 @@ export const startWorld = async (
     .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
     .asPromise();
   const replicas: RunningStoreBilling[] = [];
+  const namespaces = new Set<string>();
   return {
     variables,
     config,
@@ -195,12 +206,11 @@ export const startWorld = async (
     tap,
     broker,
     replica: async (different = {}) => {
-      const namespace = `test-${randomUUID().slice(0, 8)}`;
-      const replica = await startStoreBilling(
-        { ...config, EVENTS_NAMESPACE: namespace, ...different },
-        { clock, withoutJobs: true },
-      );
+      const ofItsOwn = { EVENTS_NAMESPACE: `test-${randomUUID().slice(0, 8)}` };
+      const configured = { ...config, ...ofItsOwn, ...different };
+      const replica = await startStoreBilling(configured, { clock, withoutJobs: true });
       replicas.push(replica);
+      namespaces.add(configured.EVENTS_NAMESPACE);
       return { service: replica, send: apiClient(replica.url) };
     },
     close: async () => {
@@ -208,6 +218,9 @@ export const startWorld = async (
       await tap.close();
       await deleteTopology(broker, { services: ['store-billing'] });
       await broker.close();
+      namespaces.delete(config.EVENTS_NAMESPACE);
+      for (const namespace of namespaces)
+        await dropQueues({ ...config, EVENTS_NAMESPACE: namespace }, 'store-billing');
       await others.close();
       await sandbox.close();
       await database.close();
@@ -215,6 +228,10 @@ export const startWorld = async (
     },
   };
 };
+
+/** One that does not wait long for the store; its events are told where the world listens. */
+export const impatientReplica = (world: World): ReturnType<World['replica']> =>
+  world.replica({ STORE_TIMEOUT_MS: IMPATIENT_MS, EVENTS_NAMESPACE: world.config.EVENTS_NAMESPACE });
 
 let lastId = 0;
 /** Ids that no other test of this file uses: limits and grants are per user. */

@@ -1,6 +1,7 @@
 /**
  * The service as a process of its own, that kills itself: once it is told `{killAt: n}`, right before it sends its
- * database the n-th command. It says where: a line `killed before <command> <collection>`.
+ * database the n-th command. It says where: a line `killed before <command> <collection>`. Told anything else it
+ * answers as soon as nothing that a request began is under way.
  */
 import { writeSync } from 'node:fs';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -23,7 +24,12 @@ client.on('commandStarted', ({ commandName, command }) => {
   writeSync(1, `killed before ${commandName} ${typeof collection === 'string' ? collection : ''}\n`);
   process.kill(process.pid, 'SIGKILL');
 });
-process.on('message', ({ killAt }: { killAt: number }) => {
+process.on('message', async ({ killAt }: { killAt?: number }) => {
+  if (killAt === undefined) {
+    await service.idle();
+    process.send?.('idle');
+    return;
+  }
   left = killAt;
   process.send?.('armed');
 });

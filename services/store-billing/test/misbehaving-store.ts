@@ -1,0 +1,53 @@
+/** Stores as one meets them on a bad day: servers that answer as a test tells them. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export type Behaviour = (response: ServerResponse, socket: Socket) => void;
+
+export const say =
+  (status: number, body: string, headers: Record<string, string> = {}): Behaviour =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  };
+
+export const silence: Behaviour = () => undefined;
+
+/** The beginning of a purchase, then a byte now and then, for ever. */
+export const drip: Behaviour = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"purchaseState":0,');
+  const timer = setInterval(() => response.write(' '), 20);
+  response.once('close', () => clearInterval(timer));
+};
+
+/** A purchase, and spaces behind it until the reader hangs up. */
+export const flood: Behaviour = (response) => {
+  const chunk = ' '.repeat(64 * 1024);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"purchaseState":0,"consumptionState":1}');
+  const pour = (): void => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on('drain', pour);
+  pour();
+};
+
+/** A server that behaves like this, but for Google's token endpoint, which gives a token. */
+export const storeThat = async (behave: Behaviour): Promise<{ url: string; close(): Promise<void> }> => {
+  const server: Server = createServer((request, response) => {
+    request.resume();
+    if (request.url === '/google-play/token')
+      say(200, JSON.stringify({ access_token: 't', expires_in: 3_599 }))(response, request.socket);
+    else behave(response, request.socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
