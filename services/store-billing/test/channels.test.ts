@@ -303,6 +303,33 @@ describe('google_play', () => {
     expect(await channel.verify(await bought('purchased'))).toMatchObject({ kind: 'credentials_refused' });
   });
 
+  test.each<[string, Behaviour]>([
+    ['breaks off', say(500, '{}')],
+    ['has no end', say(200, '{"tokenPagination":{"nextPageToken":"next"}}')],
+  ])(
+    'a list of refunds that %s tells of those that it names, and nothing of the others',
+    async (_name, rest) => {
+      const [named, other] = [newToken(), newToken()];
+      const page = {
+        voidedPurchases: [{ purchaseToken: named }],
+        tokenPagination: { nextPageToken: 'next' },
+      };
+      let asked = 0;
+      const store = await storeThat((response, socket) => {
+        asked += 1;
+        (asked === 1 ? say(200, JSON.stringify(page)) : rest)(response, socket);
+      });
+      try {
+        const redeemed = { productId: PRODUCT, redeemedAt: clock.now() };
+        const products = [named, other].map((purchaseToken) => ({ ...redeemed, purchaseToken }));
+        const channel = open('google_play', {}, store.url);
+        expect(await channel.findRefunded(products)).toEqual(['refunded', 'unknown']);
+      } finally {
+        await store.close();
+      }
+    },
+  );
+
   test('another product in the answer is not purchased', async () => {
     const store = await storeThat(say(200, '{"purchaseState":0,"productId":"boost_basic"}'));
     try {

@@ -101,21 +101,21 @@ export const createGooglePlay = (options: GooglePlayOptions): StoreChannel => {
         isAccepted(answer) || isConsumed(await send({ method: 'GET', url: productUrl(product) })),
     );
 
-  const listVoided = async (from: Date): Promise<Set<string> | undefined> => {
+  /** `isWhole`: a purchase that is not in it is none. */
+  const listVoided = async (from: Date): Promise<{ voided: Set<string>; isWhole: boolean }> => {
     const voided = new Set<string>();
     let next: string | undefined;
     for (let page = 0; page < MAX_VOIDED_PAGES; page += 1) {
       const query = new URLSearchParams({ startTime: String(from.getTime()), maxResults: '1000' });
       if (next !== undefined) query.set('token', next);
       const sent = await send({ method: 'GET', url: `${purchases}/voidedpurchases?${query.toString()}` });
-      if ('verdict' in sent || !isOk(sent.answer)) return undefined;
-      const list = readBody(voidedSchema, sent.answer);
-      if (list === undefined) return undefined;
+      const list = 'answer' in sent && isOk(sent.answer) ? readBody(voidedSchema, sent.answer) : undefined;
+      if (list === undefined) break;
       for (const { purchaseToken } of list.voidedPurchases) voided.add(purchaseToken);
       next = list.tokenPagination?.nextPageToken;
-      if (next === undefined) break;
+      if (next === undefined) return { voided, isWhole: true };
     }
-    return voided;
+    return { voided, isWhole: false };
   };
 
   return {
@@ -126,10 +126,10 @@ export const createGooglePlay = (options: GooglePlayOptions): StoreChannel => {
       if (products.length === 0) return [];
       const earliest = Math.min(...products.map(({ redeemedAt }) => redeemedAt.getTime())) - DAY_MS;
       const oldest = options.clock.now().getTime() - VOIDED_WINDOW_MS;
-      const voided = await listVoided(new Date(Math.max(earliest, oldest)));
+      const { voided, isWhole } = await listVoided(new Date(Math.max(earliest, oldest)));
       return products.map(({ purchaseToken }): Standing => {
-        if (voided === undefined) return 'unknown';
-        return voided.has(purchaseToken) ? 'refunded' : 'standing';
+        if (voided.has(purchaseToken)) return 'refunded';
+        return isWhole ? 'standing' : 'unknown';
       });
     },
   };
