@@ -1,7 +1,11 @@
 /** Whoever comes at once: one token is granted once, one slot holds one grant, and no race is a 500. */
 
+import { DAY_MS } from '@fitness/shared/clock.ts';
 import { type Answer, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { REQUEST_PATIENCE_MS } from '../src/app/patience.ts';
+import type { SlotDocument } from '../src/store/models.ts';
+import { say, storeThat } from './misbehaving-store.ts';
 import {
   buyPremium,
   count,
@@ -181,5 +185,45 @@ describe('one slot', () => {
     });
     expect([bought.status, bought.body.code]).toEqual([400, 'payments.insufficient_balance']);
     expect(redeemed.status).toBe(201);
+  });
+
+  test('a redemption that others outrun until its patience ends hears what they made of the slot, not 500', async () => {
+    const user = newUser();
+    const token = newToken();
+    let answerOf = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      answerOf = resolve;
+    });
+    const store = await storeThat((response, socket) => {
+      void held.then(() => say(200, '{"purchaseState":0,"consumptionState":1}')(response, socket));
+    });
+    const { send } = await world.replica({ CAFEBAZAAR_BASE_URL: store.url });
+    const redeeming = redeem(send, user, token);
+    const mine = { purchase_token: token };
+    await eventually(() => count(world, 'store_purchase_attempts', mine).then(Boolean));
+    // Somebody holds what every attempt of its transaction writes first, and the slot is taken meanwhile.
+    const session = await world.database.startSession();
+    try {
+      session.startTransaction();
+      const attempts = world.database.collection('store_purchase_attempts');
+      await attempts.updateOne(mine, { $inc: { tries: 1 } }, { session });
+      await world.database.collection<SlotDocument>('slots').insertOne({
+        _id: `premium:${user.userId}`,
+        active_until: new Date(world.clock.now().getTime() + DAY_MS),
+        grant_id: 900_000,
+        reserved_by: null,
+        closed: false,
+        version: 1,
+      });
+      answerOf();
+      await new Promise((resolve) => setTimeout(resolve, REQUEST_PATIENCE_MS + 2_000));
+      await session.abortTransaction();
+      const answer = await redeeming;
+      expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.premium_already_active']);
+      expect(await count(world, 'refund_queue', { ...mine, resolved_at: null })).toBe(1);
+    } finally {
+      await session.endSession();
+      await store.close();
+    }
   });
 });

@@ -68,13 +68,19 @@ export const grantStorePurchase = async (deps: Parts, draft: Draft): Promise<Gra
   }
 };
 
-/** The commit may have gone through although its answer was lost: the ledger knows. */
+/**
+ * The commit may have gone through although its answer was lost, or others were faster until patience ended: the ledger
+ * knows the one, the slot the other.
+ */
 const outcomeAfter = async ({ store, clock }: Parts, draft: Draft, error: unknown): Promise<GrantOutcome> => {
   const { attempt, order, grantId } = draft;
-  const { redeemed } = await store.ledger.look(attempt, slotOf(order), clock.now()).catch(() => {
+  const { redeemed, slot } = await store.ledger.look(attempt, slotOf(order), clock.now()).catch(() => {
     throw error;
   });
-  if (redeemed === undefined) throw error;
+  if (redeemed === undefined) {
+    if (slot === 'active' || slot === 'closed') return { outcome: 'refused', refusal: { by: slot } };
+    throw error;
+  }
   const { grant } = redeemed;
   const isOurs = grant.kind === order.offer.kind && grant.id === grantId;
   return isOurs ? { outcome: 'granted', grant } : { outcome: 'already_redeemed' };
