@@ -48,5 +48,5 @@ const boost = z.object({
 /** A boost began, bought at a store or from the wallet. */
 export const boostGranted = defineEvent({ type: 'store_billing.boost.granted', data: boost });
 
-/** A boost ended before its time. */
+/** A boost has ended: it ran out, the store took its purchase back, or its target is gone. */
 export const boostEnded = defineEvent({ type: 'store_billing.boost.ended', data: boost });
