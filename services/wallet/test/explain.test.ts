@@ -1,7 +1,8 @@
-/** Every query that the wallet sends is served by an index, asked of the database itself. */
+/** Every query that the wallet sends is served by an index, and names none: asked of the database itself. */
 import { systemClock } from '@fitness/shared/clock.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
@@ -10,11 +11,6 @@ import { newPayment } from '../src/domain/payment.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore, type WalletStore } from '../src/store/store.ts';
 
-type Command = Record<string, unknown>;
-type Plan = { stage?: string; inputStage?: Plan; inputStages?: Plan[]; queryPlan?: Plan };
-type Write = { q: Command; hint?: unknown };
-
-const EXPLAINED = ['find', 'aggregate', 'update', 'delete', 'findAndModify'];
 const config = testConfig('wallet');
 const at = new Date('2026-01-15T10:00:00Z');
 const FIRST_PAGE = { mode: 'page', page: 1, perPage: 30, skip: 0 } as const;
@@ -22,7 +18,7 @@ const LATER = { mode: 'cursor', perPage: 30, after: [20] } as const;
 
 let connection: Connection;
 let store: WalletStore;
-let sent: Command[] = [];
+let watch: CommandWatch;
 
 const deposit = (id: number) =>
   newPayment({
@@ -73,9 +69,7 @@ beforeAll(async () => {
       });
       await store.post(session, entryOf(id), [id % 5 === 0 ? deposit(id) : income]);
     });
-  connection.getClient().on('commandStarted', ({ commandName, command }) => {
-    if (EXPLAINED.includes(commandName)) sent.push({ ...(command as Command) });
-  });
+  watch = watchCommands(config.MONGODB_DATABASE);
 });
 
 afterAll(async () => {
@@ -83,73 +77,14 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-/** What a command looks up, as a find: not every database explains the lookup of a write. */
-const lookupsOf = (command: Command): Command[] => {
-  const [verb = ''] = Object.keys(command);
-  const find = (filter: unknown, rest: Command = {}): Command => ({
-    find: command[verb],
-    filter,
-    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
-  });
-  const writes = (command.updates ?? command.deletes ?? []) as Write[];
-  switch (verb) {
-    case 'find': {
-      const { filter, sort, limit, hint } = command;
-      return [find(filter, { sort, limit, hint })];
-    }
-    case 'findAndModify':
-      return [find(command.query)];
-    case 'aggregate': {
-      const [first] = command.pipeline as { $match?: Command }[];
-      return [find(first?.$match ?? {}, { hint: command.hint })];
-    }
-    default:
-      return writes.map(({ q, hint }) => find(q, { hint }));
-  }
-};
-
-const stagesOf = (plan: Plan | undefined): string[] => {
-  if (plan === undefined) return [];
-  const inner = [plan.queryPlan, plan.inputStage, ...(plan.inputStages ?? [])];
-  return [plan.stage ?? '', ...inner.flatMap(stagesOf)];
-};
-
-const plansIn = (answer: unknown): Plan[] => {
-  if (typeof answer !== 'object' || answer === null) return [];
-  return Object.entries(answer).flatMap(([key, value]) =>
-    key === 'winningPlan' ? [value as Plan] : plansIn(value),
-  );
-};
-
-const explain = async (lookup: Command): Promise<string[]> => {
-  const answer = await connection.db?.command({ explain: lookup, verbosity: 'queryPlanner' });
-  const stages = plansIn(answer).flatMap(stagesOf);
-  // An explanation that shows no plan would let everything pass.
-  expect(stages.length).toBeGreaterThan(0);
-  return stages;
-};
-
-/**
- * A database that weighs no plans against each other explains a query of several conditions as a scan, and reads it by
- * the first condition that an index serves. So each is asked about alone.
- */
-const isServedByOneCondition = async (lookup: Command): Promise<boolean> => {
-  for (const [name, value] of Object.entries(lookup.filter as Command)) {
-    if (name.startsWith('$')) continue;
-    const alone = await explain({ find: lookup.find, filter: { [name]: value } });
-    if (!alone.includes('COLLSCAN')) return true;
-  }
-  return false;
-};
-
-/** The conditions of a list by the whole collection: its order serves it, and it stops after a page. */
-const expectServed = async (lookup: Command): Promise<void> => {
-  const stages = await explain(lookup);
-  if (!stages.includes('COLLSCAN')) return;
-  // The same database does not say either when it reads along the primary key.
-  if (Object.hasOwn(lookup.filter as Command, '_id') && lookup.hint === undefined) return;
-  if (await isServedByOneCondition(lookup)) return;
-  throw new Error(`no index serves ${JSON.stringify(lookup)}`);
+/** The commands of `work` that scan a collection, or name their index. */
+const faults = async (by: CommandWatch, work: () => Promise<unknown>): Promise<string[]> => {
+  const sent = await by.during(work);
+  expect(sent.length).toBeGreaterThan(0);
+  const named = sent
+    .filter(namesIndex)
+    .map(({ name, collection }) => `${name} ${collection}: names its index`);
+  return [...named, ...(await by.scans(sent))];
 };
 
 const payments = () => store.payments;
@@ -221,9 +156,15 @@ const cases: [string, () => Promise<unknown>][] = [
 ];
 
 test.each(cases)('%s', async (_what, work) => {
-  sent = [];
-  await work();
-  const lookups = sent.flatMap(lookupsOf);
-  expect(lookups.length).toBeGreaterThan(0);
-  for (const lookup of lookups) await expectServed(lookup);
+  expect(await faults(watch, work)).toEqual([]);
+});
+
+test('the explanation does find a scan, and a named index', async () => {
+  const collection = connection.collection('payments');
+  expect(await faults(watch, () => collection.find({ amount: 5 }).toArray())).toEqual([
+    expect.stringContaining('COLLSCAN'),
+  ]);
+  expect(
+    await faults(watch, () => collection.find({ user_id: 1 }).hint({ user_id: 1, _id: 1 }).toArray()),
+  ).toEqual(['find payments: names its index']);
 });

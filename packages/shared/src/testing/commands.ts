@@ -45,6 +45,12 @@ interface Plan {
   queryPlan?: Plan;
 }
 
+/** Whether a command, or a write in it, names its index; stand-ins of MongoDB walk a named index from end to end. */
+export const namesIndex = ({ command }: SentCommand): boolean =>
+  [command, ...((command.updates ?? command.deletes ?? []) as Document[])].some(
+    ({ hint }) => hint !== undefined,
+  );
+
 /** A configuration whose connections tell what they send. */
 export const monitored = <Config extends { MONGODB_URI: string }>(config: Config): Config => {
   const separator = config.MONGODB_URI.includes('?') ? '&' : '?';
@@ -159,6 +165,8 @@ const isServedByOneCondition = async (connection: Connection, lookup: Document):
   const pipeline = lookup.pipeline as { $match?: Document }[] | undefined;
   const filter = (lookup.filter ?? pipeline?.[0]?.$match ?? {}) as Document;
   for (const [field, condition] of Object.entries(filter)) {
+    // Any bound on it: that database reads along it, and does not say so of a range.
+    if (field === '_id') return true;
     if (field === '$or' && (await areAllServed(connection, collection, condition as Document[]))) return true;
     if (field.startsWith('$')) continue;
     const stages = await stagesOf(connection, { find: collection, filter: { [field]: condition } });

@@ -44,9 +44,6 @@ const toRefund = (found: RefundDocument): Refund => ({
   createdAt: found.created_at,
 });
 
-/** Partial, so that not every planner takes it by itself. */
-const OWED_FOR = { owed_for: 1 } as const;
-
 const createPage =
   ({ refunds }: Models): Refunds['page'] =>
   async (request) => {
@@ -95,9 +92,9 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
     },
     resolve: async ({ channel, purchaseToken }, resolution, now) => {
       await refunds.updateOne(
-        { owed_for: receiptKey(channel, purchaseToken) },
+        // What is owed is not resolved: a second condition, for a planner that takes no partial index.
+        { owed_for: receiptKey(channel, purchaseToken), resolved_at: null },
         { $set: { owed_for: null, resolved_at: now, resolution, look_due_at: null } },
-        { hint: OWED_FOR },
       );
     },
     page: createPage(models),

@@ -71,8 +71,7 @@ export const createEntries = ({ entries }: Models): Entries => {
       const marked = await entries.updateMany(
         { _id: among(keys), seal: null },
         { $set: { seal } },
-        // Named for a planner that takes no index by itself when there are two conditions.
-        { session, hint: { _id: 1 } },
+        { session },
       );
       return marked.modifiedCount;
     },

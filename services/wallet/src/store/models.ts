@@ -101,7 +101,7 @@ const gatewaySchema = new Schema<GatewayDocument>(
 );
 
 /** Deposits, and nothing else: a payment without a gateway is in none of the indexes about it. */
-const OF_DEPOSITS = { partialFilterExpression: { 'gateway.track_id': { $exists: true } } };
+const OF_DEPOSITS = { sparse: true };
 
 const paymentSchema = new Schema<PaymentDocument>(
   {
@@ -127,8 +127,8 @@ const paymentSchema = new Schema<PaymentDocument>(
   .index({ user_id: 1, is_done: 1 }, { partialFilterExpression: { type: 'withdrawal' } })
   // A track id pays for one deposit.
   .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
-  .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
-  .index({ 'gateway.state': 1, _id: 1 }, OF_DEPOSITS);
+  // Those that are due to be asked about, and those that were set aside.
+  .index({ 'gateway.state': 1, 'gateway.check_at': 1 }, OF_DEPOSITS);
 
 const entrySchema = new Schema<EntryDocument>(
   {

@@ -151,15 +151,6 @@ const toQuery = (filter: PaymentFilter): Record<string, unknown> => ({
       }),
 });
 
-/**
- * The index of a list, named: a planner that knows less than MongoDB's walks through the whole collection as soon as a
- * query has several conditions.
- */
-export const servedBy = ({ userId, type }: Pick<PaymentFilter, 'userId' | 'type'>): Record<string, 1> => {
-  if (userId !== undefined) return { user_id: 1, _id: 1 };
-  return type === undefined ? { _id: 1 } : { type: 1, is_done: 1, _id: 1 };
-};
-
 const createPage =
   ({ payments }: Models) =>
   async (filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>> => {
@@ -171,7 +162,6 @@ const createPage =
     const rows = await payments
       .find({ ...query, _id: trusted(bound) })
       .sort({ _id: ascending ? 1 : -1 })
-      .hint(servedBy(filter))
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
       .lean<PaymentDocument[]>();
@@ -179,34 +169,24 @@ const createPage =
     const last = shown.at(-1);
     const next: CursorKey | undefined =
       rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
-    return { rows: shown, total: await count(payments, query, filter, request), next };
+    return { rows: shown, total: await count(payments, query, request), next };
   };
 
 const count = async (
   payments: Models['payments'],
   query: Record<string, unknown>,
-  filter: PaymentFilter,
   request: PageRequest,
 ): Promise<number | undefined> => {
   if (request.mode === 'cursor') return undefined;
   // Without a filter the collection knows its own size.
   if (Object.keys(query).length === 0) return payments.estimatedDocumentCount();
-  return payments.countDocuments({ ...query, _id: trusted({ $gt: 0 }) }, { hint: servedBy(filter) });
+  return payments.countDocuments({ ...query, _id: trusted({ $gt: 0 }) });
 };
 
 type DepositStates = Pick<
   Payments,
   'markDepositDone' | 'closeDeposit' | 'disputeDeposit' | 'disputed' | 'dueDeposits' | 'claimDeposit'
 >;
-
-/** Deposits alone; what the indexes about the gateway hold. */
-const ofDeposits = (): Record<string, unknown> => ({ 'gateway.track_id': trusted({ $exists: true }) });
-
-const TRACK_INDEX = { 'gateway.track_id': 1 } as const;
-const WITHDRAWAL_INDEX = { user_id: 1, is_done: 1 } as const;
-/** The indexes of the lists below, named (see {@link servedBy}). */
-const DUE_INDEX = { 'gateway.check_at': 1 } as const;
-const STATE_INDEX = { 'gateway.state': 1, _id: 1 } as const;
 
 const createDepositStates = ({ payments }: Models): DepositStates => ({
   markDepositDone: async (session, id, { meta, description }) => {
@@ -251,11 +231,10 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
   },
   disputed: async (request) => {
     const after = request.mode === 'cursor' ? request.after[0] : undefined;
-    const state: Record<string, unknown> = { ...ofDeposits(), 'gateway.state': 'mismatch' };
+    const state: Record<string, unknown> = { 'gateway.state': 'mismatch' };
     const rows = await payments
       .find({ ...state, _id: trusted(after === undefined ? { $gt: 0 } : { $lt: after }) })
       .sort({ _id: -1 })
-      .hint(STATE_INDEX)
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
       .lean<PaymentDocument[]>();
@@ -263,15 +242,13 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
     const last = shown.at(-1);
     const next: CursorKey | undefined =
       rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
-    const total =
-      request.mode === 'cursor' ? undefined : await payments.countDocuments(state, { hint: STATE_INDEX });
+    const total = request.mode === 'cursor' ? undefined : await payments.countDocuments(state);
     return { rows: shown, total, next };
   },
   dueDeposits: async (now, limit) => {
     const due = await payments
-      .find({ ...ofDeposits(), 'gateway.check_at': trusted({ $lte: now }) })
+      .find({ 'gateway.state': 'open', 'gateway.check_at': trusted({ $lte: now }) })
       .sort({ 'gateway.check_at': 1 })
-      .hint(DUE_INDEX)
       .limit(limit)
       .lean<PaymentDocument[]>();
     return due.map(toPayment);
@@ -312,19 +289,10 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         .lean<PaymentDocument[]>();
       return found.map(toPayment);
     },
-    findByTrackId: async (trackId) => {
-      const found = await payments
-        .findOne({ 'gateway.track_id': trackId })
-        .hint(TRACK_INDEX)
-        .lean<PaymentDocument>();
-      return found === null ? undefined : toPayment(found);
-    },
+    findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
     countOpenWithdrawals: (userId) =>
-      payments.countDocuments(
-        { user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null },
-        { hint: WITHDRAWAL_INDEX },
-      ),
+      payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null }),
     ...createDepositStates(models),
     settleWithdrawal: async (session, id, outcome) => {
       const settled = await payments
@@ -363,8 +331,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     ofUsers: async function* (userIds, session) {
       const query = payments
         .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
-        .sort({ user_id: 1, _id: 1 })
-        .hint({ user_id: 1, _id: 1 });
+        .sort({ user_id: 1, _id: 1 });
       for await (const found of query.lean<PaymentDocument[]>().cursor())
         yield toPayment(found as PaymentDocument);
     },

@@ -65,20 +65,33 @@ const toSeal = (found: SealDocument): Seal => ({
   sealedAt: found.sealed_at,
 });
 
+/**
+ * Seals that are read at once on the way to the newest. By their numbers, which have no gaps: a database that reads a
+ * range from end to end would read the whole chain in every round.
+ */
+const WINDOW = 20;
+
 /** Over a connection to the database of the seals. */
 export const createSeals = (connection: Connection): Seals => {
   const seals: Model<SealDocument> =
     connection.models.LedgerSeal ?? connection.model<SealDocument>('LedgerSeal', sealSchema);
+  const read = async (query: Record<string, unknown>, order: 1 | -1, limit: number): Promise<Seal[]> => {
+    const found = await seals.find(query).sort({ _id: order }).limit(limit).lean<SealDocument[]>();
+    return found.map(toSeal);
+  };
   return {
     prepare: async () => {
       await seals.createCollection();
     },
     last: async (from) => {
-      const found = await seals
-        .findOne({ _id: trusted({ $gte: from }) })
-        .sort({ _id: -1 })
-        .lean<SealDocument>();
-      return found === null ? undefined : toSeal(found);
+      if (from === 0) return (await read({}, -1, 1))[0];
+      let newest: Seal | undefined;
+      for (let next = from; ; next += WINDOW) {
+        const numbers = Array.from({ length: WINDOW }, (_, index) => next + index);
+        const last = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
+        newest = last ?? newest;
+        if (last?.number !== numbers.at(-1)) return newest;
+      }
     },
     append: async ({ number, previous, hash, leaves, sealedAt }) => {
       const document: SealDocument = {
@@ -96,13 +109,6 @@ export const createSeals = (connection: Connection): Seals => {
         return false;
       }
     },
-    after: async (number, limit) => {
-      const found = await seals
-        .find({ _id: trusted({ $gt: number }) })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .lean<SealDocument[]>();
-      return found.map(toSeal);
-    },
+    after: (number, limit) => read({ _id: trusted({ $gt: number }) }, 1, limit),
   };
 };
