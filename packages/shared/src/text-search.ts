@@ -107,3 +107,7 @@ export const matchesFolded = (text: string, query: string): boolean => {
   const wanted = foldedSpellings(query);
   return foldedSpellings(text).some((spelling) => wanted.some((one) => spelling.includes(one)));
 };
+
+/** Whether a query says anything once it is folded; one that does not is as good as none. */
+export const asksForText = (query: string | undefined): query is string =>
+  query !== undefined && queryGrams(query).length > 0;

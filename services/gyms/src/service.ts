@@ -32,12 +32,13 @@ import { blockersGrpc } from './grpc/blockers.ts';
 import { gymsGrpc } from './grpc/gyms.ts';
 import type { HttpParts } from './http/parts.ts';
 import { gymRoutes } from './http/routes.ts';
+import { createGymCounters, type GymCounters } from './store/gym-counters.ts';
 import { createGymStore } from './store/gym-store.ts';
 import { createOwnerStore } from './store/owner-store.ts';
 import { createRatingStore } from './store/rating-store.ts';
 import { createReferenceStore } from './store/reference-store.ts';
 
-const createParts = (foundation: Foundation, config: GymsConfig): Parts => {
+const createParts = (foundation: Foundation, config: GymsConfig, counters: GymCounters): Parts => {
   const { connection, log, outbox, sequences, clock } = foundation;
   const identity = foundation.grpcClient(
     'identity',
@@ -51,7 +52,7 @@ const createParts = (foundation: Foundation, config: GymsConfig): Parts => {
     config.STORE_BILLING_GRPC_ADDRESS,
   );
   return {
-    gyms: createGymStore(connection),
+    gyms: createGymStore(connection, counters),
     owners: createOwnerStore(connection),
     ratings: createRatingStore(connection),
     reference: createReferenceStore(connection),
@@ -83,7 +84,8 @@ const createHttpParts = (parts: Parts, config: GymsConfig): HttpParts => ({
 
 export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): Promise<RunningService> => {
   const foundation = await openFoundation('gyms', config, overrides);
-  const parts = createParts(foundation, config);
+  const counters = createGymCounters(foundation.connection);
+  const parts = createParts(foundation, config, counters);
   const attachLicense = createAttachLicense(parts);
   return foundation.serve({
     routes: gymRoutes(createHttpParts(parts, config)),
@@ -99,6 +101,9 @@ export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): 
       forgetLicense: createForgetLicense(parts),
       forgetAccount: createForgetAccount(parts),
     }),
-    beforeOpen: () => parts.reference.seed({ states: STATES, cities: CITIES, majors: MAJORS }),
+    beforeOpen: async () => {
+      await parts.reference.seed({ states: STATES, cities: CITIES, majors: MAJORS });
+      await counters.prepare();
+    },
   });
 };

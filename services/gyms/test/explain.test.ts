@@ -1,6 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
-import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { member, openWorld, operator, type World } from './support.ts';
@@ -31,10 +31,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** The relay and the inbox are shared ground, with tests of their own. */
-const OWN = ['gyms', 'gym_ratings', 'gym_owners', 'states', 'cities', 'majors'];
+const OWN = ['gyms', 'gym_counters', 'gym_ratings', 'gym_owners', 'states', 'cities', 'majors'];
 const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
   const sent = (await watch.during(work)).filter(({ collection }) => OWN.includes(collection));
   expect(sent.map(({ name }) => name)).not.toEqual([]);
+  // A named index is walked from end to end by the stand-ins of MongoDB.
+  expect(sent.filter(namesIndex)).toEqual([]);
   expect(await watch.scans(sent)).toEqual([]);
 };
 

@@ -3,11 +3,13 @@ import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { distanceM, type Point } from '../src/domain/geohash.ts';
 import { newGym } from '../src/domain/gym.ts';
+import { createGymCounters, type GymCounters } from '../src/store/gym-counters.ts';
 import { gymModel, toDocument } from '../src/store/gym-document.ts';
 import { createGymStore } from '../src/store/gym-store.ts';
 
 const config = testConfig('gyms');
 let connection: Connection;
+let counters: GymCounters;
 const places = new Map<number, Point>();
 
 /** The same numbers in every run, so that a failure can be looked at again. */
@@ -40,6 +42,8 @@ beforeAll(async () => {
     );
   });
   await model.insertMany(documents);
+  counters = createGymCounters(connection);
+  await counters.prepare();
 });
 afterAll(async () => {
   await connection.close();
@@ -52,7 +56,7 @@ const SPREADS = [0.02, 0.5, 15, 360];
 test.each(SPREADS)(
   'within %d degrees the nearest are the nearest, however many are asked for',
   async (spread) => {
-    const store = createGymStore(connection);
+    const store = createGymStore(connection, counters);
     for (let round = 0; round < 8; round += 1) {
       const from = around(TEHRAN, spread);
       const perPage = 1 + (round % 7) * 3;

@@ -2,7 +2,7 @@ import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { HOUR_MS } from '@fitness/shared/clock.ts';
 import { createLog } from '@fitness/shared/log.ts';
-import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connections } from 'mongoose';
@@ -24,6 +24,8 @@ afterAll(() => world.close());
 const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
   const sent = (await watch.during(work)).filter(({ collection }) => collection.startsWith('media'));
   expect(sent.map(({ name }) => name)).not.toEqual([]);
+  // A named index is walked from end to end by the stand-ins of MongoDB.
+  expect(sent.filter(namesIndex)).toEqual([]);
   expect(await watch.scans(sent)).toEqual([]);
 };
 const newest = async (): Promise<number> => (await world.rows()).at(-1)?._id ?? 0;

@@ -2,6 +2,7 @@
 import { type Caller, can } from '@fitness/shared/caller.ts';
 import { notFound } from '@fitness/shared/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { type Order, readListPage } from '@fitness/shared/mongo/list-reader.ts';
 import {
   type Blog,
   blogOf,
@@ -20,8 +21,7 @@ import {
   profileKey,
   userProfile,
 } from '../domain/profile.ts';
-import { asksForText } from '../domain/search.ts';
-import type { ListQuery, Order } from '../store/list-reader.ts';
+import type { FacetQuery } from '../store/facets.ts';
 import type { Profile } from '../store/profiles.ts';
 import type { Parts } from './parts.ts';
 import { type PostResource, showPosts } from './resources.ts';
@@ -139,34 +139,19 @@ const anyVisible = async (
   return [...foundGyms.values(), ...foundUsers].some(({ state }) => isVisible(viewer, state));
 };
 
-const readPage = async (
+const readPage = (
   { store }: Parts,
   lists: readonly List[],
   { search, order }: PostQuery,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
   const filled = lists.filter(({ total }) => total > 0);
-  const query: ListQuery = {
+  const query: FacetQuery = {
     facets: filled.map(({ facet: word }) => word),
     total: filled.reduce((sum, { total }) => sum + total, 0),
     newest: Math.max(0, ...filled.map(({ newest }) => newest)),
     search,
   };
-  const isPaged = request.mode === 'page';
-  const skip = isPaged ? request.skip : 0;
-  const after = isPaged ? undefined : request.after[0];
-  const isSearch = asksForText(search);
-  if (skip >= query.total)
-    return { rows: [], total: isPaged && !isSearch ? query.total : undefined, next: undefined };
-  const { rows, more, total } = await store.posts.list(query, {
-    order,
-    after,
-    skip,
-    take: request.perPage,
-    counted: isPaged,
-  });
-  const last = rows.at(-1);
   // The counters know how many posts a list has; how many hold a text is learnt by reading them.
-  const known = isSearch ? total : query.total;
-  return { rows, total: isPaged ? known : undefined, next: more && last ? [last.id] : undefined };
+  return readListPage((slice) => store.posts.list(query, slice), query, order, request);
 };

@@ -1,7 +1,7 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import { asksForText } from '../domain/search.ts';
+import { asksForText } from '@fitness/shared/text-search.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';

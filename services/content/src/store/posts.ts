@@ -1,5 +1,6 @@
 /** The posts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
 import {
   COUNT_KEYS,
   countKey,
@@ -12,8 +13,8 @@ import {
   type ProfileCounts,
 } from '../domain/post.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
+import { type FacetQuery, inFacets } from './facets.ts';
 import { gramsOf, sameWords } from './grams.ts';
-import { createListReader, type Listed, type ListQuery, type Slice } from './list-reader.ts';
 import type { Models, PostDocument } from './models.ts';
 
 /** What a writer decides; the rest follows from it and from the profile. */
@@ -40,7 +41,7 @@ export interface Posts {
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
   /** Shows or hides every post of a profile, as its state now says. */
   reclassify(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
-  list(query: ListQuery, slice: Slice): Promise<PostPage>;
+  list(query: FacetQuery, slice: Slice): Promise<PostPage>;
   /** Posts whose profile is gone, to be deleted. */
   goneIds(limit: number): Promise<number[]>;
   /** Counted one by one, to put the counters right. */
@@ -100,7 +101,7 @@ export const postDocument = (post: Post, profile: ProfileState): PostDocument =>
 });
 
 export const createPosts = ({ posts }: Models): Posts => {
-  const reader = createListReader(posts.collection, { texts: ['title', 'content'] });
+  const reader = createListReader(posts.collection, { texts: ['title', 'content'], accepted: ['facets'] });
   return {
     find: async (id, session) => {
       const found = await posts
@@ -155,7 +156,7 @@ export const createPosts = ({ posts }: Models): Posts => {
       }
     },
     list: async (query, slice) => {
-      const listed = await reader.read(query, slice);
+      const listed = await reader.read(inFacets(query), slice);
       return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(toPost) };
     },
     goneIds: async (limit) => {

@@ -1,11 +1,17 @@
 /** The training services, and how long each is boosted. */
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { asksForText } from '../domain/search.ts';
+import { holdsText } from '@fitness/shared/mongo/gram-shares.ts';
+import {
+  createListReader,
+  type Listed,
+  type ListRow,
+  type Slice,
+} from '@fitness/shared/mongo/list-reader.ts';
+import { asksForText } from '@fitness/shared/text-search.ts';
 import { serviceFacets, type TrainingService } from '../domain/training-service.ts';
-import { holdsText } from './gram-shares.ts';
+import { inFacets, isInFacets } from './facets.ts';
 import { gramsOf, sameWords } from './grams.ts';
-import { createListReader, type Listed, type ListRow, type Slice } from './list-reader.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
 
 export type ServiceContent = Pick<
@@ -101,7 +107,10 @@ const NEVER_BOOSTED = new Date(0);
 
 export const createTrainingServices = ({ trainingServices }: Models): TrainingServices => {
   const { collection } = trainingServices;
-  const reader = createListReader(collection, { texts: TEXTS, accepted: ['price', 'boosted_until'] });
+  const reader = createListReader(collection, {
+    texts: TEXTS,
+    accepted: ['facets', 'price', 'boosted_until'],
+  });
 
   /** All that are boosted now, newest first: what is paid for is little, wherever it stands. */
   const boostedIds = async (filter: ServiceFilter, now: Date): Promise<number[]> => {
@@ -114,7 +123,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       )
       .toArray();
     return (found as unknown as ListRow[])
-      .filter((row) => row.facets.some((word) => words.has(word)) && isAffordable(filter, row))
+      .filter((row) => isInFacets(row, words) && isAffordable(filter, row))
       .filter((row) => !asksForText(filter.search) || holdsText(row, TEXTS, filter.search))
       .map(({ _id }) => _id)
       .toSorted((a, b) => b - a);
@@ -134,14 +143,13 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     slice: Pick<Slice, 'after' | 'skip' | 'take' | 'counted'>,
   ): Promise<Listed> =>
     reader.read(
-      {
-        facets: filter.facets,
-        total,
-        newest,
-        search: filter.search,
-        accept: (row) => isAffordable(filter, row) && !isBoosted(row, now),
-        also: priceRange(filter),
-      },
+      inFacets(
+        { facets: filter.facets, total, newest, search: filter.search },
+        {
+          accept: (row) => isAffordable(filter, row) && !isBoosted(row, now),
+          also: priceRange(filter),
+        },
+      ),
       { order: 'DESC', ...slice },
     );
 

@@ -12,7 +12,7 @@ export const createDeleteGym =
   (id, caller) =>
     transact(async (session) => {
       const gym = await findForChange(gyms, id, caller, session);
-      await gyms.remove(session, id);
+      await gyms.remove(session, gym);
       await ratings.removeOfGym(session, id);
       await tellDeleted(outbox, session, gym);
     });

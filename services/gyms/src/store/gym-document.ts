@@ -1,7 +1,7 @@
 /** How a gym is stored: its own fields, and those that are derived from them so that an index can serve a question. */
 
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { foldedSpellings, indexGrams } from '@fitness/shared/text-search.ts';
+import { indexGrams } from '@fitness/shared/text-search.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { encodeGeohash } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -15,8 +15,6 @@ interface Derived {
   visibleTo: number;
   /** Null without a whole location. */
   geohash: string | null;
-  /** The folded spellings of the searched fields, one a line. */
-  searchText: string;
   /** The grams of the searched fields, field by field: no match spans two. */
   grams: string[];
 }
@@ -68,7 +66,6 @@ const gymSchema = new Schema<GymDocument>(
     updatedAt: { type: Date, required: true },
     visibleTo: { type: Number, required: true },
     geohash: { type: String, default: null },
-    searchText: { type: String, default: '' },
     grams: { type: [String], default: [] },
   },
   { collection: 'gyms', versionKey: false, minimize: false },
@@ -78,14 +75,14 @@ const gymSchema = new Schema<GymDocument>(
   .index({ majorIds: 1, _id: -1 })
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
-  .index({ grams: 1 });
+  .index({ grams: 1, _id: -1 });
 
 privacy(
   gymSchema,
   retain('the place, not a person; owning one stands in the way of an erasure', '_id', 'name', 'address'),
   retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
   retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
-  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'searchText', 'grams'),
+  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'grams'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
   erase('should the owner be erased all the same, the gym has none', 'ownerId'),
   erase('the document and its review name him', 'license.image', 'license.mediaId', 'license.approved'),
@@ -96,7 +93,8 @@ privacy(
 export const gymModel = (connection: Connection): Model<GymDocument> =>
   connection.models.Gym ?? connection.model<GymDocument>('Gym', gymSchema);
 
-const SEARCHED = ['name', 'address', 'description'] as const;
+/** The fields that a search looks at. */
+export const SEARCHED = ['name', 'address', 'description'] as const;
 
 type DerivedFrom = Pick<Gym, 'isActive' | 'ownerId' | 'lat' | 'lng' | (typeof SEARCHED)[number]>;
 
@@ -105,13 +103,15 @@ const visibleTo = ({ isActive, ownerId }: DerivedFrom): number => (isActive ? EV
 const geohash = ({ lat, lng }: DerivedFrom): string | null =>
   lat === null || lng === null ? null : encodeGeohash({ lat, lng });
 
-const searchFields = (gym: DerivedFrom): Pick<Derived, 'searchText' | 'grams'> => {
-  const texts = SEARCHED.map((field) => gym[field] ?? '');
-  return {
-    searchText: texts.flatMap((text) => foldedSpellings(text)).join('\n'),
-    grams: [...new Set(texts.flatMap((text) => indexGrams(text)))],
-  };
-};
+/** What of a gym is counted (gym-counters.ts). */
+export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geohash'> => ({
+  isActive: gym.isActive,
+  geohash: geohash(gym),
+});
+
+const searchFields = (gym: DerivedFrom): Pick<Derived, 'grams'> => ({
+  grams: [...new Set(SEARCHED.flatMap((field) => indexGrams(gym[field] ?? '')))],
+});
 
 export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   _id: id,
@@ -130,17 +130,10 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
   ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field)) ? searchFields(gym) : {}),
 });
 
-/** What is read of a gym: all but what only serves the indexes. */
-export const GYM_PROJECTION = { grams: 0, searchText: 0 } as const;
+/** What is read of a gym: all but the largest of what only serves the indexes. */
+export const GYM_PROJECTION = { grams: 0 } as const;
 
-export const toGym = ({
-  _id,
-  visibleTo: _v,
-  geohash: _g,
-  searchText: _s,
-  grams: _r,
-  ...gym
-}: GymDocument): Gym => ({
+export const toGym = ({ _id, visibleTo: _v, geohash: _g, grams: _r, ...gym }: GymDocument): Gym => ({
   ...gym,
   id: _id,
 });

@@ -1,17 +1,23 @@
-/** Gyms in the database. Every question names the index that answers it, so that no planner may scan instead. */
+/** Gyms in the database. The lists are read as docs/adr/0013 says. */
 
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { foldedSpellings, foldText, queryGrams } from '@fitness/shared/text-search.ts';
-import { type Connection, type IndexDefinition, type QueryFilter, trusted } from 'mongoose';
+import { holdsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
+import { createListReader, type ListRow, readListPage } from '@fitness/shared/mongo/list-reader.ts';
+import { asksForText } from '@fitness/shared/text-search.ts';
+import { type Connection, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
+import type { GymCounters } from './gym-counters.ts';
 import {
+  countedOf,
   derivedOf,
   EVERYONE,
   GYM_PROJECTION,
   type GymDocument,
   gymModel,
+  NOBODY,
+  SEARCHED,
   toDocument,
   toGym,
 } from './gym-document.ts';
@@ -51,7 +57,8 @@ export interface GymStore {
     id: number,
     add: { sum: number; count: number },
   ): Promise<Gym | undefined>;
-  remove(session: ClientSession, id: number): Promise<boolean>;
+  /** `gym` must have been read in the same transaction. */
+  remove(session: ClientSession, gym: Gym): Promise<void>;
   countOwnedBy(userId: number): Promise<number>;
   findOwnedBy(session: ClientSession, userId: number): Promise<Gym[]>;
   /** Newest first. */
@@ -61,65 +68,56 @@ export interface GymStore {
 }
 
 type Filter = QueryFilter<GymDocument>;
-/** A filter with the index that serves it. */
-interface Plan {
-  filter: Filter;
-  hint: Record<string, 1 | -1>;
-}
-
-const INDEX = {
-  id: { _id: 1 },
-  grams: { grams: 1 },
-  owner: { ownerId: 1, _id: -1 },
-  city: { cityId: 1, _id: -1 },
-  majors: { majorIds: 1, _id: -1 },
-  visible: { visibleTo: 1, _id: -1 },
-  geohash: { geohash: 1 },
-} as const satisfies Record<string, IndexDefinition>;
 
 /** From the shortest cells (some 600 m high) to those of a subcontinent; what lies beyond is asked for as a whole. */
 const CELL_LENGTHS = [6, 5, 4, 3, 2];
 const AFTER_EVERY_GEOHASH = '~';
+const SOMEWHERE = trusted({ $gte: '' });
 
-const searchFilter = (search: string): Filter => {
-  const grams = queryGrams(search);
-  const filter: Filter = { grams: trusted({ $all: grams }) };
-  const spellings = foldedSpellings(search);
-  // A query that is itself a gram is answered by the grams alone.
-  if (spellings.length === 1 && grams.length === 1 && grams[0] === spellings[0]) return filter;
-  const holds = spellings.map((text) => ({
-    $gte: [{ $indexOfCP: ['$searchText', { $literal: text }] }, 0],
-  }));
-  return { ...filter, $expr: trusted({ $or: holds }) };
+/** The fields that the conditions of a list look at. */
+const ASKED = ['visibleTo', 'ownerId', 'cityId', 'majorIds'] as const;
+
+const anyOf = (values: readonly number[]) => {
+  const [only] = values;
+  return values.length === 1 && only !== undefined ? only : trusted({ $in: [...values] });
 };
 
-/** `says` is false for a search that folds to nothing: it asks for nothing in particular. */
-const says = (search: string | undefined): search is string =>
-  search !== undefined && foldText(search) !== '';
-
-const planOf = (query: GymQuery): Plan => {
-  const { viewer, search, cityId, majorIds, ownerId } = query;
-  const filter: Filter = {};
-  if (viewer.kind === 'guest') filter.visibleTo = EVERYONE;
-  if (viewer.kind === 'user') filter.visibleTo = trusted({ $in: [EVERYONE, viewer.userId] });
-  if (cityId !== undefined) filter.cityId = cityId;
-  if (ownerId !== undefined) filter.ownerId = ownerId;
-  if (majorIds !== undefined) filter.majorIds = trusted({ $in: [...majorIds] });
-  if (says(search)) Object.assign(filter, searchFilter(search));
-  return { filter, hint: servedBy(query) };
+const visibleTo = (viewer: ListViewer) => {
+  if (viewer.kind === 'all') return trusted({ $gte: NOBODY });
+  return anyOf(viewer.kind === 'guest' ? [EVERYONE] : [EVERYONE, viewer.userId]);
 };
 
-/** The index of the condition that lets the fewest through, as a rule. */
-const servedBy = ({ viewer, search, cityId, majorIds, ownerId }: GymQuery): Plan['hint'] => {
-  if (ownerId !== undefined) return INDEX.owner;
-  if (says(search)) return INDEX.grams;
-  if (cityId !== undefined) return INDEX.city;
-  if (majorIds !== undefined) return INDEX.majors;
-  return viewer.kind === 'all' ? INDEX.id : INDEX.visible;
-};
+/**
+ * The conditions of a list, its text left aside. The one that lets the fewest through, as a rule, comes first: a
+ * database that does not weigh plans reads whatever that one finds.
+ */
+const conditionsOf = ({ viewer, cityId, majorIds, ownerId }: GymQuery): Filter => ({
+  ...(ownerId === undefined ? {} : { ownerId }),
+  ...(cityId === undefined ? {} : { cityId }),
+  ...(majorIds === undefined ? {} : { majorIds: anyOf(majorIds) }),
+  visibleTo: visibleTo(viewer),
+});
 
-const isNarrow = ({ search, cityId, majorIds, ownerId }: GymQuery): boolean =>
-  ownerId !== undefined || cityId !== undefined || majorIds !== undefined || says(search);
+/** Whether a stored gym meets the conditions of a list, its text left aside. */
+const accepts =
+  ({ viewer, cityId, majorIds, ownerId }: GymQuery) =>
+  (row: ListRow | GymDocument): boolean => {
+    const gym = row as GymDocument;
+    const isSeen =
+      viewer.kind === 'all' ||
+      gym.visibleTo === EVERYONE ||
+      (viewer.kind === 'user' && gym.visibleTo === viewer.userId);
+    return (
+      isSeen &&
+      (ownerId === undefined || gym.ownerId === ownerId) &&
+      (cityId === undefined || gym.cityId === cityId) &&
+      (majorIds === undefined || gym.majorIds.some((id) => majorIds.includes(id)))
+    );
+  };
+
+/** Whether anything but the viewer is asked for, a text left aside. */
+const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
+  ownerId !== undefined || cityId !== undefined || majorIds !== undefined;
 
 interface Placed extends Point {
   id: number;
@@ -128,8 +126,109 @@ interface Placed extends Point {
 
 const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id - a.id;
 
-export const createGymStore = (connection: Connection): GymStore => {
+/** What the lists know beforehand of how many gyms there are. */
+const createExtents = (connection: Connection, counters: GymCounters) => {
   const gyms = gymModel(connection);
+
+  /** What a user sees besides the active gyms. */
+  const ownHidden = async ({ viewer }: GymQuery): Promise<{ all: number; placed: number }> => {
+    if (viewer.kind !== 'user') return { all: 0, placed: 0 };
+    const found = await gyms
+      .find({ visibleTo: viewer.userId }, { geohash: 1 })
+      .lean<Pick<GymDocument, 'geohash'>[]>();
+    return { all: found.length, placed: found.filter(({ geohash }) => geohash !== null).length };
+  };
+
+  return {
+    /** How many gyms a list has, its text left aside, and the largest id. */
+    ofList: async (query: GymQuery): Promise<{ total: number; newest: number }> => {
+      const [{ active, all, newest }, own, filtered] = await Promise.all([
+        counters.totals(),
+        isFiltered(query) ? { all: 0 } : ownHidden(query),
+        isFiltered(query) ? gyms.countDocuments(conditionsOf(query)) : undefined,
+      ]);
+      return { total: filtered ?? (query.viewer.kind === 'all' ? all : active + own.all), newest };
+    },
+    /** How many gyms with a place a viewer sees. */
+    ofPlaced: async (query: GymQuery): Promise<number> => {
+      const [{ activePlaced, allPlaced }, own] = await Promise.all([counters.totals(), ownHidden(query)]);
+      return query.viewer.kind === 'all' ? allPlaced : activePlaced + own.placed;
+    },
+    newest: async (): Promise<number> => (await counters.totals()).newest,
+  };
+};
+
+type Extents = ReturnType<typeof createExtents>;
+
+/** Gyms with a place, by their distance. */
+const createNearest = (connection: Connection, extents: Extents) => {
+  const gyms = gymModel(connection);
+
+  /** Where the gyms of a filter lie: three numbers each, so that sorting them needs no gym. */
+  const place = async (filter: Filter, from: Point, search?: string): Promise<Placed[]> => {
+    const texts = search === undefined ? [] : SEARCHED;
+    const fields = ['lat', 'lng', ...texts];
+    const found = await gyms
+      .find(filter, Object.fromEntries(fields.map((field) => [field, 1])))
+      .lean<{ _id: number; lat: number; lng: number }[]>();
+    return found
+      .filter((row) => search === undefined || holdsText({ ...row }, texts, search))
+      .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
+  };
+
+  const inCells = async (query: GymQuery, cells: readonly string[], from: Point): Promise<Placed[]> => {
+    const perCell = await Promise.all(
+      cells.map((cell) => {
+        const geohash = trusted({ $gte: cell, $lt: `${cell}${AFTER_EVERY_GEOHASH}` });
+        return place({ geohash, ...conditionsOf(query) }, from);
+      }),
+    );
+    return perCell.flat();
+  };
+
+  /** All that a filter or a text finds. */
+  const ofFilter = async (query: GymQuery, from: Point): Promise<Placed[]> => {
+    const { search, ownerId } = query;
+    if (!asksForText(search)) return place({ ...conditionsOf(query), geohash: SOMEWHERE }, from);
+    const sample = { newest: await extents.newest(), size: 128 };
+    const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
+    const grams = gram === undefined ? {} : { grams: gram.text };
+    const conditions = conditionsOf(query);
+    // A text is rarer than a city, and an owner's gyms are rarer still.
+    const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
+    return place({ ...filter, geohash: SOMEWHERE }, from, search);
+  };
+
+  return {
+    /** The nearest `wanted` gyms behind `after`, one more if there is one, in order. All of them for a filter or a text. */
+    find: async (
+      query: GymQuery,
+      from: Point,
+      wanted: number,
+      after: (gym: Placed) => boolean,
+    ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
+      if (isFiltered(query) || asksForText(query.search)) {
+        const found = await ofFilter(query, from);
+        return { ordered: found.filter(after).toSorted(byDistance), isAll: true };
+      }
+      for (const length of CELL_LENGTHS) {
+        const around = neighbourhood(from, length);
+        if (around === undefined) break;
+        const candidates = await inCells(query, around.cells, from);
+        const certain = candidates.filter((gym) => gym.metres <= around.radiusM && after(gym));
+        if (certain.length > wanted) return { ordered: certain.toSorted(byDistance), isAll: false };
+      }
+      const all = await place({ geohash: SOMEWHERE, ...conditionsOf(query) }, from);
+      return { ordered: all.filter(after).toSorted(byDistance), isAll: true };
+    },
+  };
+};
+
+export const createGymStore = (connection: Connection, counters: GymCounters): GymStore => {
+  const gyms = gymModel(connection);
+  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: ASKED });
+  const extents = createExtents(connection, counters);
+  const near = createNearest(connection, extents);
   const optional = (session?: ClientSession) => (session === undefined ? {} : { session });
 
   const read = async (filter: Filter, session?: ClientSession): Promise<Gym[]> => {
@@ -137,79 +236,49 @@ export const createGymStore = (connection: Connection): GymStore => {
     return documents.map(toGym);
   };
 
-  const count = ({ filter, hint }: Plan): Promise<number> => gyms.countDocuments(filter, { hint });
-
   const findMany = async (ids: readonly number[]): Promise<Gym[]> =>
     ids.length === 0 ? [] : read({ _id: trusted({ $in: [...ids] }) });
 
   const list = async (query: GymQuery, page: PageRequest): Promise<PageOf<Gym>> => {
-    const plan = planOf(query);
-    const find = (filter: Filter, skip: number, limit: number) =>
-      gyms
-        .find(filter, GYM_PROJECTION, { hint: plan.hint, sort: { _id: -1 }, skip, limit })
-        .lean<GymDocument[]>();
-    if (page.mode === 'page') {
-      const total = await count(plan);
-      const rows = page.skip >= total ? [] : (await find(plan.filter, page.skip, page.perPage)).map(toGym);
-      const last = rows.at(-1);
-      return { rows, total, next: last && page.skip + rows.length < total ? [last.id] : undefined };
-    }
-    const [after = 0] = page.after;
-    const filter = { ...plan.filter, _id: trusted({ $lt: after }) };
-    const found = (await find(filter, 0, page.perPage + 1)).map(toGym);
-    const rows = found.slice(0, page.perPage);
-    const last = rows.at(-1);
-    return { rows, total: undefined, next: last && found.length > rows.length ? [last.id] : undefined };
+    const extent = await extents.ofList(query);
+    // One condition for the index; the others are looked at in what it finds.
+    const [[field, condition] = []] = Object.entries(conditionsOf(query));
+    const asked = {
+      ...extent,
+      condition: { [String(field)]: condition },
+      accept: accepts(query),
+      search: query.search,
+    };
+    const readGyms = async (slice: Parameters<typeof reader.read>[1]) => {
+      const found = await reader.read(asked, slice);
+      return { ...found, rows: (found.rows as unknown as GymDocument[]).map(toGym) };
+    };
+    return readListPage(readGyms, asked, 'DESC', page);
   };
 
-  /** Where the gyms of a filter lie: three numbers each, so that sorting them needs no gym. */
-  const place = async ({ filter, hint }: Plan, from: Point): Promise<Placed[]> => {
-    const found = await gyms
-      .find(filter, { _id: 1, lat: 1, lng: 1 }, { hint })
-      .lean<{ _id: number; lat: number; lng: number }[]>();
-    return found.map(({ _id, lat, lng }) => ({
-      id: _id,
-      lat,
-      lng,
-      metres: distanceM(from, { lat, lng }),
-    }));
-  };
-
-  const inCells = async (filter: Filter, cells: readonly string[], from: Point): Promise<Placed[]> => {
-    const perCell = await Promise.all(
-      cells.map((cell) => {
-        const range = trusted({ $gte: cell, $lt: `${cell}${AFTER_EVERY_GEOHASH}` });
-        return place({ filter: { ...filter, geohash: range }, hint: INDEX.geohash }, from);
-      }),
-    );
-    return perCell.flat();
-  };
-
-  /** The nearest `wanted` gyms behind `after`, one more if there is one, in order. */
-  const nearest = async (
-    query: GymQuery,
-    from: Point,
-    wanted: number,
-    after: (gym: Placed) => boolean,
-  ): Promise<Placed[]> => {
-    const { filter, hint } = planOf(query);
-    const located = { ...filter, geohash: trusted({ $gte: '' }) };
-    if (isNarrow(query))
-      return (await place({ filter: located, hint }, from)).filter(after).toSorted(byDistance);
-    for (const length of CELL_LENGTHS) {
-      const around = neighbourhood(from, length);
-      if (around === undefined) break;
-      const candidates = await inCells(filter, around.cells, from);
-      const certain = candidates.filter((gym) => gym.metres <= around.radiusM && after(gym));
-      if (certain.length > wanted) return certain.toSorted(byDistance);
-    }
-    const all = await place({ filter: located, hint: INDEX.geohash }, from);
-    return all.filter(after).toSorted(byDistance);
+  const listNearest: GymStore['listNearest'] = async (query, from, page) => {
+    const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
+    const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
+    const skip = page.mode === 'page' ? page.skip : 0;
+    const { ordered, isAll } = await near.find(query, from, skip + page.perPage, after);
+    const window = ordered.slice(skip, skip + page.perPage);
+    const byId = new Map((await findMany(window.map((gym) => gym.id))).map((gym) => [gym.id, gym]));
+    const rows = window.map((gym) => byId.get(gym.id)).filter((gym) => gym !== undefined);
+    const last = window.at(-1);
+    const more = ordered.length > skip + window.length;
+    const total = async () => (isAll ? ordered.length : extents.ofPlaced(query));
+    return {
+      rows,
+      total: page.mode === 'page' ? await total() : undefined,
+      next: last && more ? [last.metres, last.id] : undefined,
+    };
   };
 
   return {
     insert: async (session, gym) => {
-      await gyms.create([toDocument(gym)], { session });
+      const document = toDocument(gym);
+      await gyms.create([document], { session });
+      counters.move(session, gym.id, undefined, document);
     },
     find: async (id, session) => (await read({ _id: id }, session))[0],
     findMany,
@@ -218,6 +287,7 @@ export const createGymStore = (connection: Connection): GymStore => {
       const after: Gym = { ...before, ...changes, version, updatedAt: now };
       const set = { ...changes, ...derivedOf(after, Object.keys(changes)), version, updatedAt: now };
       await gyms.updateOne({ _id: before.id }, { $set: set }, { session });
+      counters.move(session, before.id, countedOf(before), countedOf(after));
       return after;
     },
     addRating: async (session, id, { sum, count: ratings }) => {
@@ -231,31 +301,13 @@ export const createGymStore = (connection: Connection): GymStore => {
         .lean<GymDocument>();
       return after === null ? undefined : toGym(after);
     },
-    remove: async (session, id) => (await gyms.deleteOne({ _id: id }, { session })).deletedCount === 1,
+    remove: async (session, gym) => {
+      await gyms.deleteOne({ _id: gym.id }, { session });
+      counters.move(session, gym.id, countedOf(gym), undefined);
+    },
     countOwnedBy: (userId) => gyms.countDocuments({ ownerId: userId }),
     findOwnedBy: (session, userId) => read({ ownerId: userId }, session),
     list,
-    listNearest: async (query, from, page) => {
-      const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
-      const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
-      const skip = page.mode === 'page' ? page.skip : 0;
-      const ordered = await nearest(query, from, skip + page.perPage, after);
-      const window = ordered.slice(skip, skip + page.perPage);
-      const byId = new Map((await findMany(window.map((gym) => gym.id))).map((gym) => [gym.id, gym]));
-      const rows = window.map((gym) => byId.get(gym.id)).filter((gym) => gym !== undefined);
-      const last = window.at(-1);
-      const more = ordered.length > skip + window.length;
-      return {
-        rows,
-        total: page.mode === 'page' ? await countLocated(query) : undefined,
-        next: last && more ? [last.metres, last.id] : undefined,
-      };
-    },
+    listNearest,
   };
-
-  async function countLocated(query: GymQuery): Promise<number> {
-    const { filter, hint } = planOf(query);
-    const located = { ...filter, geohash: trusted({ $gte: '' }) };
-    return count({ filter: located, hint: isNarrow(query) ? hint : INDEX.geohash });
-  }
 };

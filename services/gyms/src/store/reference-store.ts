@@ -25,7 +25,7 @@ const citySchema = new Schema<Stored<CityRow>>(
     name: { type: localized, required: true },
   },
   { collection: 'cities', versionKey: false },
-).index({ stateId: 1, _id: 1 });
+);
 
 const majorSchema = new Schema<Stored<MajorRow>>(
   { _id: { type: Number, required: true }, title: { type: localized, required: true } },
@@ -51,13 +51,11 @@ export interface ReferenceStore {
   cities(ids: readonly number[]): Promise<Map<number, City>>;
   /** By id; unknown ones are missing. */
   majors(ids: readonly number[]): Promise<Map<number, MajorRow>>;
-  /** In the order of their ids. */
+  /** In the order of their ids; none before the seed. */
   listCities(filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>>;
-  /** In the order of their ids. */
+  /** In the order of their ids; none before the seed. */
   listMajors(page: PageRequest): Promise<PageOf<MajorRow>>;
 }
-
-const ALL_IDS = { $gte: 0 };
 
 const modelOf = <Row>(connection: Connection, name: string, schema: Schema<Row>): Model<Row> =>
   (connection.models[name] as Model<Row> | undefined) ?? connection.model<Row>(name, schema);
@@ -65,17 +63,20 @@ const modelOf = <Row>(connection: Connection, name: string, schema: Schema<Row>)
 const toRow = <Row extends { id: number }>({ _id, ...rest }: Stored<Row>): Row =>
   ({ ...rest, id: _id }) as unknown as Row;
 
-/** Writes the rows that are not stored as given. Replicas that start together may write the same ones. */
+/**
+ * Writes the rows that are not stored as given, and answers all that are stored then, in the order of their ids. Replicas
+ * that start together may write the same ones.
+ */
 const bring = async <Row extends { id: number }>(
   model: Model<Stored<Row>>,
   rows: readonly Row[],
-): Promise<void> => {
-  const stored = await model
-    .find({ _id: trusted(ALL_IDS) }, null, { hint: { _id: 1 } })
-    .lean<Stored<Row>[]>();
+): Promise<Row[]> => {
+  const stored = await model.find({}).lean<Stored<Row>[]>();
+  const all = new Map([...stored.map((row) => toRow<Row>(row)), ...rows].map((row) => [row.id, row]));
+  const inOrder = [...all.values()].toSorted((a, b) => a.id - b.id);
   const known = new Map(stored.map((row) => [row._id, JSON.stringify(sorted(toRow<Row>(row)))]));
   const missing = rows.filter((row) => known.get(row.id) !== JSON.stringify(sorted(row)));
-  if (missing.length === 0) return;
+  if (missing.length === 0) return inOrder;
   const operations = missing.map(({ id, ...set }) => ({
     updateOne: { filter: { _id: id }, update: { $set: set }, upsert: true },
   }));
@@ -84,6 +85,7 @@ const bring = async <Row extends { id: number }>(
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }
+  return inOrder;
 };
 
 const sorted = (row: object): unknown =>
@@ -96,6 +98,11 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
   const cities = modelOf(connection, 'City', citySchema);
   const majors = modelOf(connection, 'Major', majorSchema);
 
+  /** What there is, learnt at the seed: nobody else writes these rows, and a list needs no count of them. */
+  let cityIds: readonly number[] = [];
+  let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
+  let majorIds: readonly number[] = [];
+
   const byIds = async <Row extends { id: number }>(
     model: Model<Stored<Row>>,
     ids: readonly number[],
@@ -106,22 +113,22 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
     return new Map(found.map((row) => [row._id, toRow<Row>(row)]));
   };
 
+  /** A page of `ids`, which are in order. */
   const list = async <Row extends { id: number }>(
     model: Model<Stored<Row>>,
-    filter: { stateId?: number },
-    hint: Record<string, 1>,
+    ids: readonly number[],
     page: PageRequest,
   ): Promise<PageOf<Row>> => {
     const [after = 0] = page.mode === 'cursor' ? page.after : [];
-    const above = { ...filter, _id: trusted({ $gt: after }) };
-    const skip = page.mode === 'page' ? page.skip : 0;
-    const found = await model
-      .find(above, null, { hint, sort: { _id: 1 }, skip, limit: page.perPage + 1 })
-      .lean<Stored<Row>[]>();
-    const rows = found.slice(0, page.perPage).map((row) => toRow<Row>(row));
-    const last = rows.at(-1);
-    const total = page.mode === 'page' ? await model.countDocuments(above, { hint }) : undefined;
-    return { rows, total, next: last && found.length > rows.length ? [last.id] : undefined };
+    const behind = page.mode === 'cursor' ? ids.filter((id) => id > after) : ids.slice(page.skip);
+    const wanted = behind.slice(0, page.perPage);
+    const found = await byIds<Row>(model, wanted);
+    const last = wanted.at(-1);
+    return {
+      rows: wanted.map((id) => found.get(id)).filter((row) => row !== undefined),
+      total: page.mode === 'page' ? ids.length : undefined,
+      next: last !== undefined && behind.length > wanted.length ? [last] : undefined,
+    };
   };
 
   const withStates = async (rows: readonly CityRow[]): Promise<City[]> => {
@@ -138,8 +145,15 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
   return {
     seed: async (rows) => {
       await bring<StateRow>(states, rows.states);
-      await bring<CityRow>(cities, rows.cities);
-      await bring<MajorRow>(majors, rows.majors);
+      const allCities = await bring<CityRow>(cities, rows.cities);
+      cityIds = allCities.map(({ id }) => id);
+      cityIdsOf = new Map(
+        [...Map.groupBy(allCities, (city) => city.stateId)].map(([stateId, same]) => [
+          stateId,
+          same.map(({ id }) => id),
+        ]),
+      );
+      majorIds = (await bring<MajorRow>(majors, rows.majors)).map(({ id }) => id);
     },
     cities: async (ids) => {
       const found = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);
@@ -147,12 +161,10 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
     },
     majors: (ids) => byIds<MajorRow>(majors, ids),
     listCities: async ({ stateId }, page) => {
-      const found =
-        stateId === undefined
-          ? await list<CityRow>(cities, {}, { _id: 1 }, page)
-          : await list<CityRow>(cities, { stateId }, { stateId: 1, _id: 1 }, page);
+      const ids = stateId === undefined ? cityIds : (cityIdsOf.get(stateId) ?? []);
+      const found = await list<CityRow>(cities, ids, page);
       return { ...found, rows: await withStates(found.rows) };
     },
-    listMajors: (page) => list<MajorRow>(majors, {}, { _id: 1 }, page),
+    listMajors: (page) => list<MajorRow>(majors, majorIds, page),
   };
 };

@@ -20,12 +20,13 @@ const schema = new mongoose.Schema<MediaRow>(
   },
   { collection: 'media', versionKey: false },
 )
-  .index({ attachable_type: 1, attachable_id: 1 })
+  // The id leads: it lets a handful through, while a type is that of a great part of all rows.
+  .index({ attachable_id: 1, attachable_type: 1 })
   .index({ storage_key: 1 }, { unique: true })
   .index({ uploaded_by: 1 })
   // One document of a purpose for each target.
   .index(
-    { attachable_type: 1, attachable_id: 1, purpose: 1 },
+    { attachable_id: 1, attachable_type: 1, purpose: 1 },
     { unique: true, partialFilterExpression: { purpose: { $type: 'string' } } },
   );
 
@@ -40,11 +41,6 @@ privacy(
   erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
   erase('also where the file is that of a gym and stays', 'uploaded_by'),
 );
-
-/** Named with each query: not every planner finds it for a filter of several conditions. */
-const BY_TARGET = { attachable_type: 1, attachable_id: 1 } as const;
-const BY_STORAGE_KEY = { storage_key: 1 } as const;
-const BY_UPLOADER = { uploaded_by: 1 } as const;
 
 export interface MediaStore {
   findById(id: number): Promise<MediaRow | null>;
@@ -77,8 +73,7 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       const found = await Promise.all(
         [...byType].map(([type, same]) => {
           const ids = trusted({ $in: same.map((target) => target.attachable_id) });
-          const filter = { attachable_type: type, attachable_id: ids, purpose: null };
-          return model.find(filter, null, { hint: BY_TARGET }).lean<MediaRow[]>();
+          return model.find({ attachable_id: ids, attachable_type: type, purpose: null }).lean<MediaRow[]>();
         }),
       );
       return found.flat().sort((a, b) => a._id - b._id);
@@ -87,7 +82,7 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       if (keys.length === 0) return new Set();
       const named = { storage_key: trusted({ $in: [...keys] }) };
       const rows = await model
-        .find(named, { _id: 0, storage_key: 1 }, { hint: BY_STORAGE_KEY })
+        .find(named, { _id: 0, storage_key: 1 })
         .lean<Pick<MediaRow, 'storage_key'>[]>();
       return new Set(rows.map((row) => row.storage_key));
     },
@@ -95,21 +90,24 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       await model.create([row], { session });
     },
     delete: (session, id) => model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>(),
-    deleteByPurpose: (session, { attachable_type, attachable_id }, purpose, upTo) => {
-      const age = upTo === undefined ? {} : { _id: trusted({ $lte: upTo }) };
-      const filter = { attachable_type, attachable_id, purpose, ...age };
-      return model.findOneAndDelete(filter, { session, hint: BY_TARGET }).lean<MediaRow>();
+    deleteByPurpose: async (session, { attachable_type, attachable_id }, purpose, upTo) => {
+      // Found first and deleted by its id: not every database finds by an index what it deletes.
+      const found = await model
+        .findOne({ attachable_id, attachable_type, purpose }, { _id: 1 }, { session })
+        .lean<Pick<MediaRow, '_id'>>();
+      if (found === null || (upTo !== undefined && found._id > upTo)) return null;
+      return model.findOneAndDelete({ _id: found._id }, { session }).lean<MediaRow>();
     },
     takeOf: async (session, { attachable_type, attachable_id }, limit) => {
       const rows = await model
-        .find({ attachable_type, attachable_id }, null, { session, hint: BY_TARGET, limit })
+        .find({ attachable_id, attachable_type }, null, { session, limit })
         .lean<MediaRow[]>();
       const ids = rows.map((row) => row._id);
       if (ids.length > 0) await model.deleteMany({ _id: trusted({ $in: ids }) }, { session });
       return rows;
     },
     forgetUploader: async (userId) => {
-      await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } }, { hint: BY_UPLOADER });
+      await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } });
     },
   };
 };

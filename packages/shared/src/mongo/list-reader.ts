@@ -1,29 +1,31 @@
 /**
- * The rows of a list in the order of their ids, at the same cost at any depth of a cursor (docs/adr/0013). A list is a
- * word in the `facets` of its rows. There are three ways to read one: windows of ids where most rows are in the list,
- * the index of the facets where few are, and for a text the index of its rarest gram. What is known beforehand tells
+ * The rows of a list in the order of their ids, at the same cost at any depth of a cursor (docs/adr/0013). There are
+ * three ways to read one: windows of ids where most rows are in the list, the list's own condition where few are, and
+ * for a text the index of its rarest gram (`grams` of each row, see text-search.ts). What is known beforehand tells
  * which is the cheapest. Each is one condition that one index answers, and everything else is looked at here: a
  * database that does not weigh plans reads whatever the first condition finds.
  */
 import type { Collection } from 'mongoose';
-import { asksForText } from '../domain/search.ts';
+import type { PageOf, PageRequest } from '../http/pagination.ts';
+import { asksForText } from '../text-search.ts';
 import { type Gram, holdsText, rarestGram } from './gram-shares.ts';
 
 export type Order = 'ASC' | 'DESC';
 
 export interface ListQuery {
-  /** The words of the lists; no row is in two of them. */
-  facets: readonly string[];
-  /** How many rows these lists have; a guess does. */
+  /**
+   * What every row of the list meets: one condition that an index answers, in the order of the ids at best, and as much
+   * of the rest as the same index has beside it.
+   */
+  condition: Record<string, unknown>;
+  /** Whether a row is in the list, its text left aside. */
+  accept: (row: ListRow) => boolean;
+  /** How many rows the list has, its text left aside; a guess does. */
   total: number;
   /** No id is larger. */
   newest: number;
   /** As it was written; one that folds to nothing asks for nothing. */
   search?: string | undefined;
-  /** What else must hold. */
-  accept?: (row: ListRow) => boolean;
-  /** As much of it as an index has beside the facets. */
-  also?: Record<string, unknown> | undefined;
 }
 
 export interface Slice {
@@ -39,7 +41,6 @@ export interface Slice {
 /** A row as stored, without its grams. */
 export interface ListRow {
   _id: number;
-  facets: string[];
   [field: string]: unknown;
 }
 
@@ -91,13 +92,10 @@ const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CH
 
 /** `densityMax`: of the rows that were looked at, how many were wanted; 1 where none were. */
 const cheapestWay = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Way => {
-  const { facets, total, newest } = query;
-  const byFacets: Way = {
-    condition: { facets: facets.length === 1 ? facets[0] : { $in: facets }, ...query.also },
-    cost: gram === undefined ? total : searchCost(total),
-  };
+  const { condition, total, newest } = query;
+  const byList: Way = { condition, cost: gram === undefined ? total : searchCost(total) };
   const byGram = gram && { condition: { grams: gram.text }, cost: searchCost(gram.share * newest) };
-  const byIndex = byGram === undefined || byFacets.cost < byGram.cost ? byFacets : byGram;
+  const byIndex = byGram === undefined || byList.cost < byGram.cost ? byList : byGram;
   const density = Math.min((total / newest) * (gram?.share ?? 1), densityMax);
   const byWindows: Way = { condition: undefined, cost: (slice.skip + slice.take + 1) / density };
   const isCountable = slice.counted && gram !== undefined && byIndex.cost <= COUNTED_MAX;
@@ -116,12 +114,12 @@ const firstEdge = ({ order, after }: Slice, newest: number): number =>
     ? Math.max(Math.floor(after ?? 0), 0)
     : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
 
-/** `texts`: the fields that a search looks at. `accepted`: those that an `accept` looks at. */
+/** `texts`: the fields that a search looks at. `accepted`: those that the lists' `accept` looks at. */
 export const createListReader = (
   collection: Collection,
-  { texts, accepted = [] }: { texts: readonly string[]; accepted?: readonly string[] },
+  { texts, accepted }: { texts: readonly string[]; accepted: readonly string[] },
 ): ListReader => {
-  const standing: Projection = Object.fromEntries(['facets', ...accepted].map((field) => [field, 1]));
+  const standing: Projection = Object.fromEntries(accepted.map((field) => [field, 1]));
 
   const find = async (
     filter: Record<string, unknown>,
@@ -179,13 +177,9 @@ export const createListReader = (
     return fromIndex(way.condition, slice, projection, chunk);
   };
 
-  const filterOf = ({ facets, accept, search }: ListQuery): ((row: ListRow) => boolean) => {
-    const words = new Set(facets);
+  const filterOf = ({ accept, search }: ListQuery): ((row: ListRow) => boolean) => {
     const isSearch = asksForText(search);
-    return (row) =>
-      row.facets.some((word) => words.has(word)) &&
-      (accept?.(row) ?? true) &&
-      (!isSearch || holdsText(row, texts, search));
+    return (row) => accept(row) && (!isSearch || holdsText(row, texts, search));
   };
 
   /** The wanted rows in order, the cheapest way, and another way from where the first turned out to be dear. */
@@ -239,11 +233,36 @@ export const createListReader = (
 
   return {
     read: async (query, slice) => {
-      if (query.total <= 0 || query.facets.length === 0) return { rows: [], more: false, total: 0 };
+      if (query.total <= 0) return { rows: [], more: false, total: 0 };
       if (slice.skip === 0 || asksForText(query.search)) return readRows(query, slice);
       const after = await idAfterSkipped(query, slice);
       if (after === undefined) return { rows: [], more: false, total: undefined };
       return readRows(query, { ...slice, after, skip: 0 });
     },
+  };
+};
+
+/**
+ * A page of a list of which the total is known (`query.total` is exact, its text left aside), read by `read`; the cursor
+ * is the last id. `total` of a search is what was learnt by reading it, undefined where too many rows hold the text.
+ */
+export const readListPage = async <Row extends { id: number }>(
+  read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,
+  { total: known, search }: Pick<ListQuery, 'total' | 'search'>,
+  order: Order,
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const isSearch = asksForText(search);
+  if (skip >= known) return { rows: [], total: isPaged && !isSearch ? known : undefined, next: undefined };
+  const after = isPaged ? undefined : request.after[0];
+  const found = await read({ order, after, skip, take: request.perPage, counted: isPaged });
+  const last = found.rows.at(-1);
+  const total = isSearch ? found.total : known;
+  return {
+    rows: found.rows,
+    total: isPaged ? total : undefined,
+    next: found.more && last ? [last.id] : undefined,
   };
 };

@@ -1,6 +1,7 @@
 /** How common the grams of a query are, from a sample: it decides how a search is read, never what it finds. */
-import { foldedSpellings, matchesFolded, queryGrams } from '@fitness/shared/text-search.ts';
+
 import type { Collection } from 'mongoose';
+import { foldedSpellings, matchesFolded, queryGrams } from '../text-search.ts';
 import type { ListRow } from './list-reader.ts';
 
 export interface Gram {

@@ -1,0 +1,143 @@
+/**
+ * How many gyms there are, kept up by every write, so that no list of all of them is counted when it is read. Spread over
+ * several documents, so that concurrent writers seldom meet.
+ */
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { beforeCommit, inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { type Connection, type Model, Schema } from 'mongoose';
+import { type GymDocument, gymModel } from './gym-document.ts';
+
+/** Everyone sees active gyms; `placed` ones have a whole location. */
+const CELLS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
+type Cell = (typeof CELLS)[number];
+type Counts = Record<Cell, number>;
+
+interface CounterDocument extends Counts {
+  _id: number;
+  /** The largest id counted in this document. */
+  newest: number;
+}
+
+const SHARDS = Array.from({ length: 16 }, (_, shard) => shard);
+const EMPTY: Counts = { active_placed: 0, active_unplaced: 0, hidden_placed: 0, hidden_unplaced: 0 };
+
+const count = { type: Number, required: true } as const;
+const counterSchema = new Schema<CounterDocument>(
+  {
+    _id: count,
+    active_placed: count,
+    active_unplaced: count,
+    hidden_placed: count,
+    hidden_unplaced: count,
+    newest: count,
+  },
+  { collection: 'gym_counters', versionKey: false },
+);
+
+privacy(counterSchema, retain('how many gyms there are', '_id', ...CELLS, 'newest'));
+
+/** What of a gym is counted. */
+export type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
+
+export interface GymTotals {
+  active: number;
+  all: number;
+  activePlaced: number;
+  allPlaced: number;
+  /** The largest id of a gym, ever. */
+  newest: number;
+}
+
+export interface GymCounters {
+  /** Makes the documents, and puts them right where the gyms were written by somebody who does not count. At start. */
+  prepare(): Promise<void>;
+  /** With the transaction of the write; undefined before a creation, and after a deletion. */
+  move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
+  totals(): Promise<GymTotals>;
+}
+
+const cellOf = ({ isActive, geohash }: Counted): Cell =>
+  `${isActive ? 'active' : 'hidden'}_${geohash === null ? 'unplaced' : 'placed'}`;
+
+const sumOf = (documents: readonly CounterDocument[]): Counts & { newest: number } =>
+  documents.reduce(
+    (sum, document) => ({
+      ...(Object.fromEntries(CELLS.map((cell) => [cell, sum[cell] + document[cell]])) as Counts),
+      newest: Math.max(sum.newest, document.newest),
+    }),
+    { ...EMPTY, newest: 0 },
+  );
+
+export const createGymCounters = (connection: Connection): GymCounters => {
+  const counters: Model<CounterDocument> =
+    connection.models.GymCounter ?? connection.model<CounterDocument>('GymCounter', counterSchema);
+  const read = (session: ClientSession | null): Promise<CounterDocument[]> =>
+    counters
+      .find({ _id: trusted({ $in: SHARDS }) })
+      .session(session)
+      .lean<CounterDocument[]>();
+
+  const recount = async (session: ClientSession): Promise<Counts & { newest: number }> => {
+    const groups = await gymModel(connection)
+      .aggregate<{ _id: { isActive: boolean; placed: boolean }; count: number; newest: number }>([
+        {
+          $group: {
+            _id: { isActive: '$isActive', placed: { $ne: ['$geohash', null] } },
+            count: { $sum: 1 },
+            newest: { $max: '$_id' },
+          },
+        },
+      ])
+      .session(session);
+    const counts = { ...EMPTY };
+    for (const { _id, count: gyms } of groups)
+      counts[cellOf({ isActive: _id.isActive, geohash: _id.placed ? '' : null })] += gyms;
+    return { ...counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
+  };
+
+  return {
+    prepare: async () => {
+      for (const _id of SHARDS) {
+        if ((await counters.exists({ _id })) !== null) continue;
+        await counters.create({ _id, ...EMPTY, newest: 0 }).catch((error: unknown) => {
+          if (!isDuplicateKey(error)) throw error;
+        });
+      }
+      await inTransaction(connection, async (session) => {
+        const counted = await recount(session);
+        const stored = sumOf(await read(session));
+        const isRight = CELLS.every((cell) => counted[cell] === stored[cell]);
+        if (isRight && stored.newest >= counted.newest) return;
+        for (const _id of SHARDS) {
+          const mine = _id === SHARDS[0] ? counted : { ...EMPTY, newest: 0 };
+          const { newest, ...counts } = mine;
+          await counters.updateOne({ _id }, { $set: counts, $max: { newest } }, { session });
+        }
+      });
+    },
+    move: (session, id, before, after) => {
+      const [from, to] = [before && cellOf(before), after && cellOf(after)];
+      if (from === to) return;
+      const inc = { ...(from && { [from]: -1 }), ...(to && { [to]: 1 }) };
+      const change = { $inc: inc, $max: { newest: id } };
+      // As the last thing, so that writers of two gyms are in each other's way as shortly as can be.
+      beforeCommit(session, async () => {
+        await counters.updateOne({ _id: id % SHARDS.length }, change, { session });
+      });
+    },
+    totals: async () => {
+      const { newest, ...cells } = sumOf(await read(null));
+      const activePlaced = cells.active_placed;
+      const allPlaced = activePlaced + cells.hidden_placed;
+      const active = activePlaced + cells.active_unplaced;
+      return {
+        active,
+        all: active + cells.hidden_placed + cells.hidden_unplaced,
+        activePlaced,
+        allPlaced,
+        newest,
+      };
+    },
+  };
+};

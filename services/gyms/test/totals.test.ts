@@ -1,0 +1,84 @@
+import type { UserCaller } from '@fitness/shared/caller.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createGymCounters } from '../src/store/gym-counters.ts';
+import { member, openWorld, operator, type World } from './support.ts';
+
+const OWNER = member(7);
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+interface Stored {
+  ownerId: number | null;
+  isActive: boolean;
+  geohash: string | null;
+}
+type Total = [plain: number, near: number];
+
+const storedGyms = () =>
+  world.connection.collection('gyms').find({}).toArray() as unknown as Promise<Stored[]>;
+const countedBy = async (sees: (gym: Stored) => boolean): Promise<Total> => {
+  const seen = (await storedGyms()).filter(sees);
+  return [seen.length, seen.filter(({ geohash }) => geohash !== null).length];
+};
+const listed = async (as?: UserCaller): Promise<Total> => {
+  // A page of one, so that the nearest are found without reading all of them.
+  const totalOf = async (query: string): Promise<number> =>
+    (await world.send('GET', `/gyms?per_page=1&${query}`, as === undefined ? {} : { as })).body.meta.total;
+  return [await totalOf(''), await totalOf('near=35.7,51.4')];
+};
+const expectExact = async (): Promise<void> => {
+  expect(await listed()).toEqual(await countedBy((gym) => gym.isActive));
+  expect(await listed(OWNER)).toEqual(await countedBy((gym) => gym.isActive || gym.ownerId === 7));
+  expect(await listed(operator())).toEqual(await countedBy(() => true));
+};
+
+test('totals are exact after thirty gyms were made, changed, given away and deleted, all at once', async () => {
+  await expectExact();
+  const works = Array.from({ length: 30 }, (_, index) => async () => {
+    const id = await world.createGym(index % 5 === 0 ? OWNER : member(100 + index), {
+      is_active: index % 3 !== 0,
+    });
+    const put = (body: unknown) => world.send('PUT', `/gyms/${id}`, { as: operator(), body });
+    const answers = await Promise.all([
+      put({ is_active: index % 4 !== 0 }),
+      put({ location_lat: index % 5 === 0 ? null : 35.7 }),
+      put({ location_lng: index % 7 === 0 ? null : 51.4 }),
+      put({ user_id: [null, 7, 200 + index][index % 3] }),
+    ]);
+    if (index % 10 === 9) answers.push(await world.send('DELETE', `/gyms/${id}`, { as: operator() }));
+    return answers.map(({ status }) => status);
+  });
+  const statuses = await Promise.all(works.map((work) => work()));
+  expect(new Set(statuses.flat())).toEqual(new Set([200, 204]));
+  expect(await storedGyms()).toHaveLength(27);
+  await expectExact();
+});
+
+test('a refused change leaves them alone', async () => {
+  const id = await world.createGym(OWNER);
+  const before = await listed(operator());
+  const body = { is_active: false, location_lat: null };
+  for (const refused of [
+    await world.send('PUT', `/gyms/${id}`, { as: member(8), body }),
+    await world.send('PUT', `/gyms/${id}`, { as: OWNER, body: { ...body, city_id: 99_999 } }),
+    await world.send('DELETE', `/gyms/${id}`, { as: member(8) }),
+  ])
+    expect([403, 422]).toContain(refused.status);
+  expect(await listed(operator())).toEqual(before);
+  await expectExact();
+});
+
+test('what somebody who does not count has written is counted at the next start, of twenty replicas at once', async () => {
+  await world.connection.collection('gym_counters').updateMany({}, { $set: { active_placed: 5, newest: 0 } });
+  await world.connection.collection<{ _id: number }>('gym_counters').deleteOne({ _id: 3 });
+  await Promise.all(Array.from({ length: 20 }, () => createGymCounters(world.connection).prepare()));
+  await expectExact();
+  const newest = await world.createGym(OWNER);
+  const { body } = await world.send('GET', '/gyms?per_page=1');
+  expect(body.data[0].id).toBe(newest);
+  await expectExact();
+});
