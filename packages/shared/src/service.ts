@@ -25,6 +25,7 @@ import { createLog, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { connectMongo, pingMongo, syncIndexes } from './mongo/connect.ts';
 import { createSequences, type Sequences } from './mongo/sequence.ts';
+import { type Upgrade, upgradeData } from './mongo/upgrades.ts';
 import { connectRedis, pingRedis } from './redis.ts';
 
 /** The part of a service's configuration that the foundation reads (`serviceShape` of config.ts). */
@@ -66,7 +67,9 @@ export interface Doors {
   jobs?: Job[];
   /** Plugins of one service, e.g. multipart; before the routes are added. */
   prepareHttp?: (app: FastifyInstance) => Promise<void>;
-  /** After the indexes stand and before the doors open: seeds. */
+  /** After the indexes stand and before anything else reads what is stored. */
+  upgrades?: readonly Upgrade[];
+  /** After the upgrades and before the doors open: seeds. */
   beforeOpen?: () => Promise<void>;
 }
 
@@ -206,6 +209,7 @@ const serve = async (
     await syncIndexes(connection);
     await createRateLimitIndexes(connection);
     await createIdempotencyIndexes(connection);
+    await upgradeData({ connection, clock, log }, doors.upgrades ?? []);
     await doors.beforeOpen?.();
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
