@@ -51,6 +51,17 @@ describe('store_billing.store_purchase.granted', () => {
     });
   });
 
+  test('with a rate in force its meta shows the tax inside the price, and the rows book it', async () => {
+    const as = world.person();
+    await handled(await world.publish(storePurchaseGranted, grant(as.userId, 5)));
+    const { body } = await world.send('GET', '/payments', { as });
+    const [{ id, meta }] = body.data;
+    const vat = { vat_percent: 10, vat_amount: 181_727 };
+    expect(meta).toEqual({ channel: 'cafebazaar', product_id: 'premium_plus', ...vat });
+    const entry = await world.connection.collection('ledger_entries').findOne({ payment_ids: id });
+    expect(entry?.rows).toContainEqual({ account: 'vat', amount: vat.vat_amount });
+  });
+
   test('the same event delivered twenty times books once', async () => {
     const { userId } = world.person();
     const id = crypto.randomUUID();

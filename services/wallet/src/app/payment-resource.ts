@@ -26,7 +26,7 @@ const depositMetaSchema = z
   .meta({ id: 'DepositMeta' });
 
 const storePurchaseMetaSchema = z
-  .object({ channel: z.string(), product_id: z.string() })
+  .object({ channel: z.string(), product_id: z.string(), ...vat })
   .meta({ id: 'StorePurchaseMeta' });
 
 const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() }).meta({ id: 'VatMeta' });

@@ -1,6 +1,6 @@
 /** What an app store settled is shown in the history, once, and never touches a balance (specification 2.3, rule 3). */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { storePurchaseRows } from '../domain/booking.ts';
+import { storePurchaseMeta, storePurchaseRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
 import { announceBooked } from './announce.ts';
@@ -26,7 +26,7 @@ export const createRecordStorePurchase =
     const { store, rates } = deps;
     const key = `store_purchase:${purchase.storePurchaseId}`;
     if ((await store.entries.find(key, session)) !== undefined) return;
-    const { userId, amount, payableType, payableId, channel, productId } = purchase;
+    const { userId, amount, payableType, payableId } = purchase;
     const payment = newPayment({
       id: await store.payments.nextId(),
       userId,
@@ -34,7 +34,7 @@ export const createRecordStorePurchase =
       amount,
       payableType,
       payableId,
-      meta: { channel, product_id: productId },
+      meta: storePurchaseMeta(purchase, rates.vatPercent),
       isDone: true,
       createdAt: purchase.grantedAt,
     });

@@ -1,7 +1,7 @@
 /** How what is bought, sold, paid in and paid out becomes rows. */
 import { type Account, type Row, walletAccount } from './ledger.ts';
 import { exact, percentOf, positive, sum, taxWithin, toRial } from './money.ts';
-import type { DepositMeta, PaymentType, VatMeta } from './payment.ts';
+import type { DepositMeta, PaymentType, StorePurchaseMeta, VatMeta } from './payment.ts';
 
 /** What other services may book. */
 export const BOOKABLE_TYPES = ['purchase', 'income', 'commission'] as const satisfies readonly PaymentType[];
@@ -47,6 +47,10 @@ export const bookingRows = (bookings: readonly Booking[], vatPercent: number): R
   ];
 };
 
+/** The tax inside `amount`, for a meta: nothing where no rate is in force. */
+const vatMeta = (amount: number, vatPercent: number): VatMeta =>
+  vatPercent === 0 ? {} : { vat_percent: vatPercent, vat_amount: taxWithin(amount, vatPercent) };
+
 /**
  * The meta of each booking: the tax inside a commission, and inside a purchase from the house. A purchase from another
  * user is not the house's earning, and his tax is his own.
@@ -59,7 +63,7 @@ export const bookingMeta = (
   if (vatPercent === 0 || booking.type === 'income') return null;
   const isSale = all.some(({ type }) => type === 'income');
   if (booking.type === 'purchase' && isSale) return null;
-  return { vat_percent: vatPercent, vat_amount: taxWithin(booking.amount, vatPercent) };
+  return vatMeta(booking.amount, vatPercent);
 };
 
 /**
@@ -71,11 +75,7 @@ export const depositBreakdown = (
   rates: { gatewayFeePercent: number; vatPercent: number },
 ): DepositMeta => {
   const fee = percentOf(positive(amount), rates.gatewayFeePercent);
-  const vat =
-    rates.vatPercent === 0
-      ? {}
-      : { vat_percent: rates.vatPercent, vat_amount: taxWithin(fee, rates.vatPercent) };
-  return { amount, gateway_fee: fee, payable_amount: exact(amount + fee), ...vat };
+  return { amount, gateway_fee: fee, payable_amount: exact(amount + fee), ...vatMeta(fee, rates.vatPercent) };
 };
 
 /** What is charged at the gateway. */
@@ -111,3 +111,9 @@ export const storePurchaseRows = (amount: number, vatPercent: number): Row[] => 
   { account: 'store_clearing', amount: -exact(amount) },
   ...earned('revenue', amount, vatPercent),
 ];
+
+/** The tax that the house owes is inside the price that the store collected. */
+export const storePurchaseMeta = (
+  { channel, productId, amount }: { channel: string; productId: string; amount: number },
+  vatPercent: number,
+): StorePurchaseMeta => ({ channel, product_id: productId, ...vatMeta(amount, vatPercent) });

@@ -30,7 +30,7 @@ export interface DepositMeta extends VatMeta {
   charged_rial?: number;
 }
 
-export interface StorePurchaseMeta {
+export interface StorePurchaseMeta extends VatMeta {
   channel: string;
   product_id: string;
 }
