@@ -25,33 +25,52 @@ interface Tree {
   /** The id of the user whose score is asked; the others follow it, by who referred each. */
   root: number;
   referrerOf: (place: number) => number;
+  hasReferrals: (place: number) => boolean;
 }
 
 const perStar = Math.floor((USERS - 1) / STARS);
 const TREES: readonly Tree[] = [
   {
-    // Every user of it is read: a chain of stars, where the first of each star has the next one.
+    // Every level of it counts: a chain of stars, where the first of each star has the next one.
     name: `a chain of ${STARS} stars of ${perStar}`,
     root: 1,
     referrerOf: (place) => {
       const star = Math.floor((place - 1) / perStar);
       return star === 0 ? 0 : (star - 1) * perStar + 1;
     },
+    hasReferrals: (place) => place === 0 || ((place - 1) % perStar === 0 && place + perStar < USERS),
   },
-  { name: `a chain ${USERS - 1} deep`, root: 10_000_001, referrerOf: (place) => place - 1 },
+  {
+    name: `a chain ${USERS - 1} deep`,
+    root: 10_000_001,
+    referrerOf: (place) => place - 1,
+    hasReferrals: (place) => place < USERS - 1,
+  },
+  {
+    // The most that can be followed on one level: half of all.
+    name: `${USERS / 2 - 1} who have referred one each`,
+    root: 20_000_001,
+    referrerOf: (place) => (place < USERS / 2 ? 0 : place - USERS / 2),
+    hasReferrals: (place) => place < USERS / 2,
+  },
 ];
 
 const servers = testServers();
 const log = createLog({ service: 'bench', level: 'silent' });
 const connection = await connectMongo({ uri: servers.MONGODB_URI, database: 'bench_referrals' });
 
-const plant = async ({ root, referrerOf }: Tree): Promise<void> => {
+const plant = async ({ root, referrerOf, hasReferrals }: Tree): Promise<void> => {
   const users = connection.collection('users');
   for (let from = 0; from < USERS; from += PER_INSERT) {
     const rows = Array.from({ length: Math.min(PER_INSERT, USERS - from) }, (_, index) => {
       const place = from + index;
       const referrer = place === 0 ? null : root + referrerOf(place);
-      return { _id: root + place, referrer_user_id: referrer, erased_at: null };
+      return {
+        _id: root + place,
+        referrer_user_id: referrer,
+        has_referrals: hasReferrals(place),
+        erased_at: null,
+      };
     });
     await users.insertMany(rows as never[], { ordered: false });
   }

@@ -106,6 +106,11 @@ const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
   for await (const row of rows) read.push(row);
   return read;
 };
+/** A question about one account, and the same about several. */
+const both = async (ask: (ids: number[]) => Promise<unknown>): Promise<void> => {
+  await ask([1]);
+  await ask([1, 2]);
+};
 
 describe('no query of the service scans a collection', () => {
   test.each(Object.entries(filters))(
@@ -133,7 +138,11 @@ describe('no query of the service scans a collection', () => {
     ['taken names', () => users.findTaken({ username: 'user.1', email: 'a@b.c', phone: '+1' })],
     ['hidden accounts', () => users.partitionHidden([1, 2])],
     ['referrals', () => users.countReferrals([1, 2])],
-    ['a level of referrals', () => all(users.referralsOf([1, 2]))],
+    ['how many one, and several, have referred', () => both((ids) => users.countReferred(ids))],
+    [
+      'referrers that one, and several, have referred',
+      () => both((ids) => all(users.referrersReferred(ids))),
+    ],
     ['accounts due for deletion', () => all(users.dueForDeletion(now))],
     ['who has a role', () => users.someoneHasRole(3)],
     ['who else has one of some roles', () => transact((session) => users.findHolder([2, 3], 1, session))],
@@ -189,7 +198,7 @@ describe('no query of the service scans a collection', () => {
     ['a client kept', () => transact((session) => oauth.keepClient(session, 'client', later))],
     ['roles by id', () => roles.findByIds([1, 2])],
     ['a role by name', () => roles.findByName('member')],
-    ['scores that are kept', () => scores.findComputedSince([1, 2], now)],
+    ['the last known scores', () => scores.findLast([1, 2])],
     ['a score to keep', () => scores.save({ _id: 1, score: 1, computed_at: now })],
   ])('%s', async (_name, work) => {
     expect(await scansOf(work)).toEqual([]);

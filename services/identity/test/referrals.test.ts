@@ -120,11 +120,11 @@ describe('a cold score', () => {
     const keyPrefix = world.config.EVENTS_NAMESPACE;
     return createReferralsReader({
       users: {
-        countReferrals: users.countReferrals,
-        referralsOf: (ids) => {
+        ...users,
+        countReferred: (ids) => {
           const [first = 0] = ids;
           began.push(first);
-          return users.referralsOf(ids);
+          return users.countReferred(ids);
         },
       },
       scores: scores(),
@@ -187,10 +187,10 @@ describe('a cold score', () => {
     let broken = true;
     const reader = createReferralsReader({
       users: {
-        countReferrals: users.countReferrals,
-        referralsOf: (ids) => {
+        ...users,
+        countReferred: async (ids) => {
           if (broken) throw new Error('the database is gone');
-          return users.referralsOf(ids);
+          return users.countReferred(ids);
         },
       },
       scores: scores(),

@@ -1,5 +1,7 @@
 /** Users inside other services' answers: the same resource that this service shows, for the same viewer. */
 import { type Caller, GUEST } from '@fitness/shared/caller.ts';
+import { HOUR_MS } from '@fitness/shared/clock.ts';
+import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
 import {
   erasedUser,
   fromUserMessage,
@@ -81,4 +83,46 @@ describe('a user shown inside another resource', () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     await expect(shown(ids, GUEST)).rejects.toMatchObject({ kind: 'validation' });
   });
+});
+
+describe('a score that takes longer than a page waits', () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await connectRedis({ url: world.config.REDIS_URL });
+  });
+  afterAll(() => redis.disconnect());
+
+  /** As if another process were at it, and did not come to an end. */
+  const isBeingComputed = (userId: number) =>
+    redis.set(`${world.config.EVENTS_NAMESPACE}:referral-score:${userId}`, 'another process', 'PX', 60_000);
+  const isComputed = (userId: number) =>
+    redis.del(`${world.config.EVENTS_NAMESPACE}:referral-score:${userId}`);
+  const scoresOf = async (ids: number[]) =>
+    new Map((await shown(ids, operator.caller)).map((user) => [user.id, user.referral_score]));
+  const tree = async (): Promise<Person> => {
+    const top = await join(world);
+    const friend = await join(world, { referral_code: top.user.referral_code });
+    await join(world, { referral_code: friend.user.referral_code });
+    return top;
+  };
+
+  test('does not fail the page: the last known stands for it, else the direct referrals; the others are exact', async () => {
+    const [quick, slow, known] = [await tree(), await tree(), await tree()];
+    expect((await scoresOf([known.id])).get(known.id)).toBe(1.5);
+    world.clock.advance(10 * HOUR_MS);
+    await Promise.all([isBeingComputed(slow.id), isBeingComputed(known.id)]);
+    const scores = await scoresOf([quick.id, slow.id, known.id]);
+    expect([quick, slow, known].map(({ id }) => scores.get(id))).toEqual([1.5, 1, 1.5]);
+
+    const list = await world.send('GET', '/users?per_page=100', { as: operator.caller });
+    expect(list.status).toBe(200);
+    expect(list.body.data.find((row: { id: number }) => row.id === slow.id).referral_score).toBe(1);
+
+    // Whoever asks for this one user waits for the exact number, and the next page has it.
+    const asked = world.send('GET', `/users/${slow.id}`, { as: operator.caller });
+    await isComputed(slow.id);
+    expect((await asked).body.user.referral_score).toBe(1.5);
+    expect((await scoresOf([slow.id])).get(slow.id)).toBe(1.5);
+    await isComputed(known.id);
+  }, 30_000);
 });

@@ -25,10 +25,17 @@ export const toRole = (role: Role): z.output<typeof roleSchema> => ({
 });
 
 export interface UserPresenter {
-  /** In the order of `users`, each as `viewer` may see it; what is embedded is fetched once for all. */
+  /**
+   * In the order of `users`, each as `viewer` may see it; what is embedded is fetched once for all. It does not wait
+   * long for a referral score: one huge tree keeps no page of others from being answered.
+   */
   page(users: readonly User[], viewer: Caller): Promise<UserResource[]>;
+  /** The user himself is asked for: his referral score is waited for. */
   one(user: User, viewer: Caller): Promise<UserResource>;
 }
+
+/** Well within the five seconds that other services wait for the users that they embed. */
+const PAGE_WAITS_FOR_SCORES = { patienceMs: 3_000 };
 
 export interface UserPresenterParts {
   roles: RoleStore;
@@ -67,12 +74,16 @@ const ownFields = (user: User) => ({
 });
 
 export const createUserPresenter = (parts: UserPresenterParts): UserPresenter => {
-  const page = async (users: readonly User[], viewer: Caller): Promise<UserResource[]> => {
+  const show = async (
+    users: readonly User[],
+    viewer: Caller,
+    waiting: { patienceMs?: number },
+  ): Promise<UserResource[]> => {
     const ids = users.map((user) => user._id);
     // Nothing is computed for a viewer who will not see it.
     const fullyShown = ids.filter((id) => seesEverythingOf(viewer, id));
     const [referrals, roles, media, subscriptions] = await Promise.all([
-      parts.referrals.read(fullyShown),
+      parts.referrals.read(fullyShown, waiting),
       fullyShown.length === 0 ? [] : parts.roles.findAll(),
       parts.readMedia(MODEL.user, ids),
       parts.readSubscriptions(ids),
@@ -90,9 +101,9 @@ export const createUserPresenter = (parts: UserPresenterParts): UserPresenter =>
     });
   };
   return {
-    page,
+    page: (users, viewer) => show(users, viewer, PAGE_WAITS_FOR_SCORES),
     one: async (user, viewer) => {
-      const [resource] = await page([user], viewer);
+      const [resource] = await show([user], viewer, {});
       if (resource === undefined) throw new Error('a page of one user is empty');
       return resource;
     },

@@ -4,13 +4,16 @@ import {
   addLevel,
   canStillChange,
   EMPTY_SCORE,
-  type ReferralsOf,
+  type ReferralTree,
   scoreOf,
   sumLevels,
 } from './referral-score.ts';
 
-/** A tree of users 0 … n-1, by who referred each (none: -1), and how many of its users were asked about. */
-const treeOf = (referrers: ArrayLike<number>) => {
+/**
+ * A tree of users 0 … n-1, by who referred each (none: -1), and how many of its users were asked about. Users of whom it
+ * is not known whether they have referred anybody are as many as `isUnknown` says.
+ */
+const treeOf = (referrers: ArrayLike<number>, isUnknown: (id: number) => boolean = () => false) => {
   const children = new Map<number, number[]>();
   for (let id = 0; id < referrers.length; id += 1) {
     const referrer = referrers[id] ?? -1;
@@ -19,13 +22,20 @@ const treeOf = (referrers: ArrayLike<number>) => {
     if (siblings === undefined) children.set(referrer, [id]);
     else siblings.push(id);
   }
-  const asked = { users: 0, largest: 0 };
-  const referralsOf: ReferralsOf = async function* (ids) {
-    asked.users += ids.length;
-    asked.largest = Math.max(asked.largest, ids.length);
-    for (const id of ids) yield children.get(id) ?? [];
+  const asked = { users: 0, largest: 0, leaves: 0 };
+  const tree: ReferralTree = {
+    countReferred: async (ids) => {
+      asked.users += ids.length;
+      asked.leaves += ids.filter((id) => !children.has(id)).length;
+      asked.largest = Math.max(asked.largest, ids.length);
+      return ids.reduce((sum, id) => sum + (children.get(id)?.length ?? 0), 0);
+    },
+    referrersReferred: async function* (ids) {
+      for (const id of ids)
+        yield (children.get(id) ?? []).filter((child) => children.has(child) || isUnknown(child));
+    },
   };
-  return { children, referralsOf, asked };
+  return { tree, asked };
 };
 
 /** By the definition, bottom up: who is referred comes after his referrer. */
@@ -47,7 +57,7 @@ const exactly = (sizes: readonly number[]): number => {
 
 describe('the referral score, level by level', () => {
   test('three referrals, one of whom referred one more: 3.5', async () => {
-    expect(await sumLevels(0, treeOf([-1, 0, 0, 0, 2]).referralsOf)).toBe(3.5);
+    expect(await sumLevels(0, treeOf([-1, 0, 0, 0, 2]).tree)).toBe(3.5);
   });
 
   test('is the recursive definition, for any tree', async () => {
@@ -55,16 +65,16 @@ describe('the referral score, level by level', () => {
       .array(fc.nat(), { minLength: 0, maxLength: 45 })
       .map((picks) => [-1, ...picks.map((pick, index) => pick % (index + 1))]);
     await fc.assert(
-      fc.asyncProperty(trees, async (referrers) => {
-        expect(await sumLevels(0, treeOf(referrers).referralsOf)).toBe(byDefinition(referrers)[0]);
+      fc.asyncProperty(trees, fc.func(fc.boolean()), async (referrers, isUnknown) => {
+        expect(await sumLevels(0, treeOf(referrers, isUnknown).tree)).toBe(byDefinition(referrers)[0]);
       }),
     );
   });
 
   test('a chain 999,999 deep is 2 to the last digit, without recursion and without reading it to its end', async () => {
     const chain = Int32Array.from({ length: 1_000_000 }, (_, id) => id - 1);
-    const { referralsOf, asked } = treeOf(chain);
-    expect(await sumLevels(0, referralsOf)).toBe(2);
+    const { tree, asked } = treeOf(chain);
+    expect(await sumLevels(0, tree)).toBe(2);
     expect(asked.users).toBeLessThanOrEqual(110);
   });
 
@@ -77,10 +87,10 @@ describe('the referral score, level by level', () => {
       for (let child = 0; child < size; child += 1) referrers.push(last);
       last = referrers.length - 1;
     }
-    const { referralsOf, asked } = treeOf(referrers);
-    const stopped = await sumLevels(0, referralsOf);
+    const { tree, asked } = treeOf(referrers);
+    const stopped = await sumLevels(0, tree);
     expect(stopped).toBe(exactly(sizes));
-    expect(asked.users).toBeLessThanOrEqual(110 * 20);
+    expect(asked.users).toBeLessThanOrEqual(110);
   });
 
   test('the bound: from then on not even all users that there can be would change the double', () => {
@@ -120,15 +130,26 @@ describe('the referral score, level by level', () => {
     expect([4, 4 + 4 * Number.EPSILON]).toContain(scoreOf(sum));
   });
 
-  test('a star of a million is a million, asked about a thousand at a time', async () => {
-    const { referralsOf, asked } = treeOf(
+  test('a star of a million of whom nothing is known is a million, asked about a thousand at a time', async () => {
+    const { tree, asked } = treeOf(
       Int32Array.from({ length: 1_000_001 }, (_, id) => (id === 0 ? -1 : 0)),
+      () => true,
     );
-    expect(await sumLevels(0, referralsOf)).toBe(1_000_000);
-    expect(asked.largest).toBe(1_000);
+    expect(await sumLevels(0, tree)).toBe(1_000_000);
+    expect(asked).toEqual({ users: 1_000_001, largest: 1_000, leaves: 1_000_000 });
+  });
+
+  test('nothing is asked about who is known to have referred nobody: he is counted where he was referred', async () => {
+    // Three stars, one below the other.
+    const referrers = Int32Array.from({ length: 30_001 }, (_, id) =>
+      id === 0 ? -1 : ([0, 1, 10_001][Math.floor((id - 1) / 10_000)] ?? 0),
+    );
+    const { tree, asked } = treeOf(referrers);
+    expect(await sumLevels(0, tree)).toBe(10_000 + 10_000 / 2 + 10_000 / 4);
+    expect(asked).toEqual({ users: 3, largest: 1, leaves: 0 });
   });
 
   test('ends even where two have referred each other, which no road leads to', async () => {
-    expect(await sumLevels(0, treeOf([1, 0]).referralsOf)).toBe(2);
+    expect(await sumLevels(0, treeOf([1, 0]).tree)).toBe(2);
   });
 });

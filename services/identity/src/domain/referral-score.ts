@@ -39,28 +39,42 @@ const MAX_LEVELS = 160;
 export const canStillChange = ({ levels, scaled }: ScoreSoFar): boolean =>
   levels < MAX_LEVELS && Number(scaled) !== Number(scaled + MORE_THAN_ALL_USERS / 2n);
 
-/** The direct referrals of these users, in pieces as they come; never more than a piece of them is held at once. */
-export type ReferralsOf = (userIds: readonly number[]) => AsyncIterable<readonly number[]>;
+/** Who referred whom. A million users may have been referred by one, so neither question has all of them in one answer. */
+export interface ReferralTree {
+  /** How many users these have referred, all together. */
+  countReferred(userIds: readonly number[]): Promise<number>;
+  /**
+   * Those of them who have referred somebody, or of whom that is not known; in pieces as they come, never more than a
+   * piece of them is held at once.
+   */
+  referrersReferred(userIds: readonly number[]): AsyncIterable<readonly number[]>;
+}
 
 /** How many users are asked about at once. */
 const BATCH = 1_000;
 
 /**
- * The score, level by level. At any moment it holds the ids of one level and of what is read of the next, eight bytes
+ * The score, level by level. Most users refer nobody: they are counted where they were referred, and nothing is asked
+ * about them. At any moment it holds the ids of the others of one level and of what is read of the next, eight bytes
  * each: a million users are some 16 MiB at the most.
  */
-export const sumLevels = async (userId: number, referralsOf: ReferralsOf): Promise<number> => {
+export const sumLevels = async (userId: number, tree: ReferralTree): Promise<number> => {
   let sum = EMPTY_SCORE;
   let level = [userId];
   while (level.length > 0 && canStillChange(sum)) {
     const next: number[] = [];
+    let size = 0;
     for (let start = 0; start < level.length; start += BATCH) {
-      for await (const ids of referralsOf(level.slice(start, start + BATCH))) {
-        for (const id of ids) next.push(id);
-      }
+      const batch = level.slice(start, start + BATCH);
+      const [referred] = await Promise.all([tree.countReferred(batch), collect(tree, batch, next)]);
+      size += referred;
     }
-    sum = addLevel(sum, next.length);
+    sum = addLevel(sum, size);
     level = next;
   }
   return scoreOf(sum);
+};
+
+const collect = async (tree: ReferralTree, batch: readonly number[], into: number[]): Promise<void> => {
+  for await (const ids of tree.referrersReferred(batch)) for (const id of ids) into.push(id);
 };

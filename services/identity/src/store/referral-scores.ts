@@ -26,11 +26,10 @@ export type ReferralScoreStore = ReturnType<typeof createReferralScoreStore>;
 export const createReferralScoreStore = (connection: Connection) => {
   const scores = connection.model<CachedScore>('ReferralScore', schema);
   return {
-    findComputedSince: async (ids: readonly number[], since: Date): Promise<Map<number, number>> => {
-      const found = await scores
-        .find({ _id: trusted({ $in: [...ids] }), computed_at: trusted({ $gt: since }) })
-        .lean<CachedScore[]>();
-      return new Map(found.map(({ _id, score }) => [_id, score]));
+    /** The last known of each, however old; without an entry: none. */
+    findLast: async (ids: readonly number[]): Promise<Map<number, CachedScore>> => {
+      const found = await scores.find({ _id: trusted({ $in: [...ids] }) }).lean<CachedScore[]>();
+      return new Map(found.map((row) => [row._id, row]));
     },
 
     /** Two that compute the same at once: either result is right. */

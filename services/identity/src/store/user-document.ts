@@ -15,7 +15,13 @@ interface DerivedFields {
 }
 
 export type StoredUser = User &
-  DerivedFields & { erased_at: Date | null; tokens_issued: number; pins: number };
+  DerivedFields & {
+    erased_at: Date | null;
+    tokens_issued: number;
+    pins: number;
+    /** Whether he has ever referred anybody; not there: unknown, in what was stored before this was kept. */
+    has_referrals?: boolean;
+  };
 
 /** A partial index serves a query only when the query repeats its condition, in words the database can compare. */
 export const LONG_AGO = new Date(0);
@@ -51,6 +57,7 @@ const schema = new mongoose.Schema<StoredUser>(
     credential_epoch: { type: Number, default: 0 },
     tokens_issued: { type: Number, default: 0 },
     pins: { type: Number, default: 0 },
+    has_referrals: Boolean,
     search_text: String,
     search_grams: [String],
     search_all_text: String,
@@ -63,7 +70,7 @@ const schema = new mongoose.Schema<StoredUser>(
     { referral_code: 1 },
     { unique: true, partialFilterExpression: { referral_code: { $exists: true } } },
   )
-  .index({ referrer_user_id: 1, _id: 1 })
+  .index({ referrer_user_id: 1, has_referrals: 1, _id: 1 })
   .index(
     { deletion_scheduled_at: 1 },
     { partialFilterExpression: { deletion_scheduled_at: { $gt: LONG_AGO } } },
@@ -90,6 +97,7 @@ privacy(
   erase('made of the names', 'search_text', 'search_grams', 'search_all_text', 'search_all_grams'),
   retain('the tombstone: payments and receipts name it, and it is counted where it was invited', '_id'),
   retain('likewise', 'created_at', 'referrer_user_id', 'erased_at'),
+  retain('whom it has invited are counted on', 'has_referrals'),
   retain('counters that order what is written', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
 
@@ -120,6 +128,7 @@ export const HIDDEN_FROM_READERS = {
   search_all_grams: 0,
   tokens_issued: 0,
   pins: 0,
+  has_referrals: 0,
   erased_at: 0,
 } as const;
 

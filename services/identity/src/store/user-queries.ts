@@ -1,7 +1,7 @@
-/** Lists, counts and sums over accounts. Each names the index that serves it. */
+/** Lists, counts and sums over accounts; an index serves each. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { SearchQuery } from '../domain/search-text.ts';
-import type { User } from '../domain/user.ts';
+import { NOBODY, type User } from '../domain/user.ts';
 import { HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
 
 export interface UserFilter {
@@ -135,11 +135,19 @@ export const createReferralQueries = (connection: Connection) => {
       return new Map(groups.map(({ _id, count }) => [_id, count]));
     },
 
-    /** The ids of all direct referrals of these, erased ones included, a piece at a time: one user may have a million. */
-    referralsOf: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
+    /** Direct referrals of these all together, erased ones included. */
+    countReferred: (ids: readonly number[]): Promise<number> =>
+      users.countDocuments({ referrer_user_id: anyOf(ids) }),
+
+    /**
+     * The ids of those direct referrals of these who have referred others, or of whom that is not known; erased ones
+     * included. A piece at a time: one user may have a million.
+     */
+    referrersReferred: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
       // By the driver: a document of mongoose for each of a million ids is what takes the time, not the reading.
       const cursor = users.collection.find(
-        { referrer_user_id: { $in: [...ids] } },
+        // Null is also where the field is missing: in what was stored before it was kept.
+        { referrer_user_id: anyOf(ids), has_referrals: { $in: [true, null] } } as object,
         { projection: { _id: 1 }, batchSize: PIECE },
       );
       try {
@@ -152,3 +160,7 @@ export const createReferralQueries = (connection: Connection) => {
     },
   };
 };
+
+/** One is asked for by itself: after an equality every database reads the next field of the index, too, and no more. */
+const anyOf = (ids: readonly number[]) =>
+  ids.length === 1 ? (ids[0] ?? NOBODY) : trusted({ $in: [...ids] });
