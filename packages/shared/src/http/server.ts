@@ -206,11 +206,12 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
+    transformObject: (document) => withJsonErrors(jsonSchemaTransformObject(document)),
   });
   await app.register(async (scope) => {
     await options.prepare?.(scope);
     for (const route of options.routes) addRoute(scope, route, options);
+    keepNamesFromIds(scope, options.routes);
   });
   app.get('/internal/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   return app;
@@ -348,6 +349,24 @@ const documentation = (route: Route): Record<string, unknown> => {
   };
 };
 
+type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
+/** What a route produces is its answer; a refusal is JSON on every route. */
+const withJsonErrors = (document: Document): Document => {
+  for (const operations of Object.values(document.paths ?? {})) {
+    for (const { responses } of Object.values(operations ?? {}) as { responses?: Answers }[]) {
+      for (const [status, { content }] of Object.entries(responses ?? {})) {
+        const [produced] = Object.values(content ?? {});
+        if (Number(status) < 400 || content === undefined || produced === undefined) continue;
+        for (const mediaType of Object.keys(content)) delete content[mediaType];
+        content['application/json'] = produced;
+      }
+    }
+  }
+  return document;
+};
+type Answers = Record<string, { content?: Record<string, unknown> }>;
+
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
 const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
 const validationBody = z
@@ -378,6 +397,25 @@ const refusals = (route: Route): Record<number, z.ZodType> => {
 const refusalBody = (route: Route, status: number): z.ZodType => {
   if (status === 422) return validationBody;
   return route.errorStyle === 'error_code' && [400, 404, 500].includes(status) ? codedErrorBody : errorBody;
+};
+
+/** `/payments/deposit` is no payment: another method there is 405, and not the 404 of `/payments/:id`. */
+const keepNamesFromIds = (app: FastifyInstance, routes: Route[]): void => {
+  const named = routes.filter(({ path }) => !path.includes(':'));
+  for (const [path, same] of Map.groupBy(named, (route) => route.path)) {
+    const allowed = ROUTED_METHODS.filter((method) => same.some((route) => route.method === method));
+    const answered: string[] = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
+    app.route({
+      method: [...ROUTED_METHODS, 'HEAD', 'OPTIONS'].filter((method) => !answered.includes(method)),
+      url: `${API_PREFIX}${path}`,
+      schema: { hide: true },
+      exposeHeadRoute: false,
+      onRequest: async () => {
+        throw methodNotAllowed(allowed);
+      },
+      handler: async () => undefined,
+    });
+  }
 };
 
 /** Where a server listens, once it does. */

@@ -94,6 +94,16 @@ const routes: Route[] = [
     responses: { 204: null },
     handle: async () => noContent(),
   }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/count',
+    summary: 'Count',
+    tag: 'things',
+    access: 'guest',
+    produces: 'application/octet-stream',
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
 ];
 
 let app: FastifyInstance;
@@ -229,6 +239,22 @@ describe('bad input', () => {
     const answer = await send('PUT', '/things/1');
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, DELETE']);
   });
+
+  test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    '%s of a path with a name is 405, and the name is not taken for an id',
+    async (method) => {
+      const answer = await send(method as 'GET', '/things/count');
+      expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
+    },
+  );
+
+  test.each([
+    ['/things', 'GET, POST'],
+    ['/things/1', 'GET, DELETE'],
+  ])('OPTIONS of %s is 405 as well: no page of another origin is a client', async (path, allowed) => {
+    const answer = await send('OPTIONS' as 'GET', path);
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, allowed]);
+  });
 });
 
 describe('answers', () => {
@@ -258,10 +284,23 @@ describe('answers', () => {
     ]);
   });
 
+  test('a refusal is documented as JSON, whatever the route produces', async () => {
+    const document = (await app.inject('/internal/openapi.json')).json();
+    const { responses } = document.paths['/api/v1/things/count'].post;
+    expect(Object.keys(responses['401'].content)).toEqual(['application/json']);
+    expect(responses['401'].content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/Error',
+    });
+  });
+
   test('the document is OpenAPI 3.1 from the schemas that validate', async () => {
     const document = (await app.inject('/internal/openapi.json')).json();
     expect(document.openapi).toBe('3.1.0');
-    expect(Object.keys(document.paths)).toEqual(['/api/v1/things', '/api/v1/things/{id}']);
+    expect(Object.keys(document.paths)).toEqual([
+      '/api/v1/things',
+      '/api/v1/things/{id}',
+      '/api/v1/things/count',
+    ]);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
     expect(document.paths['/api/v1/things/{id}'].get.parameters).toEqual([
