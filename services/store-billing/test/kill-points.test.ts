@@ -1,6 +1,7 @@
 /**
  * The process is killed before each command that a redemption, or a purchase from the wallet, sends its database: what
- * it began is finished or undone by another process, never half, never twice.
+ * it began is finished or undone by another process, never half, never twice. The tests are what happens one after the
+ * other to the same purchases, so they run in the order in which they stand.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
