@@ -644,6 +644,26 @@ describe('what is heard of gyms and accounts', () => {
     await expectTotals();
   });
 
+  test('what an erased account was just about to publish is refused, a training service as a post', async () => {
+    const userId = fresh();
+    const deleted_at = formatTimestamp(stage.clock.now());
+    await stage.tell(accountDeleted, { subject: userId, version: 4, data: { user_id: userId, deleted_at } });
+    const gone = { _id: `user:${userId}` as never, gone: true };
+    await eventually(async () => (await stage.connection.collection('profiles').countDocuments(gone)) === 1);
+    const service = { title: 'T', description: '', price: 5, duration_days: 1 };
+    const answers = await Promise.all([
+      stage.send('POST', '/training-services', { as: caller(userId), body: service }),
+      stage.send('POST', '/posts', {
+        as: caller(userId),
+        body: { profile_type: USER, profile_id: userId, title: 'T', content: 'C' },
+      }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([403, 422]);
+    const rows = stage.connection.collection('training_services');
+    expect(await rows.countDocuments({ user_id: userId })).toBe(0);
+    await expectTotals();
+  });
+
   test('what was told while content was down is caught up with', async () => {
     const userId = fresh();
     const gymId = openGym(userId);

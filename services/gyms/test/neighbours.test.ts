@@ -189,5 +189,10 @@ describe('identity.account.deleted', () => {
     expect(told.data).toEqual({ gym_id: owned, name: 'Left behind', user_id: null, is_active: true });
     const refused = await world.send('PUT', `/gyms/${owned}`, { as: operator(), body: { user_id: 41 } });
     expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['user_id']]);
+    // A rating that was under way is refused: it would say again who gave it.
+    const late = await world.send('PUT', `/gyms/${rated}/rating`, { as: member(41), body: { score: 1 } });
+    expect(late.status).toBe(403);
+    expect(await world.connection.collection('gym_ratings').countDocuments({ userId: 41 })).toBe(0);
+    expect(await gymOf(rated)).toMatchObject({ rating_count: 2, rating_average: 3.5 });
   });
 });

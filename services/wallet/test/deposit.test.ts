@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/caller.ts';
-import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { apiClient, caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { atTheBank, OPERATOR, setZibalMode, startWorld, together, type World } from './support.ts';
 
@@ -374,6 +375,22 @@ describe('a gateway that answers strangely', () => {
     const report = await other.audit();
     expect(report.difference).toBeUndefined();
     expect(report.disputedDeposits).toContain(id);
+  });
+
+  test('a deposit that is disputed after the erasure of its payer does not say by which card', async () => {
+    const { as, id, callback } = await open();
+    const data = { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' };
+    const eventId = await other.publish(accountDeleted, data);
+    await eventually(
+      async () => (await other.connection.collection('inbox').countDocuments({ eventId })) === 1,
+    );
+    strange.answers.verify = paid(id, { amount: 101_001 });
+    await other.send('GET', callback);
+    const stored = await other.connection.collection('payments').findOne({ _id: id as never });
+    expect(stored?.gateway).toMatchObject({
+      state: 'mismatch',
+      reported: { amount_rial: 101_001, card_number: null },
+    });
   });
 
   test('the list of disputed deposits has both page styles, and is for payments.view_all alone', async () => {

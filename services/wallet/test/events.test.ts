@@ -128,6 +128,41 @@ describe('identity.account.deleted', () => {
     expect(stored).toMatchObject({ is_done: true, description: null, meta: { card_number: null } });
     expect(await world.balanceOf(as.userId)).toBe(5_000);
   });
+
+  test('a deposit or withdrawal of the person that was under way is refused, and writes nothing down', async () => {
+    const as = world.person();
+    await world.give(as.userId, 500);
+    await handled(
+      await world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+    );
+    const before = await paymentsOf(as.userId);
+    const body = { amount: 5_000, description: 'For Sara' };
+    const headers = { 'idempotency-key': 'too-late' };
+    const deposit = await world.send('POST', '/payments/deposit', { as, body, headers });
+    const withdrawal = await world.send('POST', '/payments/withdrawals', {
+      as,
+      body: { ...body, amount: 100 },
+    });
+    expect([deposit.status, withdrawal.status]).toEqual([403, 403]);
+    expect(await paymentsOf(as.userId)).toEqual(before);
+    expect(await world.balanceOf(as.userId)).toBe(500);
+    const keys = world.connection.collection('idempotency_keys');
+    expect(await keys.countDocuments({ user_id: as.userId })).toBe(0);
+  });
+
+  test('twenty deposits at the moment of the erasure: what is stored of them says nothing personal', async () => {
+    const as = world.person();
+    const body = { amount: 5_000, description: 'For Sara' };
+    const [deposits, erased] = await Promise.all([
+      together(20, () => world.send('POST', '/payments/deposit', { as, body })),
+      world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+    ]);
+    await handled(erased);
+    expect([201, 403]).toEqual(expect.arrayContaining(deposits.map(({ status }) => status)));
+    const stored = await paymentsOf(as.userId);
+    expect(stored).toHaveLength(deposits.filter(({ status }) => status === 201).length);
+    expect(stored.filter(({ description }) => description !== null)).toEqual([]);
+  });
 });
 
 test('after all of this the audit finds nothing', async () => {

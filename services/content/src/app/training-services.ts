@@ -4,6 +4,7 @@ import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden, notFound, unavailable } from '@fitness/shared/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { UserResource } from '@fitness/shared/resources/user.ts';
+import { userProfile } from '../domain/profile.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 import type { ServiceContent } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';
@@ -22,6 +23,7 @@ const countOf = ({ isActive }: TrainingService): 'active' | 'inactive' => (isAct
 const sellerOf = async (parts: Parts, userId: number, viewer: Caller): Promise<UserResource | undefined> =>
   (await parts.users.show([userId], viewer)).get(userId);
 
+/** 403 for an account that was erased meanwhile. */
 export type CreateTrainingService = (
   caller: UserCaller,
   content: ServiceContent,
@@ -41,7 +43,10 @@ export const createTrainingService =
       updatedAt: now,
       version: 1,
     };
+    const profile = userProfile(caller.userId);
+    await parts.store.profiles.ensure(profile.ref, profile.state, 0);
     await parts.store.transaction(async (session) => {
+      if (!(await parts.store.profiles.pin(session, profile.ref))) throw forbidden('the account is erased');
       await parts.store.trainingServices.insert(session, service);
       await parts.store.counters.moveServices(session, { [countOf(service)]: 1 }, service.id);
       await announceChange(parts, session, service);

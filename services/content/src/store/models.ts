@@ -40,6 +40,8 @@ export interface ProfileDocument {
   counts: ProfileCounts;
   /** The largest id of a post of it, ever. */
   newest: number;
+  /** Counts what holds on to it besides its posts, only to make each of them a write. */
+  pins?: number;
 }
 
 /** Counters over a whole collection, spread over several documents so that concurrent writers seldom meet. */
@@ -148,6 +150,7 @@ const profileSchema = new Schema<ProfileDocument>(
     version: number,
     counts: { type: countsSchema, required: true },
     newest: number,
+    pins: Number,
   },
   settings('profiles'),
 ).index({ owner_user_id: 1 });
@@ -224,7 +227,7 @@ privacy(
   profileSchema,
   pseudonymise('the number of the account or gym', '_id', 'profile_id', 'owner_user_id'),
   retain('the mark that it is gone: what comes late is not shown', 'kind', 'is_active', 'gone', 'version'),
-  retain('counters', 'newest', 'counts.published_blog', 'counts.published_regular'),
+  retain('counters', 'newest', 'pins', 'counts.published_blog', 'counts.published_regular'),
   retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
 );
 

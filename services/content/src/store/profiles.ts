@@ -34,6 +34,11 @@ export interface Profiles {
     moves: Partial<ProfileCounts>,
     newest?: number,
   ): Promise<Profile | undefined>;
+  /**
+   * Whether a profile that was remembered is there still, and stays so until the transaction ends: its document is
+   * written, so of this and its end one comes first.
+   */
+  pin(session: ClientSession, ref: ProfileRef): Promise<boolean>;
   /** The counters as counted anew. */
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
   /** All of them. */
@@ -110,6 +115,10 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
       )
       .lean();
     return counted === null ? undefined : toProfile(counted);
+  },
+  pin: async (session, ref) => {
+    const alive = { _id: profileKey(ref), gone: false };
+    return (await profiles.updateOne(alive, { $inc: { pins: 1 } }, { session })).matchedCount === 1;
   },
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });

@@ -17,7 +17,7 @@ export const createCreateGym =
     const id = await parts.sequences.next('gym');
     const gym = newGym(id, { ...details, ownerId: caller.userId }, parts.clock.now());
     await parts.transact(async (session) => {
-      if (!(await parts.owners.give(session, caller.userId))) throw forbidden('the account is erased');
+      if (!(await parts.owners.pin(session, caller.userId))) throw forbidden('the account is erased');
       await parts.gyms.insert(session, gym);
       await tellChanged(parts.outbox, session, gym);
     });

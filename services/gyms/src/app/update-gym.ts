@@ -59,7 +59,7 @@ export const createUpdateGym = (parts: Parts): UpdateGym => {
     if (newOwnerId !== undefined) await parts.owners.prepare(newOwnerId);
     const write = async (session: ClientSession) => {
       const current = await findForChange(parts.gyms, id, caller, session, may);
-      if (newOwnerId !== undefined && !(await parts.owners.give(session, newOwnerId))) {
+      if (newOwnerId !== undefined && !(await parts.owners.pin(session, newOwnerId))) {
         throw invalid({ user_id: message('validation.unknown') });
       }
       return apply(session, current, update);

@@ -1,6 +1,6 @@
 /**
- * One document for every account that was ever given a gym. Giving a gym and erasing the account both write it, so of
- * the two at once the database lets one go first, and no gym is left with an owner who is gone.
+ * One document for every account that was ever given a gym, or has rated one. Each of these and erasing the account both
+ * write it, so of the two at once the database lets one go first, and nothing is left with the number of one who is gone.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -10,7 +10,7 @@ import { type Connection, type Model, Schema } from 'mongoose';
 interface OwnerDocument {
   _id: number;
   erased: boolean;
-  /** Counts the gyms given, only to make every gift a write. */
+  /** Counts the gyms given and the ratings, only to make each of them a write. */
   gifts: number;
 }
 
@@ -25,15 +25,15 @@ const ownerSchema = new Schema<OwnerDocument>(
 
 privacy(
   ownerSchema,
-  pseudonymise('the number of the account, so that it is given no gym any more', '_id'),
+  pseudonymise('the number of the account, so that nothing is written down about it any more', '_id'),
   retain('the mark itself', 'erased', 'gifts'),
 );
 
 export interface OwnerStore {
   /** Makes the document of an account; before the transaction, where two at once would undo each other. */
   prepare(userId: number): Promise<void>;
-  /** Gives a gym to a prepared account, in the transaction; false when it is erased. */
-  give(session: ClientSession, userId: number): Promise<boolean>;
+  /** In the transaction that writes something down about a prepared account; false when it is erased. */
+  pin(session: ClientSession, userId: number): Promise<boolean>;
   erase(session: ClientSession, userId: number): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export const createOwnerStore = (connection: Connection): OwnerStore => {
         if (!isDuplicateKey(error)) throw error;
       }
     },
-    give: async (session, userId) => {
+    pin: async (session, userId) => {
       const owner = await owners
         .findOneAndUpdate({ _id: userId }, { $inc: { gifts: 1 } }, { session, returnDocument: 'after' })
         .lean<OwnerDocument>();

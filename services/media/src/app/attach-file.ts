@@ -6,6 +6,7 @@ import type { UserCaller } from '@fitness/shared/caller.ts';
 import type { Clock } from '@fitness/shared/clock.ts';
 import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/error.ts';
 import type { Outbox } from '@fitness/shared/events/outbox.ts';
+import { MODEL } from '@fitness/shared/models.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -19,7 +20,7 @@ import {
   type Purpose,
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
-import type { MediaRow, StoredFile } from '../domain/media.ts';
+import type { MediaRow, StoredFile, Target } from '../domain/media.ts';
 import type { GateStore } from '../store/gates.ts';
 import type { MediaStore } from '../store/media.ts';
 import type { DropFiles } from './drop-files.ts';
@@ -56,7 +57,7 @@ export interface AttachFile {
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<void>;
-  /** Takes the waiting `file` over; 422 when the target has gone meanwhile. */
+  /** Takes the waiting `file` over; 422 when the target, or the account of the uploader, has gone meanwhile. */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
 
@@ -94,13 +95,21 @@ export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
       uploaded_by: caller.userId,
       created_at: parts.clock.now(),
     };
-    await parts.gates.prepare(row);
+    for (const target of gatesOf(row)) await parts.gates.prepare(target);
     const replaced = await placeAndInsert(parts, file, row);
     await parts.licences.tell(row);
     if (replaced !== null) await parts.dropFiles([replaced]);
     return row;
   },
 });
+
+/** What must be there still when the row is written: the target, and the account whose number the row holds. */
+const gatesOf = (row: MediaRow): Target[] => {
+  if (row.uploaded_by === null) return [row];
+  const uploader = { attachable_type: MODEL.user, attachable_id: row.uploaded_by };
+  const isHimself = row.attachable_type === MODEL.user && row.attachable_id === row.uploaded_by;
+  return isHimself ? [row] : [row, uploader];
+};
 
 const placeAndInsert = async (
   parts: AttachFileParts,
@@ -134,7 +143,7 @@ const replace = async (
   session: ClientSession,
   row: MediaRow,
 ): Promise<MediaRow | null> => {
-  if (!(await gates.pass(session, row))) throw unknownTarget();
+  for (const target of gatesOf(row)) if (!(await gates.pass(session, target))) throw unknownTarget();
   const replaced = row.purpose === null ? null : await media.deleteByPurpose(session, row, row.purpose);
   if (replaced !== null) await tellDeleted(outbox, session, replaced);
   await media.insert(session, row);

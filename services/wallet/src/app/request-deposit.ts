@@ -1,5 +1,6 @@
 /** A deposit begins: the bank gateway opens a payment, and the payer is sent there. */
 import type { UserCaller } from '@fitness/shared/caller.ts';
+import { forbidden } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
 import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
@@ -19,7 +20,10 @@ export interface RequestDepositInput {
   fingerprint: unknown;
 }
 
-/** 201 `{payment, payment_url}`; throws `payments.provider_error` when the gateway gives no usable answer. */
+/**
+ * 201 `{payment, payment_url}`; throws `payments.provider_error` when the gateway gives no usable answer, 403 for an
+ * account that was erased meanwhile.
+ */
 export type RequestDeposit = (input: RequestDepositInput) => Promise<RouteReply>;
 
 export const createRequestDeposit =
@@ -62,6 +66,8 @@ export const createRequestDeposit =
       const resource = toResource(payment, caller, known.get(userId), undefined);
       const reply = created({ payment: resource, payment_url: order.paymentUrl });
       await store.transaction(async (session) => {
+        // The gateway takes its time; the account may be gone by now.
+        if (!(await store.wallets.pin(session, userId))) throw forbidden('the account is erased');
         await store.payments.insert(session, payment);
         await run.complete(session, reply);
       });

@@ -1,6 +1,6 @@
 /** A withdrawal is asked for: its amount is held out of the balance at once (specification 3.3). */
 import type { UserCaller } from '@fitness/shared/caller.ts';
-import { type AppError, invalid, type Message, message } from '@fitness/shared/error.ts';
+import { type AppError, forbidden, invalid, type Message, message } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
 import type { UserResource } from '@fitness/shared/resources/user.ts';
 import { isInsufficientBalance } from '../domain/balance.ts';
@@ -20,7 +20,10 @@ export interface RequestWithdrawalInput {
   fingerprint: unknown;
 }
 
-/** 201 `{payment}`; throws 422 under `amount` (more than the balance) and `bank_account_number` (there is none). */
+/**
+ * 201 `{payment}`; throws 422 under `amount` (more than the balance) and `bank_account_number` (there is none), 403 for an
+ * account that was erased meanwhile.
+ */
 export type RequestWithdrawal = (input: RequestWithdrawalInput) => Promise<RouteReply>;
 
 export const createRequestWithdrawal =
@@ -75,6 +78,7 @@ const hold = async (
   });
   try {
     return await store.transaction(async (session) => {
+      if (!(await store.wallets.pin(session, userId))) throw forbidden('the account is erased');
       await store.post(session, entry, [payment]);
       await announceBooked(deps, session, payment);
       const reply = created({

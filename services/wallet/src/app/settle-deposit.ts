@@ -31,11 +31,26 @@ export const createSettleDeposit =
         await store.payments.closeDeposit(payment.id, decision.state);
         return (await store.payments.find(payment.id)) ?? payment;
       case 'dispute':
-        if (await store.payments.disputeDeposit(payment.id, decision.receipt))
+        if (await dispute(deps, payment, decision.receipt))
           log.error({ payment_id: payment.id }, 'the gateway took a payment that is not the one asked for');
         return (await store.payments.find(payment.id)) ?? payment;
     }
   };
+
+/** False when it was disputed or credited before. Of an erased payer the card is not written down. */
+const dispute = (
+  { store }: Pick<WalletDeps, 'store'>,
+  payment: Payment,
+  receipt: GatewayReceipt,
+): Promise<boolean> =>
+  store.transaction(async (session) => {
+    const live = await store.wallets.pin(session, payment.userId);
+    return store.payments.disputeDeposit(
+      session,
+      payment.id,
+      live ? receipt : { ...receipt, cardNumber: null },
+    );
+  });
 
 const credit = async (
   { store, outbox, clock }: Pick<WalletDeps, 'store' | 'outbox' | 'clock'>,

@@ -49,7 +49,7 @@ export interface Payments {
   /** What was last heard of a deposit that is not credited. False when it was credited or closed meanwhile. */
   closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'>): Promise<boolean>;
   /** Sets aside, for good, a deposit for which the gateway took something else. False when it was before, or is credited. */
-  disputeDeposit(id: number, reported: GatewayReceipt): Promise<boolean>;
+  disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
   /** The deposits that were set aside, newest first. */
   disputed(request: PageRequest): Promise<PageOf<Payment>>;
   /** Open deposits that are due to be asked about, the longest due first. */
@@ -215,7 +215,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
     );
     return closed.modifiedCount === 1;
   },
-  disputeDeposit: async (id, reported) => {
+  disputeDeposit: async (session, id, reported) => {
     const disputed = await payments.updateOne(
       { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: 'mismatch' }) },
       {
@@ -226,6 +226,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
         },
         $inc: { version: 1 },
       },
+      { session },
     );
     return disputed.modifiedCount === 1;
   },

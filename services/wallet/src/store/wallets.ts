@@ -30,6 +30,11 @@ export interface Wallets {
    * `payments.balance_limit` when it would no longer be exact.
    */
   move(session: ClientSession, userId: number, amount: number): Promise<void>;
+  /**
+   * Whether the account is not erased, and stays so until the transaction ends: the document is written, so of this and
+   * the mark one comes first, and nothing personal is stored behind an erasure.
+   */
+  pin(session: ClientSession, userId: number): Promise<boolean>;
   /** Undefined for a user without a wallet. */
   find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
   /** Makes the wallet of a user, if it is not there. */
@@ -71,6 +76,16 @@ export const createWallets = ({ wallets }: Models): Wallets => {
       if (amount < 0) throw insufficientBalance(userId);
       if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
       throw balanceFull(userId, amount);
+    },
+    pin: async (session, userId) => {
+      const pinned = await wallets.updateOne(
+        { _id: userId, erased_at: null },
+        { $inc: { version: 1 } },
+        { session },
+      );
+      if (pinned.matchedCount === 1) return true;
+      if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
+      return false;
     },
     find,
     open: async (userId) => {
