@@ -2,6 +2,7 @@ import { HOUR_MS, systemRandom } from '@fitness/shared/clock.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createReferralsReader } from '../src/app/referral-score.ts';
 import { createScoreTurns, type ScoreTurns } from '../src/clients/score-turns.ts';
@@ -154,8 +155,8 @@ describe('a cold score', () => {
     const turns = createScoreTurns(redis, { keyPrefix: 'z', random: systemRandom, log });
     const [mine, others] = [await turns.take(7), await turns.take(7)];
     expect([typeof mine, others]).toEqual(['function', undefined]);
-    await redis.pexpire('z:referral-score:7', 3_500);
-    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    await redis.pexpire('z:referral-score:7', 9_000);
+    await eventually(async () => (await redis.pttl('z:referral-score:7')) > 9_000);
     expect(await turns.take(7)).toBeUndefined();
     await mine?.();
     const next = await turns.take(7);
