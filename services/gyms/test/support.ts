@@ -126,6 +126,8 @@ export interface World {
     definition: Definition,
     event: { subject: number; data: EventInput<Definition>; version?: number },
   ): Promise<void>;
+  /** Starts one more replica of the service. */
+  replica(): Promise<Send>;
   /** Creates a gym of `owner` and answers its id. */
   createGym(owner: UserCaller, body?: Record<string, unknown>): Promise<number>;
   close(): Promise<void>;
@@ -185,6 +187,11 @@ export const openWorld = async ({ watched = false } = {}): Promise<World> => {
   const clock = new ManualClock();
   const service = await startGyms(watched ? monitored(config) : config, { clock });
   cleanup.defer('service', () => service.close());
+  const replica = async (): Promise<Send> => {
+    const another = await startGyms(config, { clock });
+    cleanup.defer('replica', () => another.close());
+    return apiClient(another.url);
+  };
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());
   const teller = await openTeller(config, broker);
@@ -213,6 +220,7 @@ export const openWorld = async ({ watched = false } = {}): Promise<World> => {
     gyms,
     blockers,
     tell: teller.tell,
+    replica,
     createGym,
     close: () => cleanup.close(),
   };

@@ -80,6 +80,43 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 100, rating_average: sum / 100 });
   });
 
+  test('over four replicas at once, each of a hundred users twice: one rating each, and an exact average', async () => {
+    const id = await world.createGym(member(10));
+    const replicas = [world.send, ...(await Promise.all([1, 2, 3].map(() => world.replica())))];
+    const users = Array.from({ length: 100 }, (_, index) => 100 + index);
+    // Both ratings of a user go to different replicas, where nothing but the database keeps them apart.
+    const rate = (user: number, index: number, round: number) =>
+      replicas[(index + round) % replicas.length]?.('PUT', `/gyms/${id}/rating`, {
+        as: member(user),
+        body: { score: 1 + ((index * 7 + round) % 5) },
+      });
+    const answers = await Promise.all(
+      [0, 1].flatMap((round) => users.map((user, index) => rate(user, index, round))),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(200).fill(200));
+    const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
+    expect(ratings.map(({ userId }) => userId).toSorted()).toEqual(users);
+    const sum = ratings.reduce((total, { score }) => total + Number(score), 0);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 100, rating_average: sum / 100 });
+  }, 60_000);
+
+  test('one user at once over four replicas: one rating, and the average is its score', async () => {
+    const id = await world.createGym(member(10));
+    const replicas = [world.send, ...(await Promise.all([1, 2, 3].map(() => world.replica())))];
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        replicas[index % replicas.length]?.('PUT', `/gyms/${id}/rating`, {
+          as: member(11),
+          body: { score: 1 + (index % 5) },
+        }),
+      ),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(40).fill(200));
+    const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
+    expect(ratings).toHaveLength(1);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 1, rating_average: ratings[0]?.score });
+  }, 60_000);
+
   test('ratings and updates at once undo neither', async () => {
     const id = await world.createGym(member(10));
     await Promise.all(
