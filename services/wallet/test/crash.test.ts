@@ -212,19 +212,27 @@ afterAll(async () => {
 }, 120_000);
 
 /**
- * A transaction that does nothing: one stand-in of the database ends what the dead have left open, a minute after
- * them, only when it begins another.
+ * Runs `work` beside transactions that do nothing, one a second: one stand-in of the database ends what the dead have
+ * left open, a minute after them, only when it begins another, and lets a write that is in no transaction wait for that.
  */
-const stirTransactions = (): Promise<unknown> =>
-  inTransaction(world.connection, (session) =>
-    world.connection.collection('payments').findOne({}, { session }),
-  );
+const stirring = async <T>(work: () => Promise<T>): Promise<T> => {
+  let isDone = false;
+  const stir = async (): Promise<void> => {
+    while (!isDone) {
+      await inTransaction(world.connection, (session) =>
+        world.connection.collection('payments').findOne({}, { session }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  };
+  const [result] = await Promise.all([work().finally(() => (isDone = true)), stir()]);
+  return result;
+};
 
 /** Asks a living process until it answers, as a client does, and gives the answers. */
 const finish = async <Result>(scene: Scene, isDone: (result: Result) => boolean): Promise<Result[]> => {
   const asked = casesOf(scene).map((each) =>
     eventually(async () => {
-      await stirTransactions();
       try {
         const result = (await scene.request(livingDoor(), each)) as Result;
         return isDone(result) ? result : undefined;
@@ -235,7 +243,7 @@ const finish = async <Result>(scene: Scene, isDone: (result: Result) => boolean)
       }
     }, RECOVERY),
   );
-  return Promise.all(asked);
+  return stirring(() => Promise.all(asked));
 };
 
 /** 409: the key is still the dead one's; 503: what it had locked is. */
@@ -341,13 +349,12 @@ describe('killed before each of its commands', () => {
         'update ledger_entries',
         'commitTransaction',
       ]);
-      await eventually(async () => {
-        await stirTransactions();
-        return world.wallet.sealLedger().then(
+      const seal = (): Promise<boolean> =>
+        world.wallet.sealLedger().then(
           () => true,
           () => false,
         );
-      }, RECOVERY);
+      await stirring(() => eventually(seal, RECOVERY));
       const told = (): number[] => {
         const seals = world.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
         const unique = new Map(
