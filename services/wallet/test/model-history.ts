@@ -8,6 +8,8 @@ import { atTheBank, OPERATOR, type World } from './support.ts';
 const WALLETS = 10;
 /** An answer is not known after its deadline: 503, or none. */
 const MAX_TRIES = 20;
+/** Longer than a client's circuit breaker stays open: every try is one that reaches the service. */
+const RETRY_MS = 1_500;
 const RUNNING = 'A request with this key is still being processed.';
 const COMMISSION_PERCENT = 10;
 
@@ -106,6 +108,7 @@ export const createPlayer = (world: World): Player => {
       if (!isUnknown(answer)) return [answer, tries > 1];
       unknown += 1;
       assert(tries < MAX_TRIES, `nothing but ${JSON.stringify(answer)}`);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   };
 

@@ -23,7 +23,7 @@ let played = 0;
 
 afterAll(async () => {
   await world?.close();
-});
+}, 120_000);
 
 const freshWorld = async (): Promise<World> => {
   if (world !== undefined && played % HISTORIES_PER_WORLD !== 0) return world;
