@@ -34,7 +34,8 @@ const freshWorld = async (): Promise<World> => {
 };
 
 /** What must hold once nothing is under way. */
-const judge = async (current: World, { model, people, openWithdrawals }: Player): Promise<void> => {
+const judge = async (current: World, player: Player): Promise<void> => {
+  const { model, people } = player;
   expect(model.verdict()).toBeUndefined();
   for (const [userId, balance] of model.balances()) {
     expect([userId, await current.balanceOf(userId)]).toEqual([userId, balance]);
@@ -47,7 +48,7 @@ const judge = async (current: World, { model, people, openWithdrawals }: Player)
       is_done: false,
       rejected_at: null,
     });
-    expect([userId, open]).toEqual([userId, openWithdrawals(userId)]);
+    expect([userId, open]).toEqual([userId, player.openWithdrawals(userId)]);
   }
   expect((await current.audit()).difference).toBeUndefined();
 };
