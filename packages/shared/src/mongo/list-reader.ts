@@ -65,7 +65,8 @@ const SAMPLES = [128, 1_024] as const;
 const BUDGET = 4;
 const FIRST_SLACK = 1.3;
 const WINDOW_GROWTH = 4;
-const WINDOW_MAX = 2_000;
+/** A database may compare each row with each id that is named. */
+const WINDOW_MAX = 500;
 
 type Projection = Readonly<Record<string, 0 | 1>>;
 const WHOLE: Projection = { grams: 0 };
