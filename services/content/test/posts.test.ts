@@ -483,6 +483,8 @@ describe('422', () => {
     ['title', 'missing', { title: undefined }],
     ['title', 'blank', { title: '  ' }],
     ['title', 'too long', { title: 'x'.repeat(256) }],
+    ['title', 'half a surrogate pair', { title: 'half \ud83d' }],
+    ['content', 'half a surrogate pair', { content: '\udcaa half' }],
     ['content', 'null', { content: null }],
     ['content', 'too long', { content: 'x'.repeat(20_001) }],
     ['is_draft', 'a string', { is_draft: 'true' }],
@@ -496,6 +498,89 @@ describe('422', () => {
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
+});
+
+test('a character outside the basic plane counts as one', async () => {
+  const userId = fresh();
+  const sent = {
+    profile_type: USER,
+    profile_id: userId,
+    title: '💪'.repeat(255),
+    content: '💪'.repeat(20_000),
+  };
+  const answer = await send(caller(userId), sent);
+  expect([answer.status, answer.body.data?.title]).toEqual([201, sent.title]);
+  expect((await send(caller(userId), { ...sent, title: `${sent.title}💪` })).status).toBe(422);
+});
+
+describe('hostile input is never a 500', () => {
+  const deep = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  const VALUES: [string, unknown][] = [
+    ['an array', [1]],
+    ['an operator', { $gt: '' }],
+    ['a prototype', JSON.parse('{"__proto__": {"x": 1}, "constructor": 1}')],
+    ['a number past all', 1e308],
+    ['a null byte', 'a\u0000b'],
+    ['half a surrogate pair', '\ud83d'],
+    ['a text of marks alone', '\u064b\u200c'],
+    ['a thousand brackets', deep(1_000)],
+    ['a negative', -1],
+  ];
+  test.each(VALUES)('%s in any field', async (_name, value) => {
+    const userId = fresh();
+    const as = caller(userId);
+    const post = {
+      profile_type: USER,
+      profile_id: userId,
+      title: 'T',
+      content: 'C',
+      is_draft: true,
+      in_blog: true,
+    };
+    const service = { title: 'T', description: 'D', price: 1, duration_days: 1, is_active: true };
+    const postId = (await send(as, post)).body.data.id;
+    const serviceId = (await stage.send('POST', '/training-services', { as, body: service })).body.data.id;
+    const routes = [
+      ...Object.keys(post).flatMap((field) => [
+        ['POST', '/posts', { ...post, [field]: value }] as const,
+        ['PUT', `/posts/${postId}`, { [field]: value }] as const,
+      ]),
+      ...Object.keys(service).flatMap((field) => [
+        ['POST', '/training-services', { ...service, [field]: value }] as const,
+        ['PUT', `/training-services/${serviceId}`, { [field]: value }] as const,
+      ]),
+      ['POST', '/posts', value] as const,
+      ['POST', `/training-services/${serviceId}/purchase`, { price: value }] as const,
+    ];
+    for (const [method, path, body] of routes)
+      expect([method, path, (await stage.send(method, path, { as, body })).status < 500]).toEqual([
+        method,
+        path,
+        true,
+      ]);
+  });
+
+  test.each(['search', 'type', 'item_id', 'in_blog', 'order', 'page', 'per_page', 'cursor'])(
+    'in the query: %s',
+    async (field) => {
+      for (const value of [
+        '%00',
+        '%ud83d',
+        '%F0%9F',
+        '[]',
+        '{"$gt":""}',
+        '9'.repeat(400),
+        '-1',
+        '1e9',
+        '%20',
+        'a&X=b',
+      ]) {
+        const raw = field === 'search' || value.startsWith('%') ? value : encodeURIComponent(value);
+        for (const query of [`${field}=${raw}`, `${field}=1&${field}=${raw}`, `${field}[$gt]=${raw}`])
+          expect((await stage.send('GET', `/posts?${query}`)).status).toBeLessThan(500);
+      }
+    },
+  );
 });
 
 describe('seeing is not changing', () => {

@@ -318,6 +318,8 @@ describe('422', () => {
     ['title', 'empty', { title: '' }],
     ['title', 'of 256 characters', { title: 'x'.repeat(256) }],
     ['title', 'a number', { title: 7 }],
+    ['title', 'half a surrogate pair', { title: 'half \ud83d' }],
+    ['description', 'half a surrogate pair', { description: '\udcaa half' }],
     ['description', 'null', { description: null }],
     ['description', 'of 5,001 characters', { description: 'x'.repeat(5_001) }],
     ['price', 'zero', { price: 0 }],

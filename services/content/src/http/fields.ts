@@ -1,13 +1,13 @@
 /** The fields of posts and training services as a client sends them. */
-import { says } from '@fitness/shared/http/validation.ts';
+import { says, wellFormed } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { kindOf, PROFILE_TYPES, type ProfileKind, type ProfileType } from '../domain/profile.ts';
 
-export const titleField = z.string().trim().min(1).max(255);
+export const titleField = wellFormed(z.string().trim().min(1).max(255));
 /** Of a post. */
-export const contentField = z.string().min(1).max(20_000);
+export const contentField = wellFormed(z.string().min(1).max(20_000));
 /** Of a training service. */
-export const descriptionField = z.string().max(5_000);
+export const descriptionField = wellFormed(z.string().max(5_000));
 /** Whole Tooman. */
 export const priceField = z.int().min(1).max(1_000_000_000);
 export const durationDaysField = z.int().min(1).max(3_650);
