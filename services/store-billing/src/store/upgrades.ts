@@ -26,12 +26,14 @@ const eachRow = async (
 };
 
 export const storeBillingUpgrades = (connection: Connection): Upgrade[] => {
-  const collection = (name: string): Collection => connection.collection(name);
+  // The store has registered them; their schemas would refuse to read the old forms.
+  const [receipts, attempts, refunds] = ['StorePurchase', 'StorePurchaseAttempt', 'Refund'].map(
+    (name) => connection.model(name).collection,
+  ) as [Collection, Collection, Collection];
 
   /** A receipt had a number for its `_id`; a replay would not find it, and what it granted would be asked for again. */
   const moveReceipt = (row: Row): Promise<boolean> =>
     inTransaction(connection, async (session) => {
-      const receipts = collection('store_purchases');
       const { deletedCount } = await receipts.deleteOne({ _id: row._id } as never, { session });
       if (deletedCount === 0) return false;
       const moved = { ...row, _id: receiptKey(row.channel, row.purchase_token), number: row._id };
@@ -45,7 +47,7 @@ export const storeBillingUpgrades = (connection: Connection): Upgrade[] => {
     if (owed_for !== attempt_id) return false;
     const change = { $set: { owed_for: receiptKey(channel, purchase_token) } };
     try {
-      const named = await collection('refund_queue').updateOne({ _id, owed_for } as never, change);
+      const named = await refunds.updateOne({ _id, owed_for } as never, change);
       return named.modifiedCount === 1;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -56,27 +58,20 @@ export const storeBillingUpgrades = (connection: Connection): Upgrade[] => {
   return [
     {
       name: 'receipts are found by channel and token',
-      run: () => eachRow(collection('store_purchases'), { number: { $exists: false } }, moveReceipt),
+      run: () => eachRow(receipts, { number: { $exists: false } }, moveReceipt),
     },
     {
       name: 'a presentation of an attempt has a text for its number',
       run: () =>
-        eachRow(
-          collection('store_purchase_attempts'),
-          { revision: { $type: 'number' } },
-          async ({ _id, revision }) => {
-            const change = { $set: { revision: String(revision) }, $unset: { owed: 1 } };
-            const written = await collection('store_purchase_attempts').updateOne(
-              { _id, revision } as never,
-              change,
-            );
-            return written.modifiedCount === 1;
-          },
-        ),
+        eachRow(attempts, { revision: { $type: 'number' } }, async ({ _id, revision }) => {
+          const change = { $set: { revision: String(revision) }, $unset: { owed: 1 } };
+          const written = await attempts.updateOne({ _id, revision } as never, change);
+          return written.modifiedCount === 1;
+        }),
     },
     {
       name: 'what is owed is owed for a purchase',
-      run: () => eachRow(collection('refund_queue'), { resolved_at: null }, nameOwed),
+      run: () => eachRow(refunds, { resolved_at: null }, nameOwed),
     },
   ];
 };
