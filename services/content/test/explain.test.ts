@@ -6,7 +6,7 @@ import { createLog } from '@fitness/shared/log.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import { type CommandWatch, type SentCommand, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -97,17 +97,11 @@ const service = (index: number) => ({
   isActive: index % 4 !== 0,
 });
 
-/** The hint of a command, or of the writes in it. */
-const namesItsIndex = ({ command }: SentCommand): boolean =>
-  [command, ...((command.updates ?? command.deletes ?? []) as Record<string, unknown>[])].some(
-    ({ hint }) => hint !== undefined,
-  );
-
 /** The commands of `work` that scan a collection, or name their index: that is a walk of it on a stand-in of MongoDB. */
 const scans = async (work: () => Promise<unknown>): Promise<string[]> => {
   const commands = await watch.during(work);
   expect(commands.length).toBeGreaterThan(0);
-  const named = commands.filter(namesItsIndex).map(({ name, collection }) => `${name} ${collection}: a hint`);
+  const named = commands.filter(namesIndex).map(({ name, collection }) => `${name} ${collection}: a hint`);
   return [...named, ...(await watch.scans(commands))];
 };
 
