@@ -50,8 +50,10 @@ export interface GymTotals {
 }
 
 export interface GymCounters {
-  /** Makes the documents, and puts them right where the gyms were written by somebody who does not count. At start. */
+  /** Makes the documents; before the first write. */
   prepare(): Promise<void>;
+  /** Puts them right where gyms were written by somebody who did not count; reads every gym. 1 if they were wrong. */
+  recount(): Promise<number>;
   /** With the transaction of the write; undefined before a creation, and after a deletion. */
   move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
   totals(): Promise<GymTotals>;
@@ -78,7 +80,7 @@ export const createGymCounters = (connection: Connection): GymCounters => {
       .session(session)
       .lean<CounterDocument[]>();
 
-  const recount = async (session: ClientSession): Promise<Counts & { newest: number }> => {
+  const counted = async (session: ClientSession): Promise<Counts & { newest: number }> => {
     const groups = await gymModel(connection)
       .aggregate<{ _id: { isActive: boolean; placed: boolean }; count: number; newest: number }>([
         {
@@ -104,18 +106,20 @@ export const createGymCounters = (connection: Connection): GymCounters => {
           if (!isDuplicateKey(error)) throw error;
         });
       }
-      await inTransaction(connection, async (session) => {
-        const counted = await recount(session);
+    },
+    recount: () =>
+      inTransaction(connection, async (session) => {
+        const right = await counted(session);
         const stored = sumOf(await read(session));
-        const isRight = CELLS.every((cell) => counted[cell] === stored[cell]);
-        if (isRight && stored.newest >= counted.newest) return;
+        const isRight = CELLS.every((cell) => right[cell] === stored[cell]);
+        if (isRight && stored.newest >= right.newest) return 0;
         for (const _id of SHARDS) {
-          const mine = _id === SHARDS[0] ? counted : { ...EMPTY, newest: 0 };
+          const mine = _id === SHARDS[0] ? right : { ...EMPTY, newest: 0 };
           const { newest, ...counts } = mine;
           await counters.updateOne({ _id }, { $set: counts, $max: { newest } }, { session });
         }
-      });
-    },
+        return 1;
+      }),
     move: (session, id, before, after) => {
       const [from, to] = [before && cellOf(before), after && cellOf(after)];
       if (from === to) return;
