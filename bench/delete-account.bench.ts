@@ -1,7 +1,7 @@
 /**
  * Phase 1 of delete-account through the gateway, 20 at once, for accounts that all five blockers stand in the way of.
- * Beside it the slowest single blocker call, in two ways: as identity saw it during that very load (its own metrics),
- * and alone over gRPC, 20 at once. Phase 1 checks a password (argon2id) while it asks: twenty of these alone are a floor
+ * Beside it the slowest single blocker call, in three ways: of the slowest owner during that very load, as identity saw
+ * it (its own metrics: the mean, and the bucket of the slowest call of all), and alone over gRPC, 20 at once. Phase 1 checks a password (argon2id) while it asks: twenty of these alone are a floor
  * that only more cores lower, so they are measured as well.
  */
 
@@ -52,19 +52,39 @@ const report = (name: string, times: number[]): number => {
   return p50;
 };
 
-/** What identity has measured of its own calls: seconds and calls by target. */
-const blockerSeconds = async (): Promise<Map<string, { sum: number; count: number }>> => {
+interface Seen {
+  sum: number;
+  count: number;
+  /** Calls that took at most so many seconds, by these seconds. */
+  within: Map<number, number>;
+}
+
+/** What identity has measured of its own calls, by target. */
+const blockerSeconds = async (): Promise<Map<string, Seen>> => {
   const text = await (await fetch(`${description.parts.identity?.url}/metrics`)).text();
-  const found = new Map<string, { sum: number; count: number }>();
-  const series = /^grpc_client_duration_seconds_(sum|count)\{([^}]*)\} (\S+)$/gm;
+  const found = new Map<string, Seen>();
+  const series = /^grpc_client_duration_seconds_(sum|count|bucket)\{([^}]*)\} (\S+)$/gm;
   for (const [, kind, labels = '', value] of text.matchAll(series)) {
     const target = /target="([^"]+)"/.exec(labels)?.[1];
     if (target === undefined || !labels.includes('method="Evaluate"') || !labels.includes('code="OK"'))
       continue;
-    const entry = found.get(target) ?? { sum: 0, count: 0 };
-    found.set(target, { ...entry, [kind === 'sum' ? 'sum' : 'count']: Number(value) });
+    const entry = found.get(target) ?? { sum: 0, count: 0, within: new Map<number, number>() };
+    found.set(target, entry);
+    if (kind === 'bucket') entry.within.set(Number(/le="([^"]+)"/.exec(labels)?.[1]), Number(value));
+    else entry[kind as 'sum' | 'count'] = Number(value);
   }
   return found;
+};
+
+/** The largest number of milliseconds that some call between the two took more than. */
+const slowestMoreThan = (before: Seen | undefined, after: Seen): number => {
+  const calls = after.count - (before?.count ?? 0);
+  const exceeded = [...after.within]
+    .filter(
+      ([seconds, count]) => Number.isFinite(seconds) && count - (before?.within.get(seconds) ?? 0) < calls,
+    )
+    .map(([seconds]) => seconds * 1_000);
+  return Math.max(0, ...exceeded);
 };
 
 /** Warm connections and compiled code on both sides, from accounts that the measurement does not use. */
@@ -80,11 +100,15 @@ const after = await blockerSeconds();
 console.log(`${accounts.length} accounts, ${AT_ONCE} at once:`);
 const phase1P50 = report('phase 1, five blockers, through the gateway', phase1);
 let slowestWithin = 0;
-for (const [target, { sum, count }] of after) {
-  const earlier = before.get(target) ?? { sum: 0, count: 0 };
-  const mean = ((sum - earlier.sum) / (count - earlier.count)) * 1_000;
+let slowestCall = 0;
+for (const [target, seen] of after) {
+  const earlier = before.get(target);
+  const mean = ((seen.sum - (earlier?.sum ?? 0)) / (seen.count - (earlier?.count ?? 0))) * 1_000;
+  const moreThan = slowestMoreThan(earlier, seen);
   slowestWithin = Math.max(slowestWithin, mean);
-  console.log(`${`  within it, one blocker call: ${target}`.padEnd(56)} mean ${ms(mean).padStart(9)}`);
+  slowestCall = Math.max(slowestCall, moreThan);
+  const name = `  within it, one blocker call: ${target}`.padEnd(56);
+  console.log(`${name} mean ${ms(mean).padStart(9)}   slowest more than ${ms(moreThan)}`);
 }
 
 let slowest = 0;
@@ -112,8 +136,9 @@ const passwordP50 = report(
 
 const ratio = (name: string, value: number) => console.log(`${name.padEnd(56)} ${value.toFixed(2)}`);
 console.log('p50 of phase 1 (goal: 2 or less), as a ratio');
-ratio('  to the slowest blocker call within that load', phase1P50 / slowestWithin);
-ratio('  to the slowest blocker call alone', phase1P50 / slowest);
+ratio('  to the slowest owner within that load, its mean', phase1P50 / slowestWithin);
+ratio('  to the slowest single call within that load, at most', phase1P50 / slowestCall);
+ratio('  to the slowest owner alone, its p50', phase1P50 / slowest);
 ratio(
   `  what the password checks alone make of that, ${availableParallelism()} cores`,
   passwordP50 / slowest,
