@@ -97,7 +97,7 @@ const drain = async (rows: AsyncIterable<unknown>): Promise<number> => {
 const receipt = { amountRial: 5, orderId: '1', refNumber: null, cardNumber: null, paidAt: null };
 
 const cases: [string, () => Promise<unknown>][] = [
-  ['a wallet is moved', inSession((session) => store.wallets.move(session, 1, 1))],
+  ['a wallet is moved', inSession((session) => store.post(session, entryOf(41), []))],
   ['a wallet is opened', () => store.wallets.open(77)],
   ['balances', () => store.wallets.balances([1, 2, 3])],
   ['a wallet is marked as erased', inSession((session) => store.wallets.markErased(session, 78, at))],

@@ -16,9 +16,16 @@ export interface TransactionOptions {
   /** No new attempt starts after this many milliseconds. Default 10 s. */
   deadlineMs?: number | undefined;
   log?: Logger | undefined;
+  /**
+   * Default `snapshot`. With `default` the database's own is used: a replica set reads one snapshot either way, and a
+   * commit by the majority makes what it read durable, too. A transaction whose first command is `bulkWrite` needs it:
+   * not every server takes a read concern with that.
+   */
+  readConcern?: 'snapshot' | 'default' | undefined;
 }
 
 type Hook = () => unknown;
+type TransactionSettings = NonNullable<Parameters<ClientSession['startTransaction']>[0]>;
 
 /** What one attempt of a transaction still has to do. */
 interface Attempt {
@@ -45,9 +52,15 @@ export const inTransaction = async <T>(
   options: TransactionOptions = {},
 ): Promise<T> => {
   const deadline = performance.now() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
-  const session = await connection.startSession();
+  const { readConcern = 'snapshot' } = options;
+  // What a session has seen goes along with its next transaction's first command as part of a read concern.
+  const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });
+  const settings: TransactionSettings = {
+    ...(readConcern === 'snapshot' ? { readConcern: { level: 'snapshot' } } : {}),
+    writeConcern: { w: 'majority' },
+  };
   try {
-    const result = await untilCommitted(session, work, deadline);
+    const result = await untilCommitted(session, settings, work, deadline);
     await runHooks(session, options.log);
     return result;
   } finally {
@@ -58,6 +71,7 @@ export const inTransaction = async <T>(
 
 const untilCommitted = async <T>(
   session: ClientSession,
+  settings: TransactionSettings,
   work: (session: ClientSession) => Promise<T>,
   deadline: number,
 ): Promise<T> => {
@@ -65,7 +79,7 @@ const untilCommitted = async <T>(
     const pending: Attempt = { beforeCommit: [], afterCommit: [] };
     attempts.set(session, pending);
     const startedAt = performance.now();
-    session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
+    session.startTransaction(settings);
     try {
       const result = await work(session);
       for (const hook of pending.beforeCommit) await hook();

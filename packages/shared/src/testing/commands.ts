@@ -47,7 +47,7 @@ interface Plan {
 
 /** Whether a command, or a write in it, names its index; stand-ins of MongoDB walk a named index from end to end. */
 export const namesIndex = ({ command }: SentCommand): boolean =>
-  [command, ...((command.updates ?? command.deletes ?? []) as Document[])].some(
+  [command, ...((command.updates ?? command.deletes ?? command.ops ?? []) as Document[])].some(
     ({ hint }) => hint !== undefined,
   );
 
@@ -117,16 +117,24 @@ const toSent = (name: string, command: Document): SentCommand => {
 
 /** What a command looks up, as commands that every database explains: not each explains the lookup of a write. */
 const lookupsOf = ({ name, collection, command }: SentCommand): Document[] => {
-  const find = (filter: unknown, { sort, skip, limit, hint }: Document = {}): Document => {
+  const findIn = (where: string, filter: unknown, { sort, skip, limit, hint }: Document = {}): Document => {
     const given = Object.entries({ sort, skip, limit, hint }).filter(([, value]) => value !== undefined);
-    return { find: collection, filter, ...Object.fromEntries(given) };
+    return { find: where, filter, ...Object.fromEntries(given) };
   };
+  const find = (filter: unknown, options?: Document): Document => findIn(collection, filter, options);
   switch (name) {
     case 'find':
       return [find(command.filter, command)];
     case 'update':
     case 'delete':
       return ((command.updates ?? command.deletes) as Document[]).map(({ q, hint }) => find(q, { hint }));
+    case 'bulkWrite':
+      return (command.ops as Document[])
+        .filter(({ update, delete: removed }) => update !== undefined || removed !== undefined)
+        .map(({ update, delete: removed, filter, hint }) => {
+          const { ns } = (command.nsInfo as { ns: string }[])[Number(update ?? removed)] as { ns: string };
+          return findIn(ns.slice(ns.indexOf('.') + 1), filter, { hint });
+        });
     case 'findAndModify':
       return [find(command.query, { hint: command.hint })];
     case 'aggregate':

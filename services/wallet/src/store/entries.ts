@@ -2,8 +2,8 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Account, LedgerEntry } from '../domain/ledger.ts';
 import { type BookedEntry, entryHash } from '../domain/seal.ts';
-import type { Insert } from './insert-together.ts';
 import type { EntryDocument, Models } from './models.ts';
+import type { Insert } from './write-together.ts';
 
 export interface Entries {
   /** The document of an entry; its insert is refused as a duplicate when the entry's key was booked before. */

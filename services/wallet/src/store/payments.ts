@@ -11,8 +11,8 @@ import type {
   PaymentMeta,
   PaymentType,
 } from '../domain/payment.ts';
-import type { Insert } from './insert-together.ts';
 import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
+import type { Insert } from './write-together.ts';
 
 export interface PaymentFilter {
   userId?: number | undefined;

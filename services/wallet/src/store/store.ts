@@ -6,10 +6,10 @@ import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction
 import { AlreadyBooked, type LedgerEntry, walletMoves } from '../domain/ledger.ts';
 import type { Payment } from '../domain/payment.ts';
 import { createEntries, type Entries } from './entries.ts';
-import { createInsertTogether } from './insert-together.ts';
 import { registerModels } from './models.ts';
 import { createPayments, type Payments } from './payments.ts';
 import { createWallets, MissingWallet, type Wallets } from './wallets.ts';
+import { createWriteTogether } from './write-together.ts';
 
 export type { PaymentFilter } from './payments.ts';
 export type { WalletState } from './wallets.ts';
@@ -19,11 +19,12 @@ export interface WalletStore {
   payments: Payments;
   entries: Entries;
   /**
-   * Does to the wallets what the entry's rows say, and writes the entry and the payments that it makes: no balance moves in any other way, so that the
-   * stored balance is the sum of its rows. The wallets go first: of two bookings at once on one wallet the second is
-   * stopped by its first query, and starts again before it has done any work. A repeated key may therefore be met
-   * with an empty wallet; who books by a caller's key looks then whether it is booked. Throws {@link AlreadyBooked}
-   * for a key that is taken, `payments.insufficient_balance` and `payments.balance_limit`.
+   * Does to the wallets what the entry's rows say, and writes the entry and the payments that it makes, in one message:
+   * no balance moves in any other way, so that the stored balance is the sum of its rows. The wallets go first: of two
+   * bookings at once on one wallet the second is stopped by its first write, and starts again before it has done any
+   * work. A repeated key may be met with an empty wallet; who books by a caller's key looks then whether it is booked.
+   * Throws {@link AlreadyBooked} for a key that is taken, `payments.insufficient_balance` and
+   * `payments.balance_limit`; what it throws ends the transaction.
    */
   post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /**
@@ -46,24 +47,26 @@ export const createStore = (options: {
   const wallets = createWallets(models);
   const entries = createEntries(models);
   const payments = createPayments(models, options.sequences);
-  const insertTogether = createInsertTogether(connection);
+  const writeTogether = createWriteTogether(connection);
   return {
     wallets,
     entries,
     payments,
     post: async (session, entry, made = []) => {
-      for (const { userId, amount } of walletMoves(entry)) await wallets.move(session, userId, amount);
-      try {
-        await insertTogether(session, [entries.insertOf(entry, clock.now()), payments.insertOf(made)]);
-      } catch (error) {
-        if (isDuplicateKey(error)) throw new AlreadyBooked(entry.key, { cause: error });
-        throw error;
-      }
+      const moves = walletMoves(entry);
+      const refused = await writeTogether(session, {
+        updates: moves.map(wallets.updateOf),
+        inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(made)],
+      }).catch((error: unknown) => {
+        throw isDuplicateKey(error) ? new AlreadyBooked(entry.key, { cause: error }) : error;
+      });
+      const move = refused === undefined ? undefined : moves[refused];
+      if (move !== undefined) throw await wallets.refusalOf(session, move);
     },
     transaction: async (work) => {
       for (let opened = 0; ; opened += 1) {
         try {
-          return await inTransaction(connection, work);
+          return await inTransaction(connection, work, { readConcern: 'default' });
         } catch (error) {
           if (!(error instanceof MissingWallet) || opened >= MAX_OPENINGS) throw error;
           await wallets.open(error.userId);

@@ -4,6 +4,13 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
 import { exact } from '../domain/money.ts';
 import type { Models, WalletDocument } from './models.ts';
+import type { Update } from './write-together.ts';
+
+/** Adds `amount` (signed, whole Tooman) to the balance of a user. */
+export interface WalletMove {
+  userId: number;
+  amount: number;
+}
 
 export interface WalletState {
   userId: number;
@@ -25,11 +32,15 @@ export class MissingWallet extends Error {
 
 export interface Wallets {
   /**
-   * Adds `amount` (signed) to the balance and truly changes the document, so that two bookings on one wallet conflict
-   * instead of passing each other. Throws `payments.insufficient_balance` when it would fall below zero, and
-   * `payments.balance_limit` when it would no longer be exact.
+   * The update that makes a move. It truly changes the document, so that two bookings on one wallet conflict instead of
+   * passing each other, and fits none whose balance would fall below zero or no longer be exact.
    */
-  move(session: ClientSession, userId: number, amount: number): Promise<void>;
+  updateOf(move: WalletMove): Update;
+  /**
+   * Why a move's update fitted no wallet: {@link MissingWallet}, `payments.insufficient_balance` or
+   * `payments.balance_limit`.
+   */
+  refusalOf(session: ClientSession, move: WalletMove): Promise<Error>;
   /**
    * Whether the account is not erased, and stays so until the transaction ends: the document is written, so of this and
    * the mark one comes first, and nothing personal is stored behind an erasure.
@@ -62,20 +73,20 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     return found === null ? undefined : toState(found);
   };
   return {
-    move: async (session, userId, amount) => {
+    updateOf: ({ userId, amount }) => {
       exact(amount);
       // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
-      const allowed = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
-      // By the driver: nothing here comes from a caller unseen, and this is the update that all of money waits for.
-      const moved = await wallets.collection.updateOne(
-        { _id: userId as never, balance: allowed },
-        { $inc: { balance: amount, version: 1 } },
-        { session },
-      );
-      if (moved.matchedCount === 1) return;
-      if (amount < 0) throw insufficientBalance(userId);
-      if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
-      throw balanceFull(userId, amount);
+      const balance = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
+      return {
+        collection: wallets.collection,
+        filter: { _id: userId, balance },
+        change: { $inc: { balance: amount, version: 1 } },
+      };
+    },
+    refusalOf: async (session, { userId, amount }) => {
+      if (amount < 0) return insufficientBalance(userId);
+      if ((await find(session, userId)) === undefined) return new MissingWallet(userId);
+      return balanceFull(userId, amount);
     },
     pin: async (session, userId) => {
       const pinned = await wallets.updateOne(
