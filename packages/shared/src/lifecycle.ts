@@ -4,6 +4,7 @@
  */
 import { ConfigError } from './config.ts';
 import type { Logger } from './log.ts';
+import { returnMemoryAtRest } from './memory.ts';
 
 const EXIT_CONFIG = 78;
 const SHUTDOWN_DEADLINE_MS = 9_000;
@@ -68,6 +69,7 @@ export const runProcess = async (
     process.exit(1);
   }
   const { log } = running;
+  returnMemoryAtRest();
   stop = () => {
     if (stopAsked) return;
     stopAsked = true;
