@@ -150,6 +150,46 @@ describe('identity.account.deleted', () => {
     expect(await keys.countDocuments({ user_id: as.userId })).toBe(0);
   });
 
+  test('what others book for the person afterwards moves money and says nothing personal', async () => {
+    const [seller, buyer] = [world.person(), world.person()];
+    await world.give(buyer.userId, 500);
+    await handled(
+      await world.publish(accountDeleted, { user_id: seller.userId, deleted_at: '2026-01-15 10:00:00' }),
+    );
+    const sale = {
+      idempotency_key: 'sale of the erased',
+      bookings: [
+        { user_id: buyer.userId, type: 'purchase', amount: 500, description: 'Plan by Sara' },
+        { user_id: seller.userId, type: 'income', amount: 500, description: 'Plan by Sara' },
+        { user_id: seller.userId, type: 'commission', amount: 50, description: 'Plan by Sara' },
+      ],
+    };
+    const booked = await world.grpc.call('Book', sale);
+    expect(await world.grpc.call('Book', sale)).toEqual({ ...booked, replayed: true });
+    expect((await paymentsOf(seller.userId)).map(({ description }) => description)).toEqual([null, null]);
+    expect((await paymentsOf(buyer.userId)).map(({ description }) => description)).toContain('Plan by Sara');
+    expect(await world.balanceOf(seller.userId)).toBe(450);
+    expect(await world.balanceOf(buyer.userId)).toBe(0);
+  });
+
+  test('twenty sales at the moment of the erasure: what is stored of them says nothing personal', async () => {
+    const as = world.person();
+    await world.give(as.userId, 1_000);
+    const [, erased] = await Promise.all([
+      together(20, (index) =>
+        world.grpc.call('Book', {
+          idempotency_key: `late sale ${index}`,
+          bookings: [{ user_id: as.userId, type: 'purchase', amount: 1, description: 'For Sara' }],
+        }),
+      ),
+      world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+    ]);
+    await handled(erased);
+    expect(await world.balanceOf(as.userId)).toBe(980);
+    const described = (await paymentsOf(as.userId)).filter(({ description }) => description !== null);
+    expect(described).toEqual([]);
+  });
+
   test('twenty deposits at the moment of the erasure: what is stored of them says nothing personal', async () => {
     const as = world.person();
     const body = { amount: 5_000, description: 'For Sara' };

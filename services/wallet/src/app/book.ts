@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { conflict, invalid, message } from '@fitness/shared/error.ts';
 import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
-import { createEntry, isAlreadyBooked, type LedgerEntry } from '../domain/ledger.ts';
+import { createEntry, ErasedWallet, isAlreadyBooked, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
 import type { WalletDeps } from './deps.ts';
 
@@ -39,7 +39,7 @@ export const createBook =
     const key = `booking:${input.key}`;
     const inputHash = hashOf(bookings);
     try {
-      return await bookOnce(deps, key, inputHash, bookings);
+      return await bookWhoeverIsErased(deps, { key, inputHash, bookings });
     } catch (error) {
       // Repeats are rare, so that nobody looks for one beforehand: the key stops a second entry, and a wallet that
       // cannot take part may be so because of this very booking.
@@ -56,11 +56,31 @@ const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
   return { paymentIds: entry.paymentIds, replayed: true };
 };
 
+interface Work {
+  key: string;
+  inputHash: string;
+  bookings: readonly Booking[];
+}
+
+/** Books for erased accounts, too, whose money moves until all is settled, but writes no text about them down again. */
+const bookWhoeverIsErased = async (
+  deps: Pick<WalletDeps, 'store' | 'clock' | 'rates'>,
+  work: Work,
+): Promise<BookOutput> => {
+  try {
+    return await bookOnce(deps, work);
+  } catch (error) {
+    if (!(error instanceof ErasedWallet)) throw error;
+    const bookings = work.bookings.map((booking) =>
+      booking.userId === error.userId ? { ...booking, description: null } : booking,
+    );
+    return bookWhoeverIsErased(deps, { ...work, bookings });
+  }
+};
+
 const bookOnce = async (
   { store, clock, rates }: Pick<WalletDeps, 'store' | 'clock' | 'rates'>,
-  key: string,
-  inputHash: string,
-  bookings: readonly Booking[],
+  { key, inputHash, bookings }: Work,
 ): Promise<BookOutput> => {
   const createdAt = clock.now();
   const paymentIds = await store.payments.nextIds(bookings.length);

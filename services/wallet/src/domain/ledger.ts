@@ -53,6 +53,17 @@ export interface LedgerEntry {
   paymentIds: readonly number[];
 }
 
+/** Thrown inside a transaction that would write something personal of an erased account. */
+export class ErasedWallet extends Error {
+  override name = 'ErasedWallet';
+  readonly userId: number;
+
+  constructor(userId: number) {
+    super(`The account of user ${userId} is erased`);
+    this.userId = userId;
+  }
+}
+
 /** The key of an entry is taken: what was asked for is already booked. */
 export class AlreadyBooked extends Error {
   override name = 'AlreadyBooked';

@@ -8,7 +8,7 @@ import type { Payment } from '../domain/payment.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { registerModels } from './models.ts';
 import { createPayments, type Payments } from './payments.ts';
-import { createWallets, MissingWallet, type Wallets } from './wallets.ts';
+import { createWallets, MissingWallet, type WalletMove, type Wallets } from './wallets.ts';
 import { createWriteTogether } from './write-together.ts';
 
 export type { PaymentFilter } from './payments.ts';
@@ -23,8 +23,9 @@ export interface WalletStore {
    * no balance moves in any other way, so that the stored balance is the sum of its rows. The wallets go first: of two
    * bookings at once on one wallet the second is stopped by its first write, and starts again before it has done any
    * work. A repeated key may be met with an empty wallet; who books by a caller's key looks then whether it is booked.
-   * Throws {@link AlreadyBooked} for a key that is taken, `payments.insufficient_balance` and
-   * `payments.balance_limit`; what it throws ends the transaction.
+   * Throws {@link AlreadyBooked} for a key that is taken, `ErasedWallet` for a payment with a description whose
+   * account is erased, `payments.insufficient_balance` and `payments.balance_limit`; what it throws ends the
+   * transaction.
    */
   post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /**
@@ -54,14 +55,18 @@ export const createStore = (options: {
     payments,
     post: async (session, entry, made = []) => {
       const moves = walletMoves(entry);
+      const described = new Set(
+        made.filter(({ description }) => description !== null).map(({ userId }) => userId),
+      );
+      const optionsOf = ({ userId }: WalletMove) => ({ unerased: described.has(userId) });
       const refused = await writeTogether(session, {
-        updates: moves.map(wallets.updateOf),
+        updates: moves.map((move) => wallets.updateOf(move, optionsOf(move))),
         inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(made)],
       }).catch((error: unknown) => {
         throw isDuplicateKey(error) ? new AlreadyBooked(entry.key, { cause: error }) : error;
       });
       const move = refused === undefined ? undefined : moves[refused];
-      if (move !== undefined) throw await wallets.refusalOf(session, move);
+      if (move !== undefined) throw await wallets.refusalOf(session, move, optionsOf(move));
     },
     transaction: async (work) => {
       for (let opened = 0; ; opened += 1) {

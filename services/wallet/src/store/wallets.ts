@@ -2,6 +2,7 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
+import { ErasedWallet } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
 import type { Models, WalletDocument } from './models.ts';
 import type { Update } from './write-together.ts';
@@ -10,6 +11,11 @@ import type { Update } from './write-together.ts';
 export interface WalletMove {
   userId: number;
   amount: number;
+}
+
+export interface MoveOptions {
+  /** Whether something personal is written beside it, which an erased account does not get any more. */
+  unerased: boolean;
 }
 
 export interface WalletState {
@@ -33,14 +39,15 @@ export class MissingWallet extends Error {
 export interface Wallets {
   /**
    * The update that makes a move. It truly changes the document, so that two bookings on one wallet conflict instead of
-   * passing each other, and fits none whose balance would fall below zero or no longer be exact.
+   * passing each other, and fits none whose balance would fall below zero or no longer be exact; with `unerased`, none
+   * of an erased account either.
    */
-  updateOf(move: WalletMove): Update;
+  updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
-   * Why a move's update fitted no wallet: {@link MissingWallet}, `payments.insufficient_balance` or
-   * `payments.balance_limit`.
+   * Why a move's update fitted no wallet: {@link MissingWallet}, {@link ErasedWallet}, `payments.insufficient_balance`
+   * or `payments.balance_limit`.
    */
-  refusalOf(session: ClientSession, move: WalletMove): Promise<Error>;
+  refusalOf(session: ClientSession, move: WalletMove, options: MoveOptions): Promise<Error>;
   /**
    * Whether the account is not erased, and stays so until the transaction ends: the document is written, so of this and
    * the mark one comes first, and nothing personal is stored behind an erasure.
@@ -73,20 +80,21 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     return found === null ? undefined : toState(found);
   };
   return {
-    updateOf: ({ userId, amount }) => {
+    updateOf: ({ userId, amount }, { unerased }) => {
       exact(amount);
       // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
       const balance = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
       return {
         collection: wallets.collection,
-        filter: { _id: userId, balance },
+        filter: { _id: userId, balance, ...(unerased ? { erased_at: null } : {}) },
         change: { $inc: { balance: amount, version: 1 } },
       };
     },
-    refusalOf: async (session, { userId, amount }) => {
+    refusalOf: async (session, { userId, amount }, { unerased }) => {
+      const wallet = amount < 0 && !unerased ? undefined : await find(session, userId);
+      if (unerased && wallet?.erased === true) return new ErasedWallet(userId);
       if (amount < 0) return insufficientBalance(userId);
-      if ((await find(session, userId)) === undefined) return new MissingWallet(userId);
-      return balanceFull(userId, amount);
+      return wallet === undefined ? new MissingWallet(userId) : balanceFull(userId, amount);
     },
     pin: async (session, userId) => {
       const pinned = await wallets.updateOne(
