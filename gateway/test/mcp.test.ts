@@ -284,9 +284,83 @@ describe('who may come in', () => {
     expect(await called.json()).toMatchObject({ id: 2, result: { structuredContent: PAGE } });
   });
 
+  test('a session that is none is no matter: there are none', async () => {
+    const response = await post({ ...bearer(), 'mcp-session-id': 'nobody' });
+    expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
+  });
+
+  test('a body of more than a MiB is 413, and one that is nested without end is 400', async () => {
+    const params = { name: 'get_profile', arguments: { x: 'x'.repeat(1024 * 1024) } };
+    expect((await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).status).toBe(413);
+    expect((await post(bearer(), `${'['.repeat(400_000)}${']'.repeat(400_000)}`)).status).toBe(400);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test.each<[string, unknown]>([
+    ['a name that is none', { name: 5 }],
+    ['a name of every object', { name: '__proto__' }],
+    ['arguments that are a text', { name: 'get_profile', arguments: 'x' }],
+    ['arguments that are a list', { name: 'get_profile', arguments: [1] }],
+    ['no arguments at all where one is needed', { name: 'get_payment' }],
+    ['a task of it', { name: 'get_profile', task: { ttl: 1_000 } }],
+    ['nothing', undefined],
+  ])('a call with %s is told so, and nothing is asked', async (_what, params) => {
+    const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(response.status).toBe(200);
+    const { result, error } = (await response.json()) as { result?: { isError: true }; error?: object };
+    expect(result?.isError ?? error !== undefined).toBe(true);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
   test('a notification is taken without an answer', async () => {
     const response = await post(bearer(), { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([response.status, await response.text()]).toEqual([202, '']);
+  });
+});
+
+describe('a batch', () => {
+  const callOf = (id: number) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name: 'list_gyms', arguments: {} },
+  });
+  const send = (messages: unknown[]) =>
+    fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...bearer(),
+      },
+      body: JSON.stringify(messages),
+      signal: AbortSignal.timeout(5_000),
+    });
+
+  test('is answered message by message, of a hundred at most', async () => {
+    answer('gyms', 200, PAGE);
+    const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
+    const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
+    expect(answers.map(({ id }) => id).sort()).toEqual([1, 2]);
+    for (const { result } of answers) expect(result.structuredContent).toEqual(PAGE);
+    gateway.reset();
+    expect((await send(Array.from({ length: 101 }, (_, id) => callOf(id)))).status).toBe(400);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test.each([
+    ['before', false],
+    ['behind', true],
+  ])('that takes back a call of its own, %s it, is answered all the same', async (_where, isBehind) => {
+    gateway.upstreams.gyms.handler = (_request, response) => {
+      setTimeout(() => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
+      }, 50);
+    };
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const response = await send(isBehind ? [callOf(1), cancel] : [cancel, callOf(1)]);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ id: 1, result: { structuredContent: PAGE } });
   });
 });
 

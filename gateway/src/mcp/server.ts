@@ -8,6 +8,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import {
   CallToolRequestSchema,
   type CallToolResult,
+  CancelledNotificationSchema,
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
@@ -85,6 +86,9 @@ const createServer = (context: McpContext): Server => {
     { name: 'fitness-platform', title: 'Fitness platform', version: '1' },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
+  // The answer of a message holds that of each of its calls, and is waited for until it does: a call that the same
+  // message takes back would hold it for ever. A call of another message is out of reach anyway.
+  server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     tools: [...DESCRIBED].filter(([tool]) => mayUse(context.caller, tool)).map(([, described]) => described),
   }));
