@@ -219,6 +219,31 @@ describe('a request', () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
+  test('of a program on its own machine may name any port of it (RFC 8252), and nothing else', async () => {
+    const native = await oauth.newClient({ application_type: 'native' });
+    const sentTo = (redirect_uri: string) => ask({ client_id: native, redirect_uri });
+    expect((await sentTo('http://127.0.0.1:9999/callback')).status).toBe(303);
+    for (const other of [
+      'http://127.0.0.1:9999/callback/',
+      'http://127.0.0.1:9999/callback?x=1',
+      'http://127.0.0.1:9999/callback#x',
+      'http://a@127.0.0.1:9999/callback',
+      'http://localhost:9999/callback',
+      'http://127.0.0.1:9999@evil.example/callback',
+      'http://127.0.0.1:9999\\@evil.example/callback',
+      'https://127.0.0.1:9999/callback',
+    ]) {
+      const page = await sentTo(other);
+      expect([other, page.status, page.location]).toEqual([other, 400, undefined]);
+    }
+    // The code is then worth something for that very port only.
+    const redirect_uri = 'http://127.0.0.1:9999/callback';
+    const given = await oauth.newCode(victim, { client_id: native, redirect_uri });
+    const elsewhere = { redirect_uri: 'http://127.0.0.1:9998/callback' };
+    expect((await oauth.exchange(native, given.code, given.verifier, elsewhere)).status).toBe(400);
+    expect((await oauth.exchange(native, given.code, given.verifier, { redirect_uri })).status).toBe(200);
+  });
+
   test.each([undefined, '', 'nobody', 'a'.repeat(5_000), '__proto__', '{"$ne":1}'])(
     'of the client %j goes nowhere',
     async (client_id) => {
@@ -259,6 +284,21 @@ describe('a registration', () => {
     ],
     ['with a fragment', { redirect_uris: ['https://client.example/#x'] }, 'invalid_redirect_uri'],
     ['with a user', { redirect_uris: ['https://127.0.0.1@client.example/'] }, 'invalid_redirect_uri'],
+    ['with an empty user', { redirect_uris: ['https://@client.example/'] }, 'invalid_redirect_uri'],
+    ['without its slashes', { redirect_uris: ['https:client.example/'] }, 'invalid_redirect_uri'],
+    ['of any host', { redirect_uris: ['https://*/'] }, 'invalid_redirect_uri'],
+    ['of any host below', { redirect_uris: ['https://*.client.example/'] }, 'invalid_redirect_uri'],
+    [
+      'with a host that goes on in the policy of the page',
+      { redirect_uris: ['https://client.example;frame-ancestors/'] },
+      'invalid_redirect_uri',
+    ],
+    [
+      'with a host that ends the policy of the page',
+      { redirect_uris: ['https://client.example,x/'] },
+      'invalid_redirect_uri',
+    ],
+    ['with a quoted host', { redirect_uris: ["https://'unsafe-inline'/"] }, 'invalid_redirect_uri'],
     [
       'with a host that looks local',
       { redirect_uris: ['http://127.0.0.1.client.example/'] },
@@ -307,6 +347,67 @@ describe('a registration', () => {
       expect(status).toBe(400);
     },
   );
+
+  const FIELDS = [
+    'redirect_uris',
+    'client_name',
+    'grant_types',
+    'response_types',
+    'application_type',
+    'token_endpoint_auth_method',
+    'contacts',
+    'jwks',
+    'jwks_uri',
+    'subject_type',
+    'id_token_signed_response_alg',
+    'default_max_age',
+    'default_acr_values',
+    'initiate_login_uri',
+    'post_logout_redirect_uris',
+    'sector_identifier_uri',
+    'scope',
+    'client_id_issued_at',
+    'client_secret_expires_at',
+    'request_uris',
+    'response_modes',
+    'software_version',
+    'software_statement',
+    '__proto__',
+    'constructor',
+  ];
+  const STRANGE = [
+    null,
+    0,
+    true,
+    '',
+    'javascript:alert(1)',
+    [],
+    {},
+    [null],
+    [{}],
+    ['\ud800'],
+    '\u0000',
+    { $ne: 1 },
+  ];
+
+  test.each(FIELDS)('with whatever %s is answered 201 or 400', async (field) => {
+    for (const value of STRANGE) {
+      const { status } = await oauth.register(Object.fromEntries([[field, value]]));
+      expect([field, value, [201, 400].includes(status)]).toEqual([field, value, true]);
+    }
+  });
+
+  test.each<[string, unknown]>([
+    [
+      'of thousands of addresses',
+      { redirect_uris: Array.from({ length: 1_500 }, (_, i) => `https://c.example/${i}`) },
+    ],
+    ['of more than it reads', { redirect_uris: ['https://c.example/'], x: 'x'.repeat(100_000) }],
+    ['of a MiB', { redirect_uris: ['https://c.example/'], x: 'x'.repeat(1_000_000) }],
+    ['that is nested without end', { redirect_uris: JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`) }],
+  ])('%s is refused', async (_what, metadata) => {
+    expect((await oauth.register(metadata as Record<string, unknown>)).status).toBe(400);
+  });
 
   test('keeps nothing that would make us ask other hosts, or trust the client more', async () => {
     const { status, body } = await oauth.register({

@@ -6,6 +6,10 @@ const MAX_REDIRECT_URIS = 10;
 const MAX_URI_LENGTH = 2_000;
 const MAX_NAME_LENGTH = 100;
 const PRINTABLE_ASCII = /^[!-~]+$/;
+/** With its slashes, and nobody before the host: a parser of addresses makes up for what is missing, a reader does not. */
+const WRITTEN_OUT = /^https?:\/\/[^/?#@]+(?:[/?][^#]*)?$/i;
+/** A name, or an address: what a content security policy can name, and nothing that goes on in it. */
+const HOST = /^(?:[a-z\d](?:[a-z\d._-]*[a-z\d])?|\[[\da-f:]+\])$/;
 /** Part of Persian spelling. */
 const NON_JOINER = '\u200c';
 /** Controls, and what turns the direction of a text or is not seen at all: a name must look like what it is. */
@@ -23,13 +27,16 @@ export const CLIENT_METADATA = [
   'application_type',
 ] as const;
 
-/** Whether codes may be sent there: https, or plain http to the client's own machine; compared literally later. */
+/**
+ * Whether codes may be sent there: https, or plain http to the client's own machine. Compared literally later; only a
+ * native client may name another port of its own machine (RFC 8252, 7.3).
+ */
 export const isRedirectUri = (value: unknown): value is string => {
   if (typeof value !== 'string' || value.length > MAX_URI_LENGTH || !PRINTABLE_ASCII.test(value))
     return false;
-  if (value.includes('#') || value.includes('\\')) return false;
+  if (!WRITTEN_OUT.test(value) || value.includes('\\')) return false;
   const url = URL.parse(value);
-  if (url === null || url.username !== '' || url.password !== '') return false;
+  if (url === null || !HOST.test(url.hostname)) return false;
   if (url.protocol === 'https:') return true;
   return url.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
 };
