@@ -58,6 +58,20 @@ describe('who sees what', () => {
     expect(await names('user_id=11')).toEqual(['می\u200cخواهم']);
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
   });
+
+  test('an inactive gym that is given away is listed to its new owner, and no more to the old one', async () => {
+    const id = await world.createGym(member(16), { name: 'given', is_active: false });
+    const give = (userId: number | null) =>
+      world.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: userId } });
+    const seen = async (owner: number) =>
+      (await list('per_page=100', member(owner))).data.some((gym: { id: number }) => gym.id === id);
+    expect([await seen(16), await seen(17)]).toEqual([true, false]);
+    expect((await give(17)).status).toBe(200);
+    expect([await seen(16), await seen(17)]).toEqual([false, true]);
+    expect((await give(null)).status).toBe(200);
+    expect([await seen(16), await seen(17)]).toEqual([false, false]);
+    await world.send('DELETE', `/gyms/${id}`, { as: operator() });
+  });
 });
 
 describe('filters', () => {
@@ -149,6 +163,21 @@ describe('near', () => {
 
   test('an owner finds his inactive gym in its place', async () => {
     expect(await names(`${near}&per_page=4`, member(13))).toEqual(['step 0', 'step 1', 'step 2', 'step 3']);
+  });
+
+  test.each([
+    ['latitude', { location_lat: -70, location_lng: 10 }, { location_lat: -40 }],
+    ['longitude', { location_lat: -40, location_lng: 60 }, { location_lng: 10 }],
+  ])('a gym whose %s alone is changed is found where it lies now', async (_name, from, to) => {
+    const made: number[] = [];
+    for (const step of [1, 2, 3])
+      made.push(await world.createGym(member(15), { location_lat: -40 + step / 10_000, location_lng: 10 }));
+    const id = await world.createGym(member(15), { name: 'moved', ...from });
+    const nearest = async () => (await names('near=-40,10&per_page=1'))[0];
+    expect(await nearest()).not.toBe('moved');
+    await world.send('PUT', `/gyms/${id}`, { as: member(15), body: to });
+    expect(await nearest()).toBe('moved');
+    for (const gym of [...made, id]) await world.send('DELETE', `/gyms/${gym}`, { as: member(15) });
   });
 
   test('together with a filter', async () => {

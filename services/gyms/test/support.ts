@@ -112,6 +112,8 @@ const startNeighbours = async () => {
 
 export interface World {
   config: GymsConfig;
+  /** Where the service listens. */
+  url: string;
   send: Send;
   clock: ManualClock;
   neighbours: Neighbours;
@@ -211,6 +213,7 @@ export const openWorld = async ({ watched = false } = {}): Promise<World> => {
   };
   return {
     config,
+    url: service.url,
     send,
     clock,
     neighbours,

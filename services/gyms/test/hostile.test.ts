@@ -1,0 +1,431 @@
+import { CALLER_HEADER, GUEST } from '@fitness/shared/caller.ts';
+import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { member, openWorld, operator, type World } from './support.ts';
+
+let world: World;
+let gymId: number;
+beforeAll(async () => {
+  world = await openWorld();
+  gymId = await world.createGym(member(10), { city_id: 1, major_ids: '1,2' });
+});
+afterAll(() => world.close());
+
+/** JSON says more than JavaScript can write: the bytes are sent as they are. */
+const send = async (
+  method: string,
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+) => {
+  const context = await testSigner.sign({ from: 'gateway', caller: operator(10) });
+  const response = await fetch(`${world.url}/api/v1${path}`, {
+    method,
+    headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
+    body: body as never,
+  });
+  return { status: response.status, body: (await response.json()) as { errors?: Record<string, string[]> } };
+};
+
+const everything = async () => {
+  const [gyms, ratings, counters] = await Promise.all(
+    ['gyms', 'gym_ratings', 'gym_counters'].map((name) =>
+      world.connection.collection(name).find({}).toArray(),
+    ),
+  );
+  return { gyms, ratings, counters };
+};
+
+const SHAPES = ['[]', '[1]', '["1"]', '{}', '{"$gt":""}', '{"$ne":null}', '{"$set":{"name":"x"}}'];
+const text = (max: number) => [
+  ...SHAPES,
+  '5',
+  '-0',
+  'true',
+  '1e400',
+  `"${'x'.repeat(max + 1)}"`,
+  '"\\ud83d"',
+  '"a\\udcaa"',
+];
+const degrees = (max: number) => [
+  ...SHAPES,
+  ...[
+    '"35.7"',
+    '"NaN"',
+    '""',
+    'true',
+    `${max}.0000001`,
+    `-${max}.0000001`,
+    '9007199254740993',
+    '1e308',
+    '1e400',
+  ],
+];
+const SWITCH = [...SHAPES, '"true"', '""', '0', '1', '-0'];
+const REFERENCE = [
+  ...SHAPES,
+  ...['0', '-0', '-1', '1.5', '1e308', '1e400', '9007199254740993', '-9007199254740993', '"1"', '""', 'true'],
+];
+const MAJORS = [
+  ...SHAPES,
+  ...[
+    '1',
+    '0',
+    'true',
+    '""',
+    '" "',
+    '"00"',
+    '"01"',
+    '"-1"',
+    '"-0"',
+    '"1.5"',
+    '"1e1"',
+    '"NaN"',
+    '"1;2"',
+    '"۱"',
+  ],
+  ...['"0,1"', '"1,0"', '"0,0"', '"1,"', '",1"', '"1,,2"', '"9007199254740993"', `"1${',1'.repeat(250)}"`],
+];
+const WRONG: Record<string, string[]> = {
+  name: text(255),
+  address: text(255),
+  description: text(2_000),
+  location_lat: degrees(90),
+  location_lng: degrees(180),
+  is_active: SWITCH,
+  show_crowd: SWITCH,
+  city_id: REFERENCE,
+  major_ids: MAJORS,
+};
+
+/** Every wrong value of one field, each with a right one beside it; what was answered otherwise than 422 under it. */
+const heard = async (
+  method: string,
+  path: string,
+  field: string,
+  values: readonly string[],
+  beside: Record<string, unknown> = {},
+): Promise<unknown[]> => {
+  const others = Object.entries(beside).filter(([name]) => name !== field);
+  const failures: unknown[] = [];
+  for (const value of values) {
+    const fields = [
+      ...others.map(([name, right]) => `"${name}":${JSON.stringify(right)}`),
+      `"${field}":${value}`,
+    ];
+    const answer = await send(method, path, `{${fields.join(',')}}`);
+    const names = Object.keys(answer.body.errors ?? {});
+    if (answer.status !== 422 || names.join() !== field) failures.push([value, answer.status, names]);
+  }
+  return failures;
+};
+
+describe('a wrong value is 422 under its field, and nothing changes', () => {
+  test.each([
+    ...Object.keys(WRONG),
+    'user_id',
+    'gym_license_image',
+    'gym_license_approved',
+    'gym_license_rejection_reason',
+  ])('PUT /gyms/{id}: %s', async (field) => {
+    const wrong = {
+      ...WRONG,
+      user_id: REFERENCE,
+      gym_license_image: [...SHAPES, 'false', 'true', '0', '""', '"null"', '"licence.pdf"'],
+      gym_license_approved: SWITCH,
+      gym_license_rejection_reason: text(2_000),
+    };
+    const before = await everything();
+    const beside = { name: 'Never', description: 'Never' };
+    expect(
+      await heard('PUT', `/gyms/${gymId}`, field, wrong[field as keyof typeof wrong] ?? [], beside),
+    ).toEqual([]);
+    expect(await everything()).toEqual(before);
+  });
+
+  test.each(Object.keys(WRONG))('POST /gyms: %s', async (field) => {
+    const before = await everything();
+    const beside = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
+    const clearable = ['description', 'city_id', 'major_ids'].includes(field);
+    const values = [...(WRONG[field] ?? []), ...(clearable ? [] : ['null'])];
+    expect(await heard('POST', '/gyms', field, values, beside)).toEqual([]);
+    expect(await everything()).toEqual(before);
+  });
+
+  test.each<[string, string, string[], Record<string, unknown>]>([
+    ['rating', 'score', [...REFERENCE, '6', 'null'], {}],
+    [
+      'crowd',
+      'current',
+      [...REFERENCE, '100001', 'null'].filter((value) => !['0', '-0'].includes(value)),
+      { capacity: 5 },
+    ],
+    ['crowd', 'capacity', [...REFERENCE, '100001', 'null'], { current: 1 }],
+    ['working-periods', 'working_periods', ['{}', '{"$gt":""}', '"[]"', '5', 'null', 'true'], {}],
+  ])('PUT /gyms/{id}/%s: %s', async (route, field, values, beside) => {
+    const before = await everything();
+    expect(await heard('PUT', `/gyms/${gymId}/${route}`, field, values, beside)).toEqual([]);
+    expect(await everything()).toEqual(before);
+  });
+
+  test.each(['weekday', 'opens_at', 'closes_at'])('of a working period: %s', async (field) => {
+    const before = await everything();
+    const times = [
+      ...SHAPES,
+      '8',
+      'null',
+      '""',
+      '"8:00"',
+      '"08:60"',
+      '"25:00"',
+      '"08:00:00"',
+      '"08:00\\n"',
+      '"۰۸:۰۰"',
+    ];
+    const days = [...SHAPES, '-1', '7', '0.5', '"0"', 'null', '1e400', 'true'];
+    const period = { weekday: 0, opens_at: '08:00', closes_at: '09:00' };
+    for (const value of field === 'weekday' ? days : times) {
+      const own = Object.entries(period).map(
+        ([name, right]) => `"${name}":${name === field ? value : JSON.stringify(right)}`,
+      );
+      const answer = await send(
+        'PUT',
+        `/gyms/${gymId}/working-periods`,
+        `{"working_periods":[{${own.join(',')}}]}`,
+      );
+      expect([value, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
+        value,
+        422,
+        [`working_periods.0.${field}`],
+      ]);
+    }
+    expect(await everything()).toEqual(before);
+  });
+
+  test('a body that is no object, is no JSON, is too long, or is of another type', async () => {
+    const before = await everything();
+    const path = `/gyms/${gymId}`;
+    for (const body of ['[]', '[{"name":"Never"}]', '"name"', '5', 'true'])
+      expect(await send('PUT', path, body)).toMatchObject({
+        status: 422,
+        body: { errors: { body: expect.anything() } },
+      });
+    const broken = [
+      '{',
+      '{"name":"Never",}',
+      "{'name':1}",
+      '{"name":NaN}',
+      '{"name":"a\nb"}',
+      '{"__proto__":{"name":1}}',
+    ];
+    for (const body of [...broken, Buffer.from('{"name":"\xff"}', 'latin1')])
+      expect([body, (await send('PUT', path, body)).status]).toEqual([body, 400]);
+    const name = `{"name":"${'x'.repeat(1_100_000)}"}`;
+    expect((await send('PUT', path, name)).status).toBe(413);
+    expect((await send('PUT', path, '{"name":"Never"}', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect(await everything()).toEqual(before);
+  });
+});
+
+describe('what looks odd and is right', () => {
+  test('minus zero is zero, and found where it lies', async () => {
+    const id = await world.createGym(member(11));
+    const answer = await send('PUT', `/gyms/${id}`, '{"location_lat":-0,"location_lng":-0.0}');
+    expect(answer).toMatchObject({ status: 200, body: { gym: { location_lat: 0, location_lng: 0 } } });
+    expect((await world.send('GET', '/gyms?near=0,-0&per_page=1')).body.data[0].id).toBe(id);
+    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+  });
+
+  test('an id that is named twice counts once, also beside white space', async () => {
+    const id = await world.createGym(member(11), { major_ids: '2,1,2' });
+    const majorsOf = async (major_ids: string) =>
+      (await world.send('PUT', `/gyms/${id}`, { as: member(11), body: { major_ids } })).body.gym.majors.map(
+        (major: { id: number }) => major.id,
+      );
+    expect(await majorsOf(' 3 ,3, 1,3 ')).toEqual([3, 1]);
+    expect(await majorsOf(' 0 ')).toEqual([]);
+    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+  });
+
+  test('the edges of the earth and of the lengths', async () => {
+    const body = {
+      name: 'x'.repeat(255),
+      address: 'y'.repeat(255),
+      description: 'z'.repeat(2_000),
+      location_lat: -90,
+      location_lng: 180,
+      gym_license_approved: false,
+      gym_license_rejection_reason: 'r'.repeat(2_000),
+    };
+    const id = await world.createGym(member(11));
+    const answer = await world.send('PUT', `/gyms/${id}`, { as: operator(), body });
+    expect([answer.status, answer.body.gym]).toEqual([200, expect.objectContaining(body)]);
+    for (const near of ['-90,180', '-90,-180', '90,0'])
+      expect((await world.send('GET', `/gyms?near=${near}`)).status).toBe(200);
+    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+  });
+
+  test('a null byte and marks alone come back as they were sent', async () => {
+    const id = await world.createGym(member(11), { name: 'a\u0000b', address: '\u064b\u200c' });
+    const { gym } = (await world.send('GET', `/gyms/${id}`)).body;
+    expect([gym.name, gym.address]).toEqual(['a\u0000b', '\u064b\u200c']);
+    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+  });
+});
+
+describe('queries', () => {
+  const NUMBERS = ['', '0', '-1', '1.5', 'abc', '1e3', 'NaN', '٣', '%00', '9'.repeat(400), '1&X=2'];
+  const IDS = [...NUMBERS, '9007199254740993', '[]', '{"$gt":0}'];
+  const CURSORS = [
+    '',
+    'x',
+    '1',
+    ...['[]', '[null]', '["1"]', '{"$gt":1}', '[1e999]', '[[1]]', '[1,2,3]', 'null'],
+  ].map((cursor) => (cursor.length > 1 ? Buffer.from(cursor).toString('base64url') : cursor));
+  const WRONG_QUERIES: [string, string, string[]][] = [
+    ['/gyms', 'page', NUMBERS],
+    ['/gyms', 'per_page', NUMBERS],
+    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1, 2]), 'W'.repeat(501), `${encodeCursor([1])}&X=x`]],
+    ['/gyms?near=1,1', 'cursor', [...CURSORS, encodeCursor([1])]],
+    ['/gyms', 'city_id', IDS],
+    ['/gyms', 'user_id', IDS],
+    ['/gyms', 'major_ids', ['', '0', '1,0', '1,,2', 'a', '-1', '[1]', '9007199254740993', '1&X=2']],
+    [
+      '/gyms',
+      'near',
+      ['', '1', ',', '1,', '1,2,3', '91,0', '0,180.1', 'NaN,0', 'Infinity,0', '1e1,0', '--1,0', '1,1&X=2,2'],
+    ],
+    ['/gyms', 'search', ['x'.repeat(256), 'a&X=b']],
+    ['/cities', 'state_id', IDS],
+    ['/cities', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
+    ['/cities', 'page', NUMBERS],
+    ['/majors', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
+    ['/majors', 'per_page', NUMBERS],
+  ];
+  test.each(WRONG_QUERIES)('GET %s: a wrong %s is 422 under it', async (path, field, values) => {
+    for (const value of values) {
+      const query = `${path}${path.includes('?') ? '&' : '?'}${field}=${value.replaceAll('X', field)}`;
+      const answer = await world.send('GET', query);
+      expect([query, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([query, 422, [field]]);
+    }
+  });
+
+  test.each([
+    ...[
+      'foo=bar',
+      'city_id[$gt]=1',
+      'city_id[]=1',
+      '__proto__=1',
+      '__proto__[x]=1',
+      'constructor=1',
+      '=',
+      '&&',
+      '%',
+    ],
+    ...[
+      'search=',
+      'search=%00',
+      'search=%ED%A0%BD',
+      'search=%F0%9F',
+      'search=.*%24(',
+      'search=%D9%8B',
+      'search=a.b%24gt',
+    ],
+    ...[[-1], [0], [1.5], [-0], [1e308], [-1e308]].map((key) => `cursor=${encodeCursor(key)}`),
+    ...[
+      [-1, 1],
+      [1e308, 1],
+      [0, -1e308],
+    ].map((key) => `near=1,1&cursor=${encodeCursor(key)}`),
+    ...[
+      'page=999999999',
+      'page=999999999&per_page=100',
+      'near=1,1&page=999999999',
+      'search=gym&page=999999999',
+    ],
+    ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
+  ])('GET /gyms?%s is answered', async (query) => {
+    expect((await world.send('GET', `/gyms?${query}`)).status).toBe(200);
+  });
+
+  test('a page holds 1 to 100, however many are asked for', async () => {
+    for (const path of ['/gyms', '/gyms?near=1,1', '/cities', '/majors']) {
+      const per = async (asked: number): Promise<number> => {
+        const { body } = await world.send('GET', `${path}${path.includes('?') ? '&' : '?'}per_page=${asked}`);
+        expect(body.data.length).toBeLessThanOrEqual(body.meta.per_page);
+        return body.meta.per_page;
+      };
+      expect([await per(1), await per(100), await per(101), await per(999_999_999)]).toEqual([
+        1, 100, 100, 100,
+      ]);
+    }
+  });
+});
+
+describe('paths and headers', () => {
+  test('an id that is no positive integer is no gym', async () => {
+    const ids = [
+      '0',
+      '-1',
+      '-0',
+      '1.5',
+      '1e1',
+      '0x1',
+      'abc',
+      'null',
+      'NaN',
+      '9007199254740993',
+      '%00',
+      '1%20',
+      '٣',
+      '9'.repeat(2_000),
+    ];
+    for (const id of ids) {
+      const path = `/gyms/${id}`;
+      const statuses = [
+        (await world.send('GET', path, { as: operator() })).status,
+        (await world.send('PUT', path, { as: operator(), body: { name: 'Never' } })).status,
+        (await world.send('PUT', `${path}/rating`, { as: operator(), body: { score: 1 } })).status,
+        (await world.send('DELETE', path, { as: operator() })).status,
+      ];
+      expect([id, ...statuses]).toEqual([id, 404, 404, 404, 404]);
+    }
+  });
+
+  test('odd headers do not matter', async () => {
+    const odd = [
+      { 'accept-language': 'x'.repeat(4_000) },
+      { 'accept-language': ';;,,*;q=9,fa;q=NaN' },
+      { traceparent: '00-zz-zz-zz' },
+      { 'x-request-id': 'two words' },
+      { 'x-request-id': 'x'.repeat(4_000) },
+      { accept: 'text/html' },
+      { range: 'bytes=0-1' },
+      { 'if-none-match': '*' },
+    ];
+    for (const headers of odd) {
+      const answer = await world.send('GET', `/gyms/${gymId}`, { headers });
+      expect([headers, answer.status, answer.headers.get('content-language')]).toEqual([
+        headers,
+        200,
+        expect.stringMatching(/^(en|fa)$/),
+      ]);
+      expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{1,128}$/);
+    }
+  });
+
+  test('a context that nobody signed is 401, also where a guest is let in', async () => {
+    const guest = await testSigner.sign({ from: 'gateway', caller: GUEST });
+    for (const forged of [
+      '',
+      'x',
+      `${guest}x`,
+      `${guest}, ${guest}`,
+      guest.split('.').slice(0, 2).join('.'),
+    ]) {
+      const answer = await world.send('GET', '/gyms', { headers: { [CALLER_HEADER]: forged } });
+      expect(answer.status).toBe(401);
+    }
+  });
+});
