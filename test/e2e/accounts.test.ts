@@ -275,4 +275,18 @@ describe('money', () => {
     const other = await send(1_000);
     expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
   });
+
+  test('an Idempotency-Key that paid at one service pays nothing else at another', async () => {
+    const account = await register({});
+    const buy = (path: string, body: unknown) =>
+      api('POST', path, { token: account.token, body, headers: { 'idempotency-key': 'one-key' } });
+    const premium = { type: 'plus' };
+    const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
+    await deposit(account.token, prices.premium.plus + 50_000);
+    const opened = expectStatus(await buy('/payments/deposit', { amount: 50_000 }), 201);
+    const refused = await buy('/payments/buy-premium', premium);
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['idempotency_key']]);
+    expect(await balanceOf(account.token)).toBe(prices.premium.plus + 50_000);
+    expect((await buy('/payments/deposit', { amount: 50_000 })).text).toBe(opened.text);
+  });
 });

@@ -18,6 +18,7 @@ import { type GrpcService, startGrpcServer } from './grpc/server.ts';
 import { createHealth, type Health } from './health.ts';
 import type { Route } from './http/define-route.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from './http/idempotency.ts';
+import { createKeyAgreement } from './http/key-agreement.ts';
 import { createRateLimiter, createRateLimitIndexes, type RateLimiter } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
@@ -179,7 +180,12 @@ const open = async (
     outbox: createOutbox({ connection, service, clock, random }),
     sequences: createSequences(connection),
     limiter,
-    idempotency: createIdempotency(connection, clock, random.uuid),
+    idempotency: createIdempotency({
+      connection,
+      agreement: createKeyAgreement(redis, config.EVENTS_NAMESPACE, clock),
+      clock,
+      uuid: random.uuid,
+    }),
     grpcClient: <Definition>(
       target: string,
       definition: Definition,

@@ -2,10 +2,12 @@ import { GUEST } from '@fitness/shared/caller.ts';
 import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/clock.ts';
 import { createOutbox } from '@fitness/shared/events/outbox.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/http/idempotency.ts';
+import { createKeyAgreement } from '@fitness/shared/http/key-agreement.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
 import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { wholeUser } from '@fitness/shared/testing/users.ts';
@@ -27,6 +29,7 @@ const operator = caller(1, [
 ]);
 
 let connection: Connection;
+let redis: Redis;
 let parts: Parts;
 let useCases: UseCases;
 let watch: CommandWatch;
@@ -44,11 +47,17 @@ beforeAll(async () => {
     })
     .asPromise();
   registerEventModels(connection);
+  redis = await connectRedis({ url: config.REDIS_URL });
   parts = {
     store: createStore(connection),
     outbox: createOutbox({ connection, service: 'content', clock: systemClock, random: systemRandom }),
     sequences: createSequences(connection),
-    idempotency: createIdempotency(connection, systemClock, () => systemRandom.uuid()),
+    idempotency: createIdempotency({
+      connection,
+      agreement: createKeyAgreement(redis, config.EVENTS_NAMESPACE, systemClock),
+      clock: systemClock,
+      uuid: () => systemRandom.uuid(),
+    }),
     clock: systemClock,
     log: createLog({ service: 'test', level: 'silent' }),
     users: {
@@ -78,6 +87,7 @@ beforeAll(async () => {
   watch = watchCommands(config.MONGODB_DATABASE);
 });
 afterAll(async () => {
+  redis.disconnect();
   await connection.close();
   await dropDatabase(config);
 });

@@ -10,6 +10,7 @@ import { AppError, invalid, message } from '../error.ts';
 import { collectionPrivacy, erase } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
 import type { RouteReply } from './define-route.ts';
+import type { KeyAgreement } from './key-agreement.ts';
 
 const COLLECTION = 'idempotency_keys';
 const KEPT_MS = DAY_MS;
@@ -50,8 +51,8 @@ export interface IdempotencyRequest {
 
 export interface Idempotency {
   /**
-   * Answers a repeated key with the stored reply, else runs. 422 under `idempotency_key` for another body, 409 while
-   * the first is running. A run that throws frees its key, so that the client may try again.
+   * Answers a repeated key with the stored reply, else runs. 422 under `idempotency_key` for another body, at another
+   * service too, 409 while the first is running. A run that throws frees its key, so that the client may try again.
    */
   run(request: IdempotencyRequest, work: (run: IdempotentRun) => Promise<RouteReply>): Promise<RouteReply>;
   /** Drops the stored answers of an erased user, in the transaction of the erasure: they hold what was shown to him. */
@@ -72,10 +73,19 @@ const hashOf = (value: unknown): string =>
 /** How a client's key is stored, by this module and by whoever stores it besides: its words may be about a person. */
 export const storedKey = (userId: number, key: string): string => hashOf([userId, key]);
 
+const otherBody = (): AppError => invalid({ idempotency_key: message('idempotency.other_body') });
+
 const running = (): AppError =>
   new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
 
-export const createIdempotency = (connection: Connection, clock: Clock, uuid: () => string): Idempotency => {
+export interface IdempotencyParts {
+  connection: Connection;
+  agreement: KeyAgreement;
+  clock: Clock;
+  uuid: () => string;
+}
+
+export const createIdempotency = ({ connection, agreement, clock, uuid }: IdempotencyParts): Idempotency => {
   const entries = connection.collection<Entry>(COLLECTION);
 
   /** Takes the key, or gives the reply that stands under it. */
@@ -110,8 +120,7 @@ export const createIdempotency = (connection: Connection, clock: Clock, uuid: ()
       if (taken.matchedCount === 1) return undefined;
       throw running();
     }
-    if (found.request_hash !== requestHash)
-      throw invalid({ idempotency_key: message('idempotency.other_body') });
+    if (found.request_hash !== requestHash) throw otherBody();
     if (found.reply !== null) return found.reply;
     if (found.claimed_until > now) throw running();
     const taken = await entries.updateOne({ _id: id, claim: found.claim, reply: null }, { $set: fresh });
@@ -125,7 +134,9 @@ export const createIdempotency = (connection: Connection, clock: Clock, uuid: ()
   ): Promise<RouteReply> => {
     const id = storedKey(request.userId, request.key);
     const mine = uuid();
-    const stored = await claim(id, request.userId, hashOf(request.fingerprint), mine);
+    const requestHash = hashOf(request.fingerprint);
+    if (!(await agreement.standsFor(id, requestHash, KEPT_MS))) throw otherBody();
+    const stored = await claim(id, request.userId, requestHash, mine);
     if (stored !== undefined) return stored;
     try {
       const reply = await work({
@@ -147,7 +158,8 @@ export const createIdempotency = (connection: Connection, clock: Clock, uuid: ()
       );
       return reply;
     } catch (error) {
-      await entries.deleteOne({ _id: id, claim: mine, reply: null }).catch(() => undefined);
+      const freed = await entries.deleteOne({ _id: id, claim: mine, reply: null }).catch(() => undefined);
+      if (freed?.deletedCount === 1) await agreement.release(id, requestHash);
       throw error;
     }
   };

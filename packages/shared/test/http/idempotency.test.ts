@@ -11,29 +11,46 @@ import {
   type Idempotency,
   type IdempotentRun,
 } from '../../src/http/idempotency.ts';
+import { createKeyAgreement } from '../../src/http/key-agreement.ts';
 import { createServer } from '../../src/http/server.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import { connectRedis, type Redis } from '../../src/redis.ts';
 import { caller, testSigner } from '../../src/testing/harness.ts';
-import { dropDatabase, log, openDatabase } from '../events/support.ts';
+import { dropDatabase, log, openDatabase, redisUrl } from '../events/support.ts';
 
+const NAMESPACE = `test-${systemRandom.uuid()}`;
+
+let redis: Redis;
 let connection: Connection;
 let clock: ManualClock;
 let idempotency: Idempotency;
 
 beforeAll(async () => {
+  redis = await connectRedis({ url: redisUrl(), log });
   connection = await openDatabase();
   await createIdempotencyIndexes(connection);
   await connection.createCollection('effects');
 });
 
-afterAll(() => dropDatabase(connection));
+afterAll(async () => {
+  redis.disconnect();
+  await dropDatabase(connection);
+});
+
+const idempotencyOver = (database: Connection, shared: Redis): Idempotency =>
+  createIdempotency({
+    connection: database,
+    agreement: createKeyAgreement(shared, NAMESPACE, clock),
+    clock,
+    uuid: () => systemRandom.uuid(),
+  });
 
 beforeEach(async () => {
   // Ahead of the database's own time, so that its TTL monitor leaves the rows alone.
   clock = new ManualClock('2100-01-01T00:00:00Z');
-  idempotency = createIdempotency(connection, clock, () => systemRandom.uuid());
+  idempotency = idempotencyOver(connection, redis);
   await connection.collection('effects').deleteMany({});
 });
 
@@ -212,6 +229,87 @@ describe('a run that takes too long', () => {
     taker.open();
     expect((await takerRun).body).toBe('taker');
     expect(await effects()).toBe(1);
+  });
+});
+
+describe('a key that comes to two services', () => {
+  let otherDatabase: Connection;
+  let gone: Redis;
+
+  beforeAll(async () => {
+    otherDatabase = await openDatabase();
+    await createIdempotencyIndexes(otherDatabase);
+    gone = await connectRedis({ url: 'redis://127.0.0.1:1' });
+  });
+  afterAll(async () => {
+    gone.disconnect();
+    await dropDatabase(otherDatabase);
+  });
+
+  const request = (path: string, shared: string, userId = 1) => ({
+    userId,
+    key: shared,
+    fingerprint: ['POST', path],
+  });
+  const answer = async (): Promise<RouteReply> => created('done');
+
+  test('with two requests is 422 at the second, and the first answers the same again', async () => {
+    const [here, there] = [idempotency, idempotencyOver(otherDatabase, redis)];
+    const shared = key();
+    await here.run(request('/deposit', shared), answer);
+    await expect(there.run(request('/boost', shared), answer)).rejects.toMatchObject({
+      kind: 'validation',
+      fields: { idempotency_key: [{ key: 'idempotency.other_body' }] },
+    });
+    expect(await here.run(request('/deposit', shared), answer)).toEqual(created('done'));
+    expect(await there.run(request('/boost', shared, 2), answer)).toEqual(created('done'));
+  });
+
+  test('twenty at once, half to each: one service runs its request, the other none', async () => {
+    const services = [idempotency, idempotencyOver(otherDatabase, redis)] as const;
+    const shared = key();
+    const runs = [0, 0];
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        const which = index % 2;
+        return outcomeOf(
+          (services[which] as Idempotency).run(request(`/path-${which}`, shared), async () => {
+            runs[which] = (runs[which] ?? 0) + 1;
+            return created(which);
+          }),
+        );
+      }),
+    );
+    expect(runs.toSorted()).toEqual([0, 1]);
+    expect(outcomes.filter((outcome) => outcome === 'validation')).toHaveLength(10);
+  });
+
+  test('is free for the second when the first had no effect', async () => {
+    const there = idempotencyOver(otherDatabase, redis);
+    const shared = key();
+    const failing = idempotency.run(request('/deposit', shared), async () => {
+      throw new Error('no effect');
+    });
+    await expect(failing).rejects.toThrow('no effect');
+    expect(await there.run(request('/boost', shared), answer)).toEqual(created('done'));
+  });
+
+  test('is free for the second after 24 hours', async () => {
+    const there = idempotencyOver(otherDatabase, redis);
+    const shared = key();
+    await idempotency.run(request('/deposit', shared), answer);
+    clock.advance(DAY_MS - 1);
+    expect(await outcomeOf(there.run(request('/boost', shared), answer))).toBe('validation');
+    clock.advance(1);
+    expect(await there.run(request('/boost', shared), answer)).toEqual(created('done'));
+  });
+
+  test('is judged by each for itself while Redis is gone', async () => {
+    const [here, there] = [idempotencyOver(connection, gone), idempotencyOver(otherDatabase, gone)];
+    const shared = key();
+    await here.run(request('/deposit', shared), answer);
+    expect(await outcomeOf(here.run(request('/withdrawals', shared), answer))).toBe('validation');
+    expect(await there.run(request('/boost', shared), answer)).toEqual(created('done'));
   });
 });
 
