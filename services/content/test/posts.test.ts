@@ -597,6 +597,11 @@ describe('seeing is not changing', () => {
       403,
     );
     expect((await stage.send('GET', `/posts/${id}`, { as: reader })).body.data.title).toBe('Title');
+    // A draft that is seen is refused, and not denied.
+    const draft = await write(fresh(), { is_draft: true });
+    const path = `/posts/${draft}`;
+    expect((await stage.send('PUT', path, { as: writer, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await stage.send('DELETE', path, { as: writer })).status).toBe(403);
   });
 });
 

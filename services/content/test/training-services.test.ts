@@ -113,6 +113,20 @@ describe('200: one is read', () => {
     expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
   });
 
+  test('whoever sees all inactive ones in the list sees each of them, and changes none', async () => {
+    const userId = someone();
+    const id = await offer(userId, { is_active: false });
+    const reader = caller(someone(), ['posts.view_all']);
+    expect(idsOf(await stage.send('GET', `/training-services?user_id=${userId}`, { as: reader }))).toEqual([
+      id,
+    ]);
+    expect((await stage.send('GET', `/training-services/${id}`, { as: reader })).status).toBe(200);
+    const seller = caller(someone(), ['posts.view_all', 'training_services.create']);
+    const body = { title: 'Mine' };
+    expect((await stage.send('PUT', `/training-services/${id}`, { as: seller, body })).status).toBe(403);
+    expect((await stage.send('DELETE', `/training-services/${id}`, { as: seller })).status).toBe(403);
+  });
+
   test('one of a pending owner is 404 to others, and stays his', async () => {
     const userId = someone();
     const id = await offer(userId);
@@ -215,6 +229,28 @@ describe('the list', () => {
     expect(idsOf(await stage.send('GET', list))).toEqual([kept]);
     expect(idsOf(await stage.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);
     expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([hidden, kept]);
+  });
+
+  test('no page of a hidden owner tells how much it hides, one past the end neither', async () => {
+    const userId = someone();
+    await together(() => offer(userId), 3);
+    stage.world.pending.add(userId);
+    const nobody = someone();
+    for (const query of [
+      '',
+      '&page=2',
+      '&per_page=2&page=2',
+      '&search=cut&per_page=1&page=2',
+      '&min_price=1&page=9',
+    ]) {
+      const of = (id: number, as?: ReturnType<typeof caller>) =>
+        stage.send('GET', `/training-services?user_id=${id}${query}`, as === undefined ? {} : { as });
+      const { links, ...hidden } = (await of(userId)).body;
+      const { links: _, ...empty } = (await of(nobody)).body;
+      expect([query, hidden]).toEqual([query, empty]);
+      expect(links.next).toBeNull();
+      expect((await of(userId, operator)).body.meta.total).toBe(3);
+    }
   });
 
   test('an erased owner is not shown to anybody', async () => {

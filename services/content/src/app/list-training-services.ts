@@ -65,25 +65,14 @@ export const listTrainingServices =
       search: query.search,
     };
     const page = await readPage(parts, filter, request);
-    const data = await showPage(parts, viewer, page.rows);
-    return { page: withoutHidden(page, data.length, query.userId), data };
+    const { data, isHidden } = await showPage(parts, viewer, page, query.userId);
+    // The numbers of a page must not tell what its rows hide: a hidden seller has nothing.
+    const nothing = { rows: [], total: request.mode === 'page' ? 0 : undefined, next: undefined };
+    return { page: isHidden ? nothing : withoutDropped(page, data.length), data };
   };
 
-/**
- * The numbers of a page must not tell what its rows hide: with one seller asked for, a hidden one has nothing; else the
- * dropped rows are not counted.
- */
-const withoutHidden = (
-  page: PageOf<TrainingService>,
-  shown: number,
-  userId: number | undefined,
-): PageOf<unknown> => {
-  const dropped = page.rows.length - shown;
-  if (dropped === 0) return page;
-  const isPaged = page.total !== undefined;
-  if (userId !== undefined) return { rows: [], total: isPaged ? 0 : undefined, next: undefined };
-  return { ...page, total: isPaged ? Number(page.total) - dropped : undefined };
-};
+const withoutDropped = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
+  page.total === undefined ? page : { ...page, total: page.total - (page.rows.length - shown) };
 
 const readPage = async (
   parts: Parts,
@@ -94,30 +83,35 @@ const readPage = async (
   const { newest, ...counts } = await store.counters.services();
   const total = await totalOf(parts, filter, counts);
   if (request.mode === 'page' && request.skip >= total)
-    return { rows: [], total: asksForText(filter.search) ? undefined : total, next: undefined };
+    return { rows: [], total: asksForText(filter.search) && total > 0 ? undefined : total, next: undefined };
   return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
 };
 
-/** Four calls a page, whatever it holds: who is hidden, users, media, boosts. */
+/** Four calls a page, whatever it holds: who is hidden, users, media, boosts. `isHidden`: the `seller` asked for is. */
 const showPage = async (
   parts: Parts,
   viewer: Caller,
-  rows: readonly TrainingService[],
-): Promise<TrainingServiceResource[]> => {
+  { rows, total }: PageOf<TrainingService>,
+  seller: number | undefined,
+): Promise<{ data: TrainingServiceResource[]; isHidden: boolean }> => {
   const sellers = rows.map(({ userId }) => userId);
+  // A page past the end has no row of him, and would tell how many there are.
+  const asked = seller !== undefined && total !== 0 ? [...sellers, seller] : sellers;
   const [hidden, users, decorations] = await Promise.all([
-    can(viewer, 'users.view_all') ? undefined : parts.users.hidden(sellers),
+    can(viewer, 'users.view_all') ? undefined : parts.users.hidden(asked),
     parts.users.show(sellers, viewer),
     decorateServices(
       parts.decorations,
       rows.map(({ id }) => id),
     ),
   ]);
-  return rows.flatMap((service) => {
+  const isHidden = (id: number): boolean => hidden?.pending.has(id) === true || hidden?.gone.has(id) === true;
+  const data = rows.flatMap((service) => {
     const user = users.get(service.userId);
-    const isHidden = hidden?.pending.has(service.userId) || hidden?.gone.has(service.userId);
     // An account without an answer is erased; its services follow within moments.
-    if (user === undefined || isHidden) return [];
+    if (user === undefined || isHidden(service.userId)) return [];
     return [showService(service, user, decorations)];
   });
+  const isGone = rows.length > 0 && data.length === 0;
+  return { data, isHidden: seller !== undefined && (isGone || isHidden(seller)) };
 };

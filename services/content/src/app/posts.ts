@@ -157,7 +157,7 @@ const requireOwner = async (parts: Parts, caller: UserCaller, id: number): Promi
   if (can(caller, 'posts.update_any')) return;
   const now = await profileNow(parts, post.profile);
   if (now !== undefined && isOwnedBy(now.state, caller)) return;
-  if (!post.isPublic) throw notFound();
+  if (!post.isPublic && !can(caller, 'posts.view_all')) throw notFound();
   throw forbidden(`post ${id} is on ${post.profile.kind} ${post.profile.id}`);
 };
 

@@ -14,8 +14,9 @@ import { decorateServices, showService, type TrainingServiceResource } from './r
 const mayManage = (service: TrainingService, caller: Caller): boolean =>
   (caller.kind === 'user' && caller.userId === service.userId) || can(caller, 'training_services.update_any');
 
+/** As in the list: whoever sees every post sees every training service. */
 const maySee = (service: TrainingService, caller: Caller): boolean =>
-  service.isActive || mayManage(service, caller);
+  service.isActive || mayManage(service, caller) || can(caller, 'posts.view_all');
 
 const countOf = ({ isActive }: TrainingService): 'active' | 'inactive' => (isActive ? 'active' : 'inactive');
 

@@ -1,0 +1,306 @@
+import { CALLER_HEADER } from '@fitness/shared/caller.ts';
+import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { caller, testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openStage, type Stage } from './support.ts';
+
+const USER = 'App\\Models\\User';
+const seller = caller(10);
+const buyer = caller(11);
+
+let stage: Stage;
+let postId: number;
+let serviceId: number;
+beforeAll(async () => {
+  stage = await openStage();
+  const post = { profile_type: USER, profile_id: 10, title: 'Title', content: 'Content' };
+  postId = (await stage.send('POST', '/posts', { as: seller, body: post })).body.data.id;
+  const service = { title: 'Title', description: '', price: 5, duration_days: 1 };
+  serviceId = (await stage.send('POST', '/training-services', { as: seller, body: service })).body.data.id;
+});
+afterAll(() => stage.close());
+
+/** JSON says more than JavaScript can write: the bytes are sent as they are. */
+const send = async (
+  method: string,
+  path: string,
+  body: string,
+  { as = seller, headers = {} }: { as?: typeof seller; headers?: Record<string, string> } = {},
+) => {
+  const context = await testSigner.sign({ from: 'gateway', caller: as });
+  const response = await fetch(`${stage.content.url}/api/v1${path}`, {
+    method,
+    headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
+    body,
+  });
+  return { status: response.status, body: (await response.json()) as { errors?: Record<string, string[]> } };
+};
+
+const everything = async () => {
+  const names = ['posts', 'profiles', 'counters', 'training_services', 'trainees', 'purchase_keys'];
+  return Promise.all(names.map((name) => stage.connection.collection(name).find({}).toArray()));
+};
+
+const SHAPES = ['null', '[]', '[1]', '["1"]', '{}', '{"$gt":""}', '{"$ne":null}', '{"$set":{"title":"x"}}'];
+const text = (max: number) => [
+  ...SHAPES,
+  '5',
+  '-0',
+  'true',
+  '1e400',
+  `"${'x'.repeat(max + 1)}"`,
+  '"\\ud83d"',
+  '"a\\udcaa"',
+];
+const SWITCH = [...SHAPES, '"true"', '""', '0', '1', '-0'];
+const whole = (max: number) => [
+  ...SHAPES,
+  ...[
+    '0',
+    '-0',
+    '-1',
+    '1.5',
+    `${max + 1}`,
+    '1e308',
+    '1e400',
+    '9007199254740993',
+    '"1"',
+    '"NaN"',
+    '""',
+    'true',
+  ],
+];
+const POST: Record<string, string[]> = {
+  title: [...text(255), '""', '" \\t "'],
+  content: [...text(20_000), '""'],
+  is_draft: SWITCH,
+  in_blog: SWITCH,
+};
+const PLACE: Record<string, string[]> = {
+  profile_type: [
+    ...SHAPES,
+    '""',
+    '"user"',
+    '"App\\\\Models\\\\Gyms\\\\Gym"',
+    '"App\\\\Models\\\\User,App\\\\Models\\\\Gym"',
+  ],
+  profile_id: whole(Number.MAX_SAFE_INTEGER),
+};
+const SERVICE: Record<string, string[]> = {
+  title: [...text(255), '""', '"  "'],
+  description: text(5_000),
+  price: whole(1_000_000_000),
+  duration_days: whole(3_650),
+  is_active: SWITCH,
+};
+
+type Case = [
+  method: string,
+  path: () => string,
+  field: string,
+  values: string[],
+  beside: object,
+  as?: typeof seller,
+];
+const rightPost = { profile_type: USER, profile_id: 10, title: 'Never', content: 'Never' };
+const rightService = { title: 'Never', description: '', price: 1, duration_days: 1 };
+const CASES: Case[] = [
+  ...Object.entries({ ...POST, ...PLACE }).map(
+    ([field, values]): Case => ['POST', () => '/posts', field, values, rightPost],
+  ),
+  ...Object.entries(POST).map(
+    ([field, values]): Case => [
+      'PUT',
+      () => `/posts/${postId}`,
+      field,
+      values,
+      { title: 'Never', content: 'Never' },
+    ],
+  ),
+  ...Object.entries(SERVICE).flatMap(([field, values]): Case[] => [
+    ['POST', () => '/training-services', field, values, rightService],
+    ['PUT', () => `/training-services/${serviceId}`, field, values, { title: 'Never', price: 7 }],
+  ]),
+  ['POST', () => `/training-services/${serviceId}/purchase`, 'price', whole(1_000_000_000), {}, buyer],
+];
+
+describe('a wrong value is 422 under its field, and nothing changes', () => {
+  test.each(CASES)('%s %s: %s', async (method, path, field, values, beside, as = seller) => {
+    const before = await everything();
+    const failures: unknown[] = [];
+    for (const value of values) {
+      const others = Object.entries(beside)
+        .filter(([name]) => name !== field)
+        .map(([name, right]) => `${JSON.stringify(name)}:${JSON.stringify(right)}`);
+      const answer = await send(method, path(), `{${[...others, `"${field}":${value}`].join(',')}}`, { as });
+      const names = Object.keys(answer.body.errors ?? {});
+      if (answer.status !== 422 || names.join() !== field) failures.push([value, answer.status, names]);
+    }
+    expect(failures).toEqual([]);
+    expect(await everything()).toEqual(before);
+    expect(stage.world.booked.size).toBe(0);
+  });
+
+  test('a body that is no object, is no JSON, is too long, or is of another type', async () => {
+    const before = await everything();
+    for (const path of [`/posts/${postId}`, `/training-services/${serviceId}`]) {
+      for (const body of ['[]', '[{"title":"Never"}]', '"title"', '5', 'true'])
+        expect(await send('PUT', path, body)).toMatchObject({
+          status: 422,
+          body: { errors: { body: expect.anything() } },
+        });
+      for (const body of ['{', '{"title":"Never",}', '{"title":NaN}', '{"__proto__":{"title":"x"}}'])
+        expect([body, (await send('PUT', path, body)).status]).toEqual([body, 400]);
+      expect((await send('PUT', path, `{"title":"${'x'.repeat(1_100_000)}"}`)).status).toBe(413);
+      const headers = { 'content-type': 'text/plain' };
+      expect((await send('PUT', path, '{"title":"Never"}', { headers })).status).toBe(415);
+    }
+    expect(await everything()).toEqual(before);
+  });
+
+  test('an Idempotency-Key that is too long, or has a character that is not visible', async () => {
+    const before = await everything();
+    for (const key of ['', 'two words', 'x'.repeat(256), 'tab\tbed', 'é'])
+      expect([
+        key,
+        await send('POST', `/training-services/${serviceId}/purchase`, '{}', {
+          as: buyer,
+          headers: { 'idempotency-key': key },
+        }),
+      ]).toMatchObject([key, { status: 422, body: { errors: { idempotency_key: expect.anything() } } }]);
+    expect(await everything()).toEqual(before);
+    expect(stage.world.booked.size).toBe(0);
+  });
+
+  test('what cannot be changed of a post is ignored', async () => {
+    const body =
+      '{"id":1,"profile_type":"x","profile_id":-1,"created_at":null,"version":9,"$set":{"title":"x"}}';
+    const before = (await stage.send('GET', `/posts/${postId}`)).body.data;
+    const answer = await send('PUT', `/posts/${postId}`, body);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { data: { ...before, updated_at: expect.any(String) } },
+    });
+  });
+});
+
+describe('queries', () => {
+  const NUMBERS = ['', '0', '-1', '1.5', 'abc', '1e3', 'NaN', '٣', '%00', '9'.repeat(400), '1&X=2'];
+  const IDS = [...NUMBERS, '9007199254740993', '[]', '{"$gt":0}'];
+  const CURSORS = [
+    '',
+    'x',
+    '1',
+    ...['[]', '[null]', '["1"]', '{"$gt":1}', '[1e999]', '[[1]]', '[1,2,3]', 'null'],
+  ].map((cursor) => (cursor.length > 1 ? Buffer.from(cursor).toString('base64url') : cursor));
+  const PRICES = ['', '-1', '1.5', 'abc', '1e3', 'NaN', '9'.repeat(16), '1&X=2'];
+  const WRONG: [string, string, string[]][] = [
+    ['/posts', 'page', NUMBERS],
+    ['/posts', 'per_page', NUMBERS],
+    ['/posts', 'cursor', [...CURSORS, encodeCursor([1, 2]), 'W'.repeat(501), `${encodeCursor([1])}&X=x`]],
+    ['/posts', 'type', ['', ',', USER.toLowerCase(), `${USER},`, '[]', `${USER}&X=${USER}`]],
+    [
+      '/posts',
+      'item_id',
+      ['', '-1', '1.5', '1,', '1,,2', 'a', '1e3', '9'.repeat(16), Array(101).fill(1).join(), '1&X=2'],
+    ],
+    ['/posts', 'in_blog', ['', 'yes', 'TRUE', '2', 'null', 'true&X=true']],
+    ['/posts', 'order', ['', 'asc', 'ASC%20', 'random', '1', 'ASC&X=DESC']],
+    ['/posts', 'search', ['x'.repeat(201), 'a&X=b']],
+    ['/training-services', 'page', NUMBERS],
+    ['/training-services', 'cursor', [...CURSORS, encodeCursor([1])]],
+    ['/training-services', 'user_id', IDS],
+    ['/training-services', 'min_price', PRICES],
+    ['/training-services', 'max_price', PRICES],
+    ['/training-services', 'search', ['x'.repeat(201), 'a&X=b']],
+    ['/trainees', 'per_page', NUMBERS],
+    ['/trainees', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
+    ['/trainees', 'role', ['', 'owner', 'BUYER', 'buyer&X=seller']],
+    ['/trainees', 'training_service_id', IDS],
+    ['/trainees', 'is_delivered', ['', 'no', 'true&X=true']],
+  ];
+  test.each(WRONG)('GET %s: a wrong %s is 422 under it', async (path, field, values) => {
+    for (const value of values) {
+      const query = `${path}?${field}=${value.replaceAll('X', field)}`;
+      const answer = await stage.send('GET', query, { as: buyer });
+      expect([query, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([query, 422, [field]]);
+    }
+  });
+
+  const ODD = [
+    'foo=bar',
+    '__proto__=1',
+    '__proto__[x]=1',
+    'constructor=1',
+    '=',
+    '&&',
+    '%',
+    'page=999999999&per_page=100',
+  ];
+  const TEXTS = ['', '%00', '%ED%A0%BD', '%F0%9F', '.*%24(', '%D9%8B', 'a.b%24gt', '%20'].map(
+    (value) => `search=${value}`,
+  );
+  const KEYS = [-1, 0, 1.5, -0, 1e308, -1e308];
+  test.each([
+    ...[...ODD, ...TEXTS, 'item_id[$gt]=1', 'item_id=0,0', 'search=t&page=999999999'].map(
+      (query) => `/posts?${query}`,
+    ),
+    ...KEYS.flatMap((key) =>
+      ['ASC', 'DESC'].map((order) => `/posts?order=${order}&cursor=${encodeCursor([key])}`),
+    ),
+    ...KEYS.map((key) => `/posts?search=t&cursor=${encodeCursor([key])}`),
+    ...[...ODD, ...TEXTS, 'user_id=9007199254740991', 'min_price=9&max_price=1', 'max_price=0'].map(
+      (query) => `/training-services?${query}`,
+    ),
+    ...KEYS.flatMap((key) =>
+      [0, 1, -1, 0.5, 1e308].map((rank) => `/training-services?cursor=${encodeCursor([rank, key])}`),
+    ),
+    ...[...ODD, 'training_service_id=9007199254740991'].map((query) => `/trainees?${query}`),
+    ...KEYS.map((key) => `/trainees?cursor=${encodeCursor([key])}`),
+  ])('GET %s is answered', async (query) => {
+    expect((await stage.send('GET', query, { as: buyer })).status).toBe(200);
+  });
+
+  test('a page holds 1 to 100, however many are asked for', async () => {
+    for (const path of ['/posts', '/training-services', '/trainees']) {
+      const per = async (asked: number): Promise<number> =>
+        (await stage.send('GET', `${path}?per_page=${asked}`, { as: buyer })).body.meta.per_page;
+      expect([await per(1), await per(100), await per(101), await per(999_999_999)]).toEqual([
+        1, 100, 100, 100,
+      ]);
+      expect((await stage.send('GET', path, { as: buyer })).body.meta.per_page).toBe(30);
+    }
+  });
+});
+
+test('an id that is no positive integer is none', async () => {
+  const ids = [
+    '0',
+    '-1',
+    '-0',
+    '1.5',
+    '1e1',
+    '0x1',
+    'abc',
+    'NaN',
+    '9007199254740993',
+    '%00',
+    '1%20',
+    '٣',
+    '9'.repeat(2_000),
+  ];
+  for (const id of ids) {
+    const routes = [
+      ['GET', `/posts/${id}`],
+      ['PUT', `/posts/${id}`],
+      ['DELETE', `/posts/${id}`],
+      ['GET', `/training-services/${id}`],
+      ['PUT', `/training-services/${id}`],
+      ['DELETE', `/training-services/${id}`],
+      ['POST', `/training-services/${id}/purchase`],
+      ['POST', `/trainees/${id}/deliver`],
+    ] as const;
+    for (const [method, path] of routes)
+      expect([path, (await stage.send(method, path, { as: buyer })).status]).toEqual([path, 404]);
+  }
+});
