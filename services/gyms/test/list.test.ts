@@ -82,6 +82,43 @@ describe('filters', () => {
     expect(await names('city_id=99999')).toEqual([]);
   });
 
+  test('every filter counts beside every other, in the list, in a search and by distance', async () => {
+    const made: { id: number; owner: number; city: number; majors: number[] }[] = [];
+    for (const owner of [40, 41])
+      for (const city of [5, 6])
+        for (const majors of [[1], [2], [1, 3]]) {
+          const body = { name: `combined ${made.length}`, city_id: city, major_ids: majors.join(',') };
+          made.push({ id: await world.createGym(member(owner), body), owner, city, majors });
+        }
+    const mine = new Set(made.map(({ id }) => id));
+    const found = async (query: string): Promise<number[]> => {
+      const { data, meta } = await list(`${query}&per_page=100`);
+      const ids: number[] = data.map((gym: { id: number }) => gym.id);
+      expect([query, meta.total]).toEqual([query, ids.length]);
+      return ids.filter((id) => mine.has(id)).toSorted((a, b) => a - b);
+    };
+    for (const owner of [undefined, 41])
+      for (const city of [undefined, 5])
+        for (const majors of [undefined, [1], [2, 3]])
+          for (const rest of ['', '&search=combined', '&near=35.7,51.4', '&search=combined&near=35.7,51.4']) {
+            const asked = [
+              ...(owner === undefined ? [] : [`user_id=${owner}`]),
+              ...(city === undefined ? [] : [`city_id=${city}`]),
+              ...(majors === undefined ? [] : [`major_ids=${majors.join(',')}`]),
+            ].join('&');
+            const wanted = made
+              .filter((gym) => owner === undefined || gym.owner === owner)
+              .filter((gym) => city === undefined || gym.city === city)
+              .filter((gym) => majors === undefined || gym.majors.some((id) => majors.includes(id)));
+            expect([asked, rest, await found(asked + rest)]).toEqual([
+              asked,
+              rest,
+              wanted.map(({ id }) => id),
+            ]);
+          }
+    for (const id of mine) await world.send('DELETE', `/gyms/${id}`, { as: operator() });
+  });
+
   test.each([
     ['city_id', 'city_id=x'],
     ['user_id', 'user_id=-1'],
