@@ -1,9 +1,10 @@
 /** The composition root: opens what identity is made of, and hands each door what it serves. */
+import { PERMISSIONS } from '@fitness/shared/permissions.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
 import { ensureFirstAdministrator } from './app/first-administrator.ts';
 import { createPasswords } from './clients/password-hasher.ts';
 import { firstAdministratorOf, type IdentityConfig } from './config.ts';
-import { SEEDED_ROLES } from './domain/roles.ts';
+import { ADMINISTRATOR_ROLE_ID, SEEDED_ROLES } from './domain/roles.ts';
 import { createConsumers } from './events/consumers.ts';
 import { identityService } from './grpc/identity.ts';
 import { createRoutes } from './http/routes.ts';
@@ -46,6 +47,8 @@ export const startIdentity = async (
     jobs: createJobs(useCases.purgeAccounts, config.PURGE_INTERVAL_MS),
     beforeOpen: async () => {
       await parts.roles.seed(SEEDED_ROLES);
+      // A release may bring a permission that nobody has, and so nobody could give.
+      await parts.roles.addPermissions(ADMINISTRATOR_ROLE_ID, PERMISSIONS);
       const person = firstAdministratorOf(config);
       if (person !== undefined) await ensureFirstAdministrator(parts, person);
     },

@@ -129,6 +129,24 @@ describe('nobody reaches above himself', () => {
     expect(taken.body.user.roles).toEqual([]);
   });
 
+  test('a role that is raised while it is given is given no more', async () => {
+    const person = await join(world);
+    await world.identity.call('AttachLicense', { user_id: person.id, media_id: 77, filename: 'l.pdf' });
+    const roles = world.database.collection('roles');
+    // After what the caller holds was compared, and before anything is written.
+    world.outside.whileDeleting = async () => {
+      await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
+    };
+    try {
+      const { status } = await put(operator, person.id, { role_ids: [2], trainer_license_image: null });
+      expect(status).toBe(403);
+      expect((await stored(person.id))?.role_ids).toEqual([1]);
+    } finally {
+      world.outside.whileDeleting = undefined;
+      await roles.updateOne({ _id: 2 as never }, { $pull: { permissions: 'roles.manage' as never } });
+    }
+  });
+
   test('an account that is raised while it is edited is out of reach: never edited after that', async () => {
     for (let round = 0; round < 5; round += 1) {
       const person = await join(world);

@@ -76,6 +76,23 @@ describe('PUT /roles/{id}', () => {
     expect((await put(3, { title: 'x' }, manager)).status).toBe(403);
   });
 
+  test('the administrators keep everything: nobody could give back what they lost', async () => {
+    for (const permissions of [[], ['roles.manage'], PERMISSIONS.filter((name) => name !== 'users.delete')]) {
+      const { status, body } = await put(3, { permissions });
+      expect([status, body]).toEqual([
+        409,
+        { message: 'Administrators keep every permission: nobody else could give it back.' },
+      ]);
+    }
+    const { status, body } = await put(3, { title: 'Chiefs', permissions: PERMISSIONS.toReversed() });
+    expect([status, body.data.title, body.data.permissions.length]).toEqual([
+      200,
+      'Chiefs',
+      PERMISSIONS.length,
+    ]);
+    await put(3, { title: 'Administrator', permissions: PERMISSIONS });
+  });
+
   test.each([
     ['permissions.0', { permissions: ['no.such'] }],
     ['permissions', { permissions: 'all' }],
@@ -100,6 +117,22 @@ describe('a start', () => {
     expect(body.data[0].title).toBe('Edited');
     expect(body.data).toHaveLength(3);
     await again.close();
+  });
+
+  test("gives the administrators' role the permissions that have come since, and no other role", async () => {
+    const roles = world.database.collection('roles');
+    for (const _id of [2, 3]) {
+      await roles.updateOne({ _id: _id as never }, { $pull: { permissions: 'users.delete' as never } });
+    }
+    expect(
+      (await world.identity.call('Introspect', { token: administrator.token })).permissions,
+    ).not.toContain('users.delete');
+    const again = await startIdentity({ ...world.config });
+    await again.close();
+    const [, operator, all] = (await world.send('GET', '/roles', { as: administrator.caller })).body.data;
+    expect(all.permissions.toSorted()).toEqual([...PERMISSIONS].sort());
+    expect(operator.permissions).not.toContain('users.delete');
+    expect((await put(2, { permissions: [...operator.permissions, 'users.delete'] })).status).toBe(200);
   });
 
   test('of four replicas at once creates the first administrator once, and never a second', async () => {

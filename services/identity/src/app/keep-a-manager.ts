@@ -7,7 +7,7 @@ import type { UserStore } from '../store/users.ts';
 
 export const MANAGING = 'roles.manage';
 
-export const lastManager = () => conflict('roles.last_manager', message('roles.last_manager'));
+const lastManager = () => conflict('roles.last_manager', message('roles.last_manager'));
 
 export const managesRoles = (roles: readonly Role[]): boolean => permissionsOf(roles).has(MANAGING);
 

@@ -11,7 +11,7 @@ export const MEMBER_ROLE_ID = 1;
 export const OPERATOR_ROLE_ID = 2;
 export const ADMINISTRATOR_ROLE_ID = 3;
 
-/** What a new installation has; later edits stay. */
+/** What a new installation has; later edits stay, but administrators get what permissions have come since. */
 export const SEEDED_ROLES: readonly Role[] = [
   {
     _id: MEMBER_ROLE_ID,

@@ -12,7 +12,7 @@ export const putRole = (manageRoles: ManageRoles): Route =>
     path: '/roles/:id',
     summary: 'Change a role',
     description:
-      'It holds for everyone with the role from the next request on. 403 for a permission that the caller lacks.',
+      'It holds for everyone with the role from the next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.',
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],

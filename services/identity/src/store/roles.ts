@@ -53,6 +53,11 @@ export const createRoleStore = (connection: Connection) => {
         .findOneAndUpdate({ _id: id }, { $set: changes }, { returnDocument: 'after', session })
         .lean<Role>(),
 
+    /** Adds to a role what it lacks of these; safe with several replicas. */
+    addPermissions: async (id: number, permissions: readonly string[]): Promise<void> => {
+      await roles.updateOne({ _id: id }, { $addToSet: { permissions: { $each: [...permissions] } } });
+    },
+
     /** Adds those that are missing; an edited one stays as it is. Safe with several replicas. */
     seed: async (seeded: readonly Role[]): Promise<void> => {
       for (const role of seeded) {

@@ -107,6 +107,7 @@ export const en = {
 
   'users.no_trainer_license': 'There is no licence document to review.',
   'roles.last_manager': 'There would be nobody left who can manage roles.',
+  'roles.administrators_keep_all': 'Administrators keep every permission: nobody else could give it back.',
 
   'deletion.code_sent': 'A confirmation code was sent to your phone. Send it to confirm the deletion.',
   'deletion.scheduled': 'Your account is scheduled for deletion. Sign in before the date to cancel it.',
