@@ -8,7 +8,17 @@ import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
-import { isLive, join, logIn, PASSWORD, type Person, startWorld, type World } from './support.ts';
+import {
+  isLive,
+  join,
+  joinAs,
+  logIn,
+  PASSWORD,
+  type Person,
+  registration,
+  startWorld,
+  type World,
+} from './support.ts';
 
 let world: World;
 let redis: Redis;
@@ -278,6 +288,55 @@ describe('password reset', () => {
     expect(wrongCode.status).toBe(422);
     expect(Object.keys(wrongCode.body.errors)).toEqual(['code']);
     expect([noAccount.status, noAccount.text]).toEqual([wrongCode.status, wrongCode.text]);
+  });
+
+  const asked = async (): Promise<{ person: Person; code: string }> => {
+    const person = await join(world);
+    await forgot(person.user.username);
+    const [code = ''] = await codesOf(person);
+    expect(code).toMatch(/^\d{6}$/);
+    return { person, code };
+  };
+
+  test('a code that went to the old phone is worth nothing once the phone has changed, by whomever', async () => {
+    const operator = await joinAs(world, 'operator');
+    const own = (person: Person, body: Record<string, unknown>) =>
+      world.send('PUT', '/auth/me', { as: person.caller, body: { ...body, current_password: PASSWORD } });
+    const operators = (person: Person, body: Record<string, unknown>) =>
+      world.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
+    for (const change of [own, operators]) {
+      const { person, code } = await asked();
+      expect((await arm(person)).status).toBe(200);
+      const [deletionCode = ''] = await codesOf(person);
+      const phone = String(registration().phone);
+      expect((await change(person, { phone })).status).toBe(200);
+      expect((await reset(person.user.username, code)).status).toBe(422);
+      expect((await commit(person, deletionCode)).status).toBe(422);
+    }
+  });
+
+  test('a code outlives every other change of the account, and how often one guessed is not forgotten', async () => {
+    const { person, code } = await asked();
+    expect((await reset(person.user.username, wrong(code))).status).toBe(422);
+    const body = { first_name: 'Other', phone: person.user.phone, email: `new.${person.user.email}` };
+    const as = person.caller;
+    expect(
+      (await world.send('PUT', '/auth/me', { as, body: { ...body, current_password: PASSWORD } })).status,
+    ).toBe(200);
+    const counted = () =>
+      world.database.collection('confirmation_codes').findOne({ _id: person.id as never });
+    expect(await counted()).toMatchObject({ wrong_in_row: 1, reset: { tries: 1 } });
+    const phone = String(registration().phone);
+    await world.send('PUT', '/auth/me', { as, body: { phone, current_password: PASSWORD } });
+    expect(await counted()).toMatchObject({ wrong_in_row: 1, reset: null });
+  });
+
+  test('a code does not outlive a change of the password', async () => {
+    const { person, code } = await asked();
+    const body = { current_password: PASSWORD, password: 'another password of mine' };
+    expect((await world.send('PUT', '/auth/change-password', { as: person.caller, body })).status).toBe(200);
+    expect((await reset(person.user.username, code)).status).toBe(422);
+    expect((await logIn(world, person.user.username, 'another password of mine')).status).toBe(200);
   });
 
   test('a reset code does not delete an account, nor a deletion code reset a password', async () => {

@@ -9,17 +9,19 @@ import { given } from '../domain/changes.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
 import { clearLicence, type LicenceReview, reviewLicence } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
+import type { CodeStore } from '../store/codes.ts';
 import type { NotificationStore } from '../store/notifications.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { UserStore } from '../store/users.ts';
 import { assertManagerRemains, managesRoles } from './keep-a-manager.ts';
-import { assertBornAlready, type ProfileChanges, reachesElsewhere } from './profile.ts';
+import { assertBornAlready, isNewPhone, type ProfileChanges, reachesElsewhere } from './profile.ts';
 import type { Transact } from './transact.ts';
 import { assertFree, refusingTaken } from './unique-fields.ts';
 
 export interface AdministerUsersParts {
   users: UserStore;
   roles: RoleStore;
+  codes: CodeStore;
   notifications: NotificationStore;
   licences: LicenceDocuments;
   sequences: Sequences;
@@ -97,7 +99,7 @@ const assertNotAroundTheOwnDoor = (caller: UserCaller, user: User, changes: Prof
 };
 
 export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUsers => {
-  const { users, roles, licences, clock, transact } = parts;
+  const { users, roles, codes, licences, clock, transact } = parts;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
     const found = await roles.findByIds(roleIds);
@@ -157,6 +159,7 @@ export const createAdministerUsers = (parts: AdministerUsersParts): AdministerUs
               : reviewDocument(current, review)),
           });
           if (updated === null) throw notFound();
+          if (isNewPhone(current, profile)) await codes.withdraw(session, userId);
           await notify(session, current, updated);
           return updated;
         }),

@@ -11,6 +11,7 @@ import { given } from '../domain/changes.ts';
 import { emailKey } from '../domain/login.ts';
 import { clearLicence } from '../domain/trainer-license.ts';
 import type { Gender, User } from '../domain/user.ts';
+import type { CodeStore } from '../store/codes.ts';
 import type { TokenStore } from '../store/tokens.ts';
 import type { UserStore } from '../store/users.ts';
 import { narrowedTo } from './narrowed.ts';
@@ -20,6 +21,7 @@ import { assertFree, refusingTaken } from './unique-fields.ts';
 export interface ProfileParts {
   users: UserStore;
   tokens: TokenStore;
+  codes: CodeStore;
   passwords: Passwords;
   licences: LicenceDocuments;
   outbox: Outbox;
@@ -66,13 +68,17 @@ export const assertBornAlready = (birthDate: string | null | undefined, now: Dat
 
 const wrongPassword = () => invalid({ current_password: message('auth.wrong_password') });
 
+/** A code that went to the old phone proves nothing of who holds the new one. */
+export const isNewPhone = (user: User, { phone }: ProfileChanges): boolean =>
+  phone !== undefined && phone !== user.phone;
+
 /** Whether codes and messages would go somewhere else. */
-export const reachesElsewhere = (user: User, { email, phone }: ProfileChanges): boolean =>
-  (email !== undefined && emailKey(email) !== emailKey(user.email)) ||
-  (phone !== undefined && phone !== user.phone);
+export const reachesElsewhere = (user: User, changes: ProfileChanges): boolean =>
+  (changes.email !== undefined && emailKey(changes.email) !== emailKey(user.email)) ||
+  isNewPhone(user, changes);
 
 export const createProfile = (parts: ProfileParts): Profile => {
-  const { users, tokens, passwords, licences, outbox, clock, transact } = parts;
+  const { users, tokens, codes, passwords, licences, outbox, clock, transact } = parts;
 
   const read = async ({ userId }: UserCaller): Promise<User> => {
     const user = await users.findById(userId);
@@ -121,6 +127,7 @@ export const createProfile = (parts: ProfileParts): Profile => {
           const current = await users.findById(user._id, session);
           if (current === null) return null;
           const licence = trainer_license_image === null ? clearLicence(current, cleared) : {};
+          if (isNewPhone(current, fields)) await codes.withdraw(session, user._id);
           return users.update(session, user._id, { ...given(fields), ...licence });
         }),
       );
@@ -137,6 +144,8 @@ export const createProfile = (parts: ProfileParts): Profile => {
         // Another change came first: what was verified is no longer the password.
         if (updated === null) throw wrongPassword();
         await tokens.revokeOthers(session, user._id, caller.tokenId);
+        // A code lets in like a password: one that somebody else has asked for would undo the change.
+        await codes.withdraw(session, user._id);
         await outbox.emit(session, credentialsRevoked, {
           subject: user._id,
           aggregateVersion: updated.version,

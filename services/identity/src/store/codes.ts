@@ -65,6 +65,8 @@ export interface CodeStore {
     id: string,
     now: Date,
   ): Promise<boolean>;
+  /** Ends the codes that are out; how many wrong ones there were stays counted. */
+  withdraw(session: ClientSession, userId: number): Promise<void>;
   /** Forgets every code of the account. */
   forget(session: ClientSession, userId: number): Promise<void>;
 }
@@ -138,6 +140,9 @@ export const createCodeStore = (connection: Connection): CodeStore => {
         { session },
       );
       return spent.matchedCount === 1;
+    },
+    withdraw: async (session, userId) => {
+      await model.updateOne({ _id: userId }, { $set: { deletion: null, reset: null } }, { session });
     },
     forget: async (session, userId) => {
       await model.deleteOne({ _id: userId }, { session });
