@@ -8,7 +8,7 @@ export interface ByteRange {
 /** More pieces than any player or download tool asks for at once. */
 const MAX_RANGES = 16;
 const UNIT = /^bytes\s*=(.*)$/i;
-const SPECIFIER = /^(\d{0,15})-(\d{0,15})$/;
+const SPECIFIER = /^(\d*)-(\d*)$/;
 
 /**
  * The pieces that are asked for, in the order of the request. Undefined: the whole file, because no range was asked
@@ -21,7 +21,11 @@ export const parseRanges = (
 ): readonly ByteRange[] | 'unsatisfiable' | undefined => {
   const asked = UNIT.exec(header?.trim() ?? '')?.[1];
   if (asked === undefined) return undefined;
-  const specifiers = asked.split(',').map((part) => part.trim());
+  // Empty places of a list are to be passed over (RFC 9110, 5.6.1).
+  const specifiers = asked
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
   if (specifiers.length > MAX_RANGES) return 'unsatisfiable';
   const ranges: ByteRange[] = [];
   for (const specifier of specifiers) {

@@ -52,27 +52,35 @@ const serve = async (
   reply: RawReply,
 ): Promise<void> => {
   const row = await downloadFile.find(caller, id);
-  const etag = `"${row.sha256}"`;
+  const etag = etagOf(row);
+  if (matches(request.headers['if-none-match'] ?? '', etag)) {
+    return sendNothing(describe(row, reply).code(304));
+  }
+  // A range is for GET alone (RFC 9110, 14.2).
+  if (request.method === 'HEAD') {
+    const described = describe(row, reply).code(200).type(row.mime_type);
+    return sendNothing(described.header('content-length', row.size));
+  }
+  const ranges = parseRanges(wantedRange(request, etag), row.size);
+  if (ranges === 'unsatisfiable') {
+    describe(row, reply).code(416).header('content-range', `bytes */${row.size}`).send();
+    return;
+  }
+  await sendBytes(row, ranges, downloadFile, reply);
+};
+
+const etagOf = ({ sha256 }: MediaRow): string => `"${sha256}"`;
+
+/** Only once it is sure that it is answered: a refusal is no attachment, and nothing for a cache. */
+const describe = (row: MediaRow, reply: RawReply): RawReply =>
   reply.headers({
-    etag,
+    etag: etagOf(row),
     // Who may see it is decided at each download: a cache may keep it, but must ask.
     'cache-control': 'private, no-cache',
     'content-disposition': attachmentHeader(row.filename),
     'accept-ranges': 'bytes',
     'content-security-policy': "default-src 'none'; sandbox",
   });
-  if (matches(request.headers['if-none-match'], etag)) return sendNothing(reply.code(304));
-  // A range is for GET alone (RFC 9110, 14.2).
-  if (request.method === 'HEAD') {
-    return sendNothing(reply.code(200).type(row.mime_type).header('content-length', row.size));
-  }
-  const ranges = parseRanges(wantedRange(request, etag), row.size);
-  if (ranges === 'unsatisfiable') {
-    reply.code(416).header('content-range', `bytes */${row.size}`).send();
-    return;
-  }
-  await sendBytes(row, ranges, downloadFile, reply);
-};
 
 /** An empty stream and not an empty text: for that, the answer to HEAD would say that the file has no bytes. */
 const sendNothing = (reply: RawReply): void => {
@@ -91,6 +99,7 @@ const sendBytes = async (
 ): Promise<void> => {
   const [first, ...further] = ranges ?? [];
   const content = await downloadFile.open(row, first);
+  describe(row, reply);
   if (first === undefined) {
     reply.code(200).type(row.mime_type).header('content-length', row.size).send(content);
     return;
@@ -120,7 +129,6 @@ const sendBytes = async (
   reply.code(206).type(frame.contentType).header('content-length', frame.length).send(whole);
 };
 
-const matches = (header: string | undefined, etag: string): boolean => {
-  const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
-  return tags.some((tag) => tag === '*' || tag === etag);
-};
+/** A tag may hold commas. Weak or not makes no difference here (RFC 9110, 13.1.2). */
+const matches = (header: string, etag: string): boolean =>
+  header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag);

@@ -1,0 +1,302 @@
+/** Conditions, ranges and ids as no client library sends them. */
+import { readdir } from 'node:fs/promises';
+import { GUEST } from '@fitness/shared/caller.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openRaw, type RawAnswer, sendRaw } from './raw.ts';
+import {
+  GYM,
+  INACTIVE_GYM,
+  MEBIBYTE,
+  OWNER,
+  openWorld,
+  picture,
+  STRANGER,
+  VIEWER,
+  type World,
+} from './support.ts';
+
+let world: World;
+/** A file of 1,000 bytes, and its ETag. */
+let id: number;
+let etag: string;
+const content = Buffer.from(picture(1_000).map((byte, index) => (index < 100 ? byte : index % 251)));
+beforeAll(async () => {
+  world = await openWorld();
+  id = (await world.upload(OWNER, GYM, content)).body.data.id;
+  etag = (await get()).headers.etag ?? '';
+});
+afterAll(() => world.close());
+
+const get = (...headers: string[]): Promise<RawAnswer> =>
+  sendRaw(world.url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}`, headers });
+const head = (...headers: string[]): Promise<RawAnswer> =>
+  sendRaw(world.url, { as: GUEST, method: 'HEAD', path: `/api/v1/media/${id}`, headers });
+
+describe('one range', () => {
+  test.each([
+    ['bytes=0-0', 0, 0],
+    ['bytes=-1', 999, 999],
+    ['bytes=999-', 999, 999],
+    ['bytes=0-18446744073709551615', 0, 999],
+    [`bytes=1-${'9'.repeat(5_000)}`, 1, 999],
+    ['bytes=-18446744073709551615', 0, 999],
+    [`bytes=${'0'.repeat(30)}7-0008`, 7, 8],
+    ['bytes=,2-3', 2, 3],
+    ['bytes=2-3, ,', 2, 3],
+    ['bytes=-0,2-3', 2, 3],
+    ['bytes= 2-3 ', 2, 3],
+  ])('%s is 206', async (range, start, end) => {
+    const answer = await get(`range: ${range}`);
+    expect([answer.status, answer.headers['content-range']]).toEqual([206, `bytes ${start}-${end}/1000`]);
+    expect(answer.body).toEqual(content.subarray(start, end + 1));
+  });
+
+  test.each([
+    'bytes=-0',
+    'bytes=1000-',
+    'bytes=18446744073709551615-',
+    `bytes=${'9'.repeat(5_000)}-`,
+    'bytes=5-4',
+    'bytes=18446744073709551616-18446744073709551615',
+    'bytes=',
+    'bytes=,',
+    'bytes=-',
+    'bytes=--1',
+    'bytes=-1-2',
+    'bytes=0x0-0x1',
+    'bytes=1e0-2',
+    'bytes=+1-2',
+    'bytes=1.0-2',
+    'bytes=0 - 1',
+    'bytes=0-1;2-3',
+    `bytes=${Array(1_000).fill('0-0').join(',')}`,
+    'bytes=0-600,300-999',
+  ])('%s is 416 with the size and without bytes', async (range) => {
+    const answer = await get(`range: ${range}`);
+    expect([answer.status, answer.headers['content-range'], answer.body.length]).toEqual([
+      416,
+      'bytes */1000',
+      0,
+    ]);
+  });
+
+  test.each(['seconds=0-1', 'bytes', 'bytes 0-1', '', '=0-1', 'none'])(
+    '%j is no range of bytes: 200',
+    async (range) => {
+      const answer = await get(`range: ${range}`);
+      expect([answer.status, answer.body.equals(content)]).toEqual([200, true]);
+    },
+  );
+
+  test('two headers are no range that can be read', async () => {
+    expect((await get('range: bytes=0-1', 'range: bytes=3-4')).status).toBe(416);
+  });
+});
+
+test('ranges that overlap, or come in any order, are answered as they were asked for', async () => {
+  const answer = await get('range: bytes=10-19,5-14,0-0');
+  expect(answer.status).toBe(206);
+  expect(answer.body.length).toBe(Number(answer.headers['content-length']));
+  const starts = [...answer.body.toString('latin1').matchAll(/content-range: bytes (\d+)-/g)].map(
+    ([, at]) => at,
+  );
+  expect(starts).toEqual(['10', '5', '0']);
+});
+
+describe('conditions', () => {
+  test.each<[string, (tag: string) => string, number]>([
+    ['*', () => '*', 304],
+    ['the tag', (tag) => tag, 304],
+    ['a weak one', (tag) => `W/${tag}`, 304],
+    ['the last of 300', (tag) => `${Array(300).fill('"x"').join(', ')},${tag}`, 304],
+    ['a list without blanks, with empty places', (tag) => `,,"x",,${tag},`, 304],
+    ['behind one that holds a comma', (tag) => `"a, b", ${tag}`, 304],
+    ['a star in a tag', () => '"*"', 200],
+    ['a star between commas in a tag', () => '"a,*,b"', 200],
+    ['the tag without quotes', (tag) => tag.slice(1, -1), 200],
+    ['the beginning of the tag', (tag) => `${tag.slice(0, 20)}"`, 200],
+    ['one that does not end', (tag) => tag.slice(0, -1), 200],
+    ['nothing', () => '', 200],
+    ['a weak star', () => 'W/*', 200],
+  ])('If-None-Match: %s', async (_name, header, status) => {
+    for (const answer of [
+      await get(`if-none-match: ${header(etag)}`),
+      await head(`if-none-match: ${header(etag)}`),
+    ]) {
+      expect([answer.status, answer.headers.etag]).toEqual([status, etag]);
+    }
+  });
+
+  test('a 304 has no bytes and no length of any', async () => {
+    const { headers, body } = await get(`if-none-match: ${etag}`);
+    expect([body.length, headers['content-length'] ?? '1000']).toEqual([0, '1000']);
+    expect(headers['transfer-encoding']).toBeUndefined();
+  });
+
+  test('it goes before Range and If-Range', async () => {
+    const conditions = ['range: bytes=0-1', `if-range: ${etag}`];
+    expect((await get(...conditions, `if-none-match: ${etag}`)).status).toBe(304);
+    expect((await get(...conditions, 'if-none-match: "x"')).status).toBe(206);
+  });
+
+  test.each<[string, (tag: string) => string, number]>([
+    ['the tag', (tag) => tag, 206],
+    ['a list with it', (tag) => `"x", ${tag}`, 200],
+    ['a star', () => '*', 200],
+    ['nothing', () => '', 200],
+    ['a date', () => 'Sat, 01 Jan 2050 00:00:00 GMT', 200],
+  ])('If-Range: %s', async (_name, header, status) => {
+    expect((await get('range: bytes=0-1', `if-range: ${header(etag)}`)).status).toBe(status);
+    // A range that is not to be heard cannot be wrong either.
+    expect((await get('range: bytes=9-0', `if-range: ${header(etag)}`)).status).toBe(
+      status === 206 ? 416 : 200,
+    );
+  });
+
+  test('HEAD sends no byte, whatever is asked for', async () => {
+    for (const headers of [
+      [],
+      ['range: bytes=0-1'],
+      ['range: bytes=0-1,5-6', `if-range: ${etag}`],
+      ['range: bytes=-0'],
+    ]) {
+      const answer = await head(...headers);
+      expect([answer.status, answer.headers['content-length'], answer.body.length]).toEqual([200, '1000', 0]);
+    }
+  });
+});
+
+describe('an id that is none', () => {
+  test.each([
+    '0',
+    '00',
+    '01',
+    '+1',
+    '-1',
+    '1.0',
+    '1e0',
+    '0x1',
+    'NaN',
+    'null',
+    '%00',
+    '1%00',
+    '%201',
+    '1%20',
+    '1%0a',
+    '1;2',
+    '1,2',
+    '%D9%A1',
+    '9007199254740993',
+    '9'.repeat(400),
+    '%2e%2e',
+    '..%2f..%2fetc%2fpasswd',
+    '[1]',
+    '$ne',
+    'constructor',
+  ])('%s is 404, whatever the method and the name behind it', async (wrong) => {
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
+      for (const path of [
+        `/api/v1/media/${wrong}`,
+        ...(method === 'DELETE' ? [] : [`/api/v1/media/${wrong}/a.png`]),
+      ]) {
+        expect([path, (await sendRaw(world.url, { as: VIEWER, method, path })).status]).toEqual([path, 404]);
+      }
+    }
+  });
+
+  test.each(['%', '%zz', '%c0%af', '%ff'])('%s cannot be read: no 500', async (wrong) => {
+    const { status } = await sendRaw(world.url, {
+      as: VIEWER,
+      method: 'GET',
+      path: `/api/v1/media/${wrong}`,
+    });
+    expect([400, 404]).toContain(status);
+  });
+
+  test.each([
+    '..%2f..%2f..%2fetc%2fpasswd',
+    '%00',
+    'a%0d%0aset-cookie:%20b=1',
+    'x'.repeat(8_000),
+    '%E2%80%AEgnp.exe',
+    '.',
+  ])('the name %s behind an id of ours is only a name', async (name) => {
+    const answer = await sendRaw(world.url, {
+      as: GUEST,
+      method: 'GET',
+      path: `/api/v1/media/${id}/${name}`,
+    });
+    expect([answer.status, answer.headers['content-disposition'], answer.headers['set-cookie']]).toEqual([
+      200,
+      `attachment; filename="a.png"; filename*=UTF-8''a.png`,
+      undefined,
+    ]);
+  });
+});
+
+describe('a refusal', () => {
+  test('says nothing of the file: no ETag, no name, no length, and nothing that a cache may keep', async () => {
+    const hidden = (await world.upload(OWNER, INACTIVE_GYM, content, 'secret.png')).body.data.id;
+    const licence = (await world.upload(OWNER, { ...GYM, purpose: 'gym_license' }, content, 'secret.png'))
+      .body.data.id;
+    for (const path of [`/api/v1/media/${hidden}`, `/api/v1/media/${licence}`]) {
+      for (const as of [GUEST, STRANGER]) {
+        for (const headers of [
+          [],
+          [`if-none-match: ${etag}`],
+          ['if-none-match: *'],
+          ['range: bytes=0-0'],
+          ['range: bytes=5-4'],
+        ]) {
+          const answer = await sendRaw(world.url, { as, method: 'GET', path, headers });
+          expect([401, 403]).toContain(answer.status);
+          const text = JSON.stringify(answer.headers) + answer.body.toString();
+          for (const secret of [etag.slice(1, -1), 'secret', '1000', 'image/png'])
+            expect(text).not.toContain(secret);
+          expect(answer.headers['cache-control']).toBe('no-store');
+        }
+      }
+    }
+  });
+
+  test('of a file that is gone, or cannot be had, is no attachment either', async () => {
+    const lost = (await world.upload(OWNER, GYM, content)).body.data.id;
+    await world.connection
+      .collection<{ _id: number }>('media')
+      .updateOne({ _id: lost }, { $set: { storage_key: '00000000-0000-4000-8000-000000000001' } });
+    const { status, headers } = await sendRaw(world.url, {
+      as: GUEST,
+      method: 'GET',
+      path: `/api/v1/media/${lost}`,
+    });
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      404,
+      'application/json; charset=utf-8',
+      'no-store',
+    ]);
+    for (const name of ['etag', 'content-disposition', 'accept-ranges'])
+      expect(headers[name]).toBeUndefined();
+  });
+});
+
+test('readers that go away in the middle leave no file open', async () => {
+  const large = (await world.upload(OWNER, GYM, picture(20 * MEBIBYTE))).body.data.id;
+  const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const before = await open();
+  for (const range of ['', 'range: bytes=0-9999999', 'range: bytes=0-5000000,6000000-11000000']) {
+    const sockets = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        openRaw(world.url, {
+          as: GUEST,
+          method: 'GET',
+          path: `/api/v1/media/${large}`,
+          headers: range === '' ? [] : [range],
+        }),
+      ),
+    );
+    await eventually(() => sockets.every((socket) => socket.bytesRead > 0 || socket.readableLength > 0));
+    for (const socket of sockets) socket.destroy();
+  }
+  await eventually(async () => (await open()) <= before + 5);
+});
