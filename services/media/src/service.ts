@@ -28,6 +28,8 @@ import { createGateStore } from './store/gates.ts';
 import { createMediaStore } from './store/media.ts';
 
 const SECOND_MS = 1_000;
+/** Longer than the gateway lets a request take, and far shorter than the sweeper leaves a file without a row alone. */
+const UPLOAD_DEADLINE_MS = 15 * 60 * SECOND_MS;
 
 /** What the use cases work with. */
 const createParts = (foundation: Foundation, config: MediaConfig, storage: Storage) => {
@@ -57,6 +59,7 @@ const createParts = (foundation: Foundation, config: MediaConfig, storage: Stora
 /** What a test puts in place of the system's, and of the storage. */
 export interface MediaOverrides extends Overrides {
   storage?: Storage;
+  uploadDeadlineMs?: number;
 }
 
 export const startMedia = async (
@@ -79,6 +82,7 @@ export const startMedia = async (
     routes: createRoutes({
       attachFile: createAttachFile(parts),
       receiveFile: createReceiveFile(storage),
+      uploadDeadlineMs: overrides.uploadDeadlineMs ?? UPLOAD_DEADLINE_MS,
       downloadFile: createDownloadFile(parts),
       deleteMedia,
       baseUrl,

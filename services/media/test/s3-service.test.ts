@@ -92,6 +92,9 @@ describe('files in a bucket', () => {
 test('a bucket out of reach: 503, no row, nothing on the disk, and not ready', async () => {
   const lost = await openWorld({ ...configOf(bucket), MEDIA_S3_ENDPOINT: 'http://127.0.0.1:1' });
   const { status } = await lost.upload(OWNER, GYM);
+  // What is refused was never there, and is refused as ever.
+  expect((await lost.upload(STRANGER, GYM)).status).toBe(403);
+  expect((await lost.upload(OWNER, { ...GYM, purpose: 'passport' })).status).toBe(422);
   const ready = await fetch(`${lost.url}/health/ready`);
   expect([status, ready.status, await lost.rows(), await lost.filesOnDisk()]).toEqual([503, 503, [], []]);
   await lost.close();

@@ -1,7 +1,7 @@
 /** One suite for every place where files can be. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -166,6 +166,21 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     await expect(storage.open(placed.key)).rejects.toMatchObject({ code: FILE_MISSING });
     const left = await listed(fromNow(HOUR_MS));
     expect(left.filter((key) => key === waiting.key || key === placed.key)).toEqual([]);
+  });
+
+  test('discarded, it waits no more; discarded again, nothing happens', async () => {
+    const waiting = await storage.receive(inPieces(content(1_000)));
+    await storage.discard(waiting);
+    await storage.discard(waiting);
+    await expect(storage.place(waiting)).rejects.toMatchObject({ code: FILE_MISSING });
+    expect(await listed(fromNow(HOUR_MS))).not.toContain(waiting.key);
+  });
+
+  test('what the disk does not take is unavailable', async () => {
+    const [spool, away] = [join(place.directory, 'arriving'), join(place.directory, 'away')];
+    await rename(spool, away);
+    await expect(storage.receive(inPieces(content(1_000)))).rejects.toMatchObject({ kind: 'unavailable' });
+    await rename(away, spool);
   });
 
   test('old ones are listed, waiting and placed; young ones and what is not ours are not', async () => {

@@ -37,9 +37,15 @@ const chunk = (type: string, content: Buffer): Buffer => {
 const box = (brand: string): Buffer =>
   Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
 
+/** Its tags are passed over by what guesses a type. */
+const song = (tags: Buffer, content: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('ID3\x03\x00\x00\x00\x00\x00'), Buffer.from([tags.length]), tags, content]);
+
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
   ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', Buffer.alloc(20_000)), PNG.subarray(33)])],
+  // One that moves.
+  ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('acTL', Buffer.alloc(8)), PNG.subarray(33)])],
   ['image/jpeg', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(64)])],
   ['image/gif', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
   ['image/webp', Buffer.concat([Buffer.from('RIFF\x40\x00\x00\x00WEBPVP8 '), Buffer.alloc(64)])],
@@ -61,6 +67,28 @@ const REFUSED: [string, Buffer][] = [
   ['an archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(200)])],
   ['a film of another kind', box('qt  ')],
   ['an empty file', Buffer.alloc(0)],
+  ['HTML with the brand of a film', Buffer.from('<!--ftypisom--><script>alert(1)</script>')],
+  ['HTML in the tags of a song before a picture', song(Buffer.from('<script>alert(1)</script>'), PNG)],
+  [
+    'HTML in the tags of a song before a photo',
+    song(Buffer.from('<script>'), Buffer.from('\xff\xd8\xff\xe0'.repeat(9), 'latin1')),
+  ],
+  ['HTML in the tags of a song before a document', song(Buffer.from('<script>'), Buffer.from('%PDF-1.7\n'))],
+  ['a picture behind a byte order mark', Buffer.concat([Buffer.from('\ufeff'), PNG])],
+  ['HTML behind blanks, before a picture', Buffer.concat([Buffer.from(' \n<html>'), PNG])],
+  ['SVG before a document', Buffer.from('<svg onload="alert(1)"/>%PDF-1.7')],
+  [
+    'an archive that holds a document',
+    Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(60), Buffer.from('%PDF-1.7')]),
+  ],
+  ['a document that begins a little later', Buffer.from('\n\n%PDF-1.7\n')],
+  ['a document without a version', Buffer.from('%PDF<script>alert(1)</script>')],
+  ['a picture without its beginning', PNG.subarray(1)],
+  [
+    'the beginning of a picture, and HTML',
+    Buffer.concat([PNG.subarray(0, 8), Buffer.from('<html><script>alert(1)</script>')]),
+  ],
+  ['a sound in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
 ];
 
 describe('what is accepted', () => {

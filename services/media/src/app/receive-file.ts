@@ -11,5 +11,5 @@ export interface ReceiveFile {
 
 export const createReceiveFile = (storage: Storage): ReceiveFile => ({
   keep: (content) => storage.receive(content),
-  discard: (file) => storage.delete(file.key),
+  discard: (file) => storage.discard(file),
 });

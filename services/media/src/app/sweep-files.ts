@@ -5,8 +5,8 @@ import type { Storage } from '../clients/storage.ts';
 import type { MediaStore } from '../store/media.ts';
 
 /**
- * Longer than any upload waits between two of its bytes, and far longer than a placed file waits for the commit of its
- * row: a younger one may be about to get its row.
+ * Far longer than an upload may take to arrive, and a placed file waits for the commit of its row: a younger one may be
+ * about to get its row.
  */
 export const MIN_AGE_MS = HOUR_MS;
 /** Keys that one question to the database names. */

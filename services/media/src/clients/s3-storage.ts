@@ -117,6 +117,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
 
   return {
     receive: (content) => spool.receive(content),
+    discard: ({ key }) => spool.discard(key),
     place: async (file) => {
       await stat(spool.pathOf(file.key));
       // The SDK repeats no request whose body is a stream; ours can be read again.

@@ -6,6 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { unavailable } from '@fitness/shared/error.ts';
 import type { StoredFile } from '../domain/media.ts';
 import { asStorageKey, isStorageKey } from './storage.ts';
 
@@ -42,20 +43,26 @@ export const createSpool = async (directory: string): Promise<Spool> => {
 const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 'key'>> => {
   const hash = createHash('sha256');
   let size = 0;
-  const file = await open(path, 'wx', 0o600);
+  const file = await onDisk(open(path, 'wx', 0o600));
   try {
     for await (const piece of content as AsyncIterable<Buffer>) {
       hash.update(piece);
-      await file.writeFile(piece);
+      await onDisk(file.writeFile(piece));
       size += piece.length;
       giveBack(piece);
     }
-    await file.sync();
+    await onDisk(file.sync());
   } finally {
     await file.close();
   }
   return { size, sha256: hash.digest('hex') };
 };
+
+/** What the disk refuses is told apart from content that breaks off. */
+const onDisk = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((cause: unknown) => {
+    throw unavailable('storage: the spool', cause);
+  });
 
 /**
  * Frees the memory of a piece at once. A piece is a small object with 64 KiB behind it that the garbage collector does

@@ -5,10 +5,12 @@ import type { ByteRange } from '../domain/range.ts';
 
 export interface Storage {
   /**
-   * Streams `content` to where it waits until it is placed; nothing is left behind when it fails. The pieces are used up:
-   * their memory may be gone afterwards.
+   * Streams `content` to where it waits until it is placed; nothing is left behind when it fails. Throws `unavailable`
+   * when it cannot be kept here. The pieces are used up: their memory may be gone afterwards.
    */
   receive(content: Readable): Promise<StoredFile>;
+  /** Forgets a received file that is not placed. */
+  discard(file: StoredFile): Promise<void>;
   /** Puts a received file under its key, to stay there. Rejects with `FILE_MISSING` when it does not wait any more. */
   place(file: StoredFile): Promise<void>;
   /** The bytes of a placed file, or of one piece of it. Rejects with `FILE_MISSING` when there is no such file. */

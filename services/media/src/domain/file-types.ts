@@ -1,20 +1,28 @@
 /** What may be uploaded (contract 6), judged by its bytes. Never anything that a browser would run. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** With what a file must begin where fewer bytes would do to guess its type; null where they say enough. */
-const BEGINNINGS: Readonly<Record<string, RegExp | null>> = {
-  'image/jpeg': null,
-  'image/png': null,
-  'image/webp': null,
-  'image/gif': /^GIF8[79]a/,
-  'application/pdf': /^%PDF-\d/,
-  'video/mp4': null,
+/**
+ * With what a file of each type must begin, at its very first byte. What guesses the type passes over a byte order mark
+ * and the tags of a song, and needs no more than a part of some of these: HTML could stand before them.
+ */
+const BEGINNINGS: Readonly<Record<string, (head: string) => boolean>> = {
+  'image/jpeg': (head) => head.startsWith('\xff\xd8\xff'),
+  'image/png': (head) => head.startsWith('\x89PNG\r\n\x1a\n'),
+  'image/webp': (head) => head.startsWith('RIFF') && head.startsWith('WEBP', 8),
+  'image/gif': (head) => /^GIF8[79]a/.test(head),
+  'application/pdf': (head) => /^%PDF-\d/.test(head),
+  // The first box has a length: no text begins with its zeros.
+  'video/mp4': (head) => head.startsWith('\0\0') && head.startsWith('ftyp', 4),
 };
 
-/** Whether a file of the type that its bytes were taken for, and that begins with `head`, may be kept. */
-export const isAccepted = (mimeType: string, head: Buffer): boolean => {
-  if (!Object.hasOwn(BEGINNINGS, mimeType)) return false;
-  return BEGINNINGS[mimeType]?.test(head.toString('latin1', 0, 16)) ?? true;
+/** A PNG that moves is a PNG, with a picture for who knows no better. */
+const ALSO_CALLED = new Map([['image/apng', 'image/png']]);
+
+/** The type of a file that begins with `head` and was `taken` for one; undefined when it may not be kept. */
+export const acceptedType = (taken: string | undefined, head: Buffer): string | undefined => {
+  const type = ALSO_CALLED.get(taken ?? '') ?? taken ?? '';
+  const begins = Object.hasOwn(BEGINNINGS, type) ? BEGINNINGS[type] : undefined;
+  return begins?.(head.toString('latin1', 0, 16)) === true ? type : undefined;
 };
 
 /** So many bytes at the beginning are enough to tell. */

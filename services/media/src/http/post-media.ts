@@ -31,10 +31,12 @@ const documentedFields = z.object({
 export interface PostMediaParts {
   attachFile: AttachFile;
   receiveFile: ReceiveFile;
+  /** How long a form may take to arrive. */
+  uploadDeadlineMs: number;
   baseUrl: string;
 }
 
-export const postMedia = ({ attachFile, receiveFile, baseUrl }: PostMediaParts): Route =>
+export const postMedia = ({ attachFile, receiveFile, uploadDeadlineMs, baseUrl }: PostMediaParts): Route =>
   defineRoute({
     method: 'POST',
     path: '/media',
@@ -48,7 +50,7 @@ export const postMedia = ({ attachFile, receiveFile, baseUrl }: PostMediaParts):
     mayRefuse: [403],
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
-      const upload = await readUpload(request, receiveFile);
+      const upload = await readUpload(request, receiveFile, uploadDeadlineMs);
       const attachment = await admit(caller, upload, { attachFile, receiveFile });
       const row = await attachFile.attach(caller, attachment, attachment.stored);
       return created({ data: toMedia(row, baseUrl) });

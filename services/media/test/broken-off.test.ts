@@ -1,0 +1,102 @@
+/** An upload that breaks off, or that nobody can keep, is that upload's end and nothing more. */
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { MediaConfig } from '../src/config.ts';
+import { type Child, startChild } from './child.ts';
+import { openRaw, readAnswer } from './raw.ts';
+import {
+  fileClient,
+  filesIn,
+  GYM,
+  MEBIBYTE,
+  mediaConfig,
+  OWNER,
+  picture,
+  startNeighbours,
+} from './support.ts';
+
+let neighbours: GrpcServer;
+let config: MediaConfig;
+let child: Child;
+let ended = false;
+beforeAll(async () => {
+  neighbours = (await startNeighbours()).server;
+  config = mediaConfig(neighbours.address, await mkdtemp(join(tmpdir(), 'media-')));
+  child = await startChild(config);
+  void child.exited.then(() => {
+    ended = true;
+  });
+});
+afterAll(async () => {
+  await child.kill();
+  await neighbours.close();
+  await dropDatabase(config);
+  await rm(config.MEDIA_DIRECTORY, { recursive: true });
+});
+
+const part = (name: string, content: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`--x\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\n`),
+    content,
+    Buffer.from('\r\n'),
+  ]);
+const HTML = Buffer.alloc(100_000, '<p>');
+const send = (body: Buffer) =>
+  openRaw(child.url, {
+    as: OWNER,
+    headers: ['content-type: multipart/form-data; boundary=x', 'content-length: 20000000'],
+    body: [body],
+  });
+
+test.each<[string, Buffer]>([
+  ['a file that was refused at its first bytes', part('file', HTML).subarray(0, 60_000)],
+  [
+    'a file that was refused, and another',
+    Buffer.concat([part('file', HTML), part('file', picture(MEBIBYTE))]),
+  ],
+  ['a second file', Buffer.concat([part('file', picture(1_000)), part('file', picture(MEBIBYTE))])],
+  ['a file that nobody wants', part('other', picture(MEBIBYTE)).subarray(0, 500_000)],
+  [
+    'a field that nobody may have',
+    Buffer.concat([part('__proto__', picture(MEBIBYTE)), part('file', picture(MEBIBYTE))]),
+  ],
+])('a client that hangs up after %s does not take the process along', async (_name, body) => {
+  for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
+    const socket = await send(body);
+    await readAnswer(socket, { timeoutMs: 500 }).catch(() => undefined);
+    socket[leave]();
+  }
+  // Before it is answered, at one moment or the other.
+  for (let moment = 0; moment < 60; moment += 1) {
+    const socket = await send(body);
+    await pause(moment / 10);
+    socket.resetAndDestroy();
+  }
+  await pause(300);
+  expect(ended).toBe(false);
+  expect((await fileClient(child.url).upload(OWNER, GYM)).status).toBe(201);
+  await eventually(async () => (await filesIn(join(config.MEDIA_DIRECTORY, 'arriving'))).length === 0);
+});
+
+test('a disk that takes nothing is 503 to a client that is still sending, whose connection goes on', async () => {
+  const [spool, away] = [join(config.MEDIA_DIRECTORY, 'arriving'), join(config.MEDIA_DIRECTORY, 'away')];
+  await rename(spool, away);
+  const body = Buffer.concat([part('file', picture(8 * MEBIBYTE)), Buffer.from('--x--\r\n')]);
+  const socket = await openRaw(child.url, {
+    as: OWNER,
+    headers: ['content-type: multipart/form-data; boundary=x', `content-length: ${body.length}`],
+    body: [body],
+  });
+  const { status } = await readAnswer(socket);
+  await rename(away, spool);
+  expect(status).toBe(503);
+  socket.write('GET /health/live HTTP/1.1\r\nhost: media\r\n\r\n');
+  expect((await readAnswer(socket)).status).toBe(200);
+  socket.destroy();
+  expect((await fileClient(child.url).upload(OWNER, GYM)).status).toBe(201);
+});
