@@ -1,5 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
+import { GUEST } from '@fitness/shared/caller.ts';
 import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -137,6 +138,25 @@ describe('no query of the service scans a collection', () => {
       },
     ],
   ])('%s', async (_name, work) => expectServed(work));
+
+  test('a page past the end of the nearest looks at no place', async () => {
+    const placesAsked = async (work: () => Promise<unknown>): Promise<number> =>
+      (await watch.during(work)).filter(
+        ({ collection, command }) =>
+          collection === 'gyms' &&
+          (command.filter as { geohash?: unknown } | undefined)?.geohash !== undefined,
+      ).length;
+    for (const as of [GUEST, member(7), OWNER]) {
+      const read = async (page: string) => (await world.send('GET', `/gyms?near=30,50&${page}`, { as })).body;
+      const all = await read('per_page=100');
+      expect(await placesAsked(() => read('per_page=100'))).toBeGreaterThan(0);
+      const asked = placesAsked(async () => {
+        const { data, meta } = await read('page=999999999');
+        expect([data, meta.total]).toEqual([[], all.data.length]);
+      });
+      expect(await asked).toBe(0);
+    }
+  });
 
   test('a scan would be seen', async () => {
     const sent = await watch.during(() => world.send('GET', `/gyms/${id}`, { as: OWNER }));

@@ -44,6 +44,7 @@ beforeAll(async () => {
   await model.insertMany(documents);
   counters = createGymCounters(connection);
   await counters.prepare();
+  await counters.recount();
 });
 afterAll(async () => {
   await connection.close();

@@ -195,4 +195,25 @@ describe('identity.account.deleted', () => {
     expect(await world.connection.collection('gym_ratings').countDocuments({ userId: 41 })).toBe(0);
     expect(await gymOf(rated)).toMatchObject({ rating_count: 2, rating_average: 3.5 });
   });
+
+  test('gyms that are created while their owner’s account is erased are left without him, and later ones refused', async () => {
+    const body = { name: 'Late', address: 'Street 1', location_lat: 1, location_lng: 1 };
+    const create = () => world.send('POST', '/gyms', { as: member(43), body });
+    const gyms = world.connection.collection('gyms');
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 20 }, create)),
+      world.tell('identity', accountDeleted, {
+        subject: 43,
+        data: { user_id: 43, deleted_at: '2026-01-15 10:00:00' },
+      }),
+    ]);
+    for (const { status } of answers) expect([201, 403]).toContain(status);
+    await eventually(async () => (await create()).status === 403);
+    const before = await gyms.countDocuments({});
+    expect((await create()).status).toBe(403);
+    expect(await gyms.countDocuments({})).toBe(before);
+    expect(await gyms.countDocuments({ ownerId: 43 })).toBe(0);
+    const { applies } = await world.blockers.call('Evaluate', { user_id: 43, code: 'gym_ownership' });
+    expect(applies).toBe(false);
+  });
 });

@@ -260,6 +260,11 @@ export const createGymStore = (connection: Connection, counters: GymCounters): G
     const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
     const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
     const skip = page.mode === 'page' ? page.skip : 0;
+    const isNarrowed = isFiltered(query) || asksForText(query.search);
+    if (skip > 0 && !isNarrowed) {
+      const placed = await extents.ofPlaced(query);
+      if (skip >= placed) return { rows: [], total: placed, next: undefined };
+    }
     const { ordered, isAll } = await near.find(query, from, skip + page.perPage, after);
     const window = ordered.slice(skip, skip + page.perPage);
     const byId = new Map((await findMany(window.map((gym) => gym.id))).map((gym) => [gym.id, gym]));
