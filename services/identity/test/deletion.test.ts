@@ -201,6 +201,28 @@ describe('blockers', () => {
   });
 });
 
+describe('authorization', () => {
+  const tokens: [string, Partial<Person['caller']>][] = [
+    ['a log-in', {}],
+    ['a personal token without any permission', { tokenKind: 'personal', permissions: new Set() }],
+    ['an app with whatever scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
+  ];
+  test.each(tokens)('takes a valid token and nothing else: that of %s', async (_whose, token) => {
+    const { user, ...person } = await join(world);
+    const as = { ...person, user, caller: { ...person.caller, ...token } };
+    const wrongPassword = await deleteAccount(as, { current_password: 'not the password' });
+    expect([wrongPassword.status, Object.keys(wrongPassword.body.errors)]).toEqual([
+      422,
+      ['current_password'],
+    ]);
+    expect((await world.send('DELETE', '/auth/delete-account', { as: as.caller })).status).toBe(200);
+    expect((await arm(as)).status).toBe(200);
+    const [code = ''] = await codesOf(as);
+    expect((await commit(as, code)).status).toBe(202);
+    expect(await isLive(world, person.token)).toBe(false);
+  });
+});
+
 describe('scheduling', () => {
   test('twenty calls at once with the right code: one 202, one pair of events, all credentials dead', async () => {
     const broker = await connectBroker({
@@ -297,6 +319,27 @@ describe('password reset', () => {
     expect(code).toMatch(/^\d{6}$/);
     return { person, code };
   };
+
+  test('the budget that is spent sends nothing more and hears no code, the right one included; 200 and 422 as ever', async () => {
+    const { person, code } = await asked();
+    for (let call = 2; call <= 4; call += 1) expect((await forgot(person.user.email)).status).toBe(200);
+    // The fifth of the minute, by whatever door.
+    const body = { current_password: 'not the password' };
+    const fifth = await world.send('POST', '/auth/delete-account', { as: person.caller, body });
+    expect(fifth.status).toBe(422);
+    const sent = await codesOf(person);
+    expect(sent).toHaveLength(4);
+    const [spent, nobody] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];
+    expect([spent.status, spent.text]).toEqual([nobody.status, nobody.text]);
+    for (const name of ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining']) {
+      expect(spent.headers.get(name)).toBeNull();
+    }
+    expect(await codesOf(person)).toEqual(sent);
+    const refused = await reset(person.user.username, sent[0] ?? code);
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['code']]);
+    await redis.del(...(await redis.keys(`${world.config.EVENTS_NAMESPACE}:identity:limit:*`)), 'nothing');
+    expect((await reset(person.user.username, sent[0] ?? code)).status).toBe(200);
+  });
 
   test('a code that went to the old phone is worth nothing once the phone has changed, by whomever', async () => {
     const operator = await joinAs(world, 'operator');

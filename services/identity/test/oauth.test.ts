@@ -160,8 +160,6 @@ describe('a token carries', () => {
         as,
         body: { current_password: PASSWORD, password: 'another password of mine' },
       }),
-      world.send('POST', '/auth/delete-account', { as, body: { current_password: PASSWORD } }),
-      world.send('DELETE', '/auth/delete-account', { as }),
       world.send('GET', '/notifications', { as }),
       world.send('POST', '/notifications/1/read', { as }),
     ]);

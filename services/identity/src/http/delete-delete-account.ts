@@ -1,3 +1,4 @@
+import { ANY_TOKEN } from '@fitness/shared/caller.ts';
 import { message } from '@fitness/shared/error.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { userSchema } from '@fitness/shared/resources/user.ts';
@@ -13,6 +14,8 @@ export const deleteDeleteAccount = (deleteAccount: DeleteAccount, presenter: Use
     description: 'Also 200 when nothing is pending: a client may repeat it when the answer was lost.',
     tag: 'auth',
     access: 'user',
+    // A valid token and nothing else (specification 5, rule 2).
+    tokenKinds: ANY_TOKEN,
     responses: { 200: z.object({ message: z.string(), user: userSchema }) },
     handle: async ({ caller, t }) => {
       const user = await deleteAccount.cancel(caller.userId);

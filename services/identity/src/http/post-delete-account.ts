@@ -1,3 +1,4 @@
+import { ANY_TOKEN } from '@fitness/shared/caller.ts';
 import { message } from '@fitness/shared/error.ts';
 import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
@@ -22,6 +23,8 @@ export const postDeleteAccount = (deleteAccount: DeleteAccount): Route =>
       'Two phases: without `confirmation_code` a code is sent by SMS; with it the deletion is scheduled.',
     tag: 'auth',
     access: 'user',
+    // A valid token and nothing else (specification 5, rule 2); what makes it the user's own wish is the password.
+    tokenKinds: ANY_TOKEN,
     limit: CODE_BUDGET,
     body: z.object({
       current_password: z.string().min(1).max(1_000),
