@@ -1,7 +1,7 @@
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type EventWatch, watchEvents } from './events.ts';
-import { isLive, join, joinAs, logIn, type Person, startWorld, type World } from './support.ts';
+import { giveRoles, isLive, join, joinAs, logIn, type Person, startWorld, type World } from './support.ts';
 
 let world: World;
 let operator: Person;
@@ -72,6 +72,18 @@ describe('DELETE /users/{id}', () => {
     expect((await remove(administrator.id)).status).toBe(403);
     const half = caller(operator.id, ['users.delete']);
     expect((await remove((await join(world)).id, half)).status).toBe(403);
+  });
+
+  test('an account that is raised while its blockers are asked is out of reach: 403, and nothing is erased', async () => {
+    const person = await join(world);
+    world.outside.whileEvaluating = () => giveRoles(world, person.id, [3]);
+    try {
+      expect((await remove(person.id)).status).toBe(403);
+    } finally {
+      world.outside.whileEvaluating = undefined;
+    }
+    expect(await isLive(world, person.token)).toBe(true);
+    expect(await eventsOf(person.id)).toEqual([]);
   });
 
   test('401 for a guest, 403 without users.delete, 404 for who is not there', async () => {

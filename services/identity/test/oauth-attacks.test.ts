@@ -1,4 +1,7 @@
 /** What an attacker may try at the authorization server, and gets: never a grant, never a 500. */
+import { randomBytes } from 'node:crypto';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { OAUTH_PATHS } from '@fitness/shared/oauth.ts';
 import { formOf } from '@fitness/shared/testing/browser.ts';
 import {
@@ -8,6 +11,9 @@ import {
   REDIRECT_URI,
 } from '@fitness/shared/testing/oauth-client.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAdapterFactory, toRecord } from '../src/oauth/adapter.ts';
+import { createOauthStore } from '../src/store/oauth.ts';
+import { createTokenStore } from '../src/store/tokens.ts';
 import { fromGateway, oauthOf, type Resident, resident } from './oauth-support.ts';
 import { isLive, startWorld, type World } from './support.ts';
 
@@ -157,6 +163,40 @@ describe('a refresh token', () => {
       refresh_token: 'x',
     });
     expect(refused(answer)).toEqual([401, 'invalid_client']);
+  });
+});
+
+describe('of two who use a secret that both have found unused', () => {
+  test.each(['AuthorizationCode', 'RefreshToken'])('%s: the second ends the grant', async (kind) => {
+    const person = await resident(world);
+    const grantId = randomBytes(8).toString('hex');
+    const grant = { accountId: String(person.id), grantId };
+    const store = createOauthStore(world.database);
+    const epoch = (await world.database.collection('users').findOne({ _id: person.id as never }))
+      ?.credential_epoch as number;
+    const later = new Date(world.clock.now().getTime() + 60_000);
+    const transact = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
+      inTransaction(world.database, work);
+    await transact((session) =>
+      store.insertGrant(session, toRecord('Grant', grantId, { accountId: String(person.id) }, later), epoch),
+    );
+    const adapter = createAdapterFactory({
+      oauth: store,
+      tokens: createTokenStore(world.database),
+      clock: world.clock,
+      transact,
+      issuer: 'http://api.test',
+      grantIsGone: () => new Error('gone'),
+      answeredAlready: () => new Error('answered'),
+    })(kind);
+    await adapter.upsert('secret', grant, 60);
+    const found = await Promise.all([adapter.find('secret'), adapter.find('secret')]);
+    expect(found.map((payload) => payload?.consumed)).toEqual([undefined, undefined]);
+    await adapter.consume('secret');
+    expect(await grantsOf(person)).toBe(1);
+    await expect(adapter.consume('secret')).rejects.toThrow('gone');
+    expect(await grantsOf(person)).toBe(0);
+    expect(await adapter.find('secret')).toBeUndefined();
   });
 });
 
@@ -475,6 +515,17 @@ describe('a form', () => {
     const mixed = await browser.submit(consent, 'allow');
     expect([mixed.status, mixed.location]).toEqual([400, undefined]);
     expect(await grantsOf(person)).toBe(0);
+  });
+
+  test('of one request, sent with the cookie of another, answers neither', async () => {
+    const [person, other] = [await resident(world), await resident(world)];
+    const [own, foreign] = [await open(person), await open(other)];
+    const cookie = [...foreign.browser.cookies]
+      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
+      .join('; ');
+    const answer = await own.browser.submit(own.consent, 'allow', {}, { cookie });
+    expect([answer.status, answer.location]).toEqual([400, undefined]);
+    expect([await grantsOf(person), await grantsOf(other)]).toEqual([0, 0]);
   });
 
   test('with a forged cookie is worth nothing', async () => {

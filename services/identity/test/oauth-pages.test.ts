@@ -157,6 +157,14 @@ describe('signing in on the page', () => {
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));
   });
 
+  test('shows again what was typed as a login, as text, and never the password', async () => {
+    const again = await submit('"><img src=x onerror=alert(1)>', 'what was typed as a password');
+    expect(again.status).toBe(422);
+    expect(again.html).toContain('value="&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"');
+    expect(again.html).not.toContain('<img');
+    expect(again.html).not.toContain('what was typed as a password');
+  });
+
   test.each([
     ['', 'x'],
     ['x', ''],

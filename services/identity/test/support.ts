@@ -33,6 +33,8 @@ export interface Outside {
   subscriptions: { id: number; userId: number }[];
   /** What stands in the way of whom. */
   blockers: { userId: number; code: string; extras: Record<string, unknown> }[];
+  /** Runs while a blocker is evaluated. */
+  whileEvaluating: (() => Promise<void>) | undefined;
   /** The blocker that cannot be evaluated. */
   brokenBlocker: string | undefined;
   calls: { media: number; subscriptions: number; blockers: number };
@@ -82,6 +84,7 @@ const standIns = (outside: Outside) =>
     standInService(grpcDefinitions.blockers(), {
       Evaluate: async ({ user_id, code }) => {
         outside.calls.blockers += 1;
+        await outside.whileEvaluating?.();
         if (code === outside.brokenBlocker) throw new Error('out of order');
         const found = outside.blockers.find((row) => row.userId === user_id && row.code === code);
         return { applies: found !== undefined, extras_json: JSON.stringify(found?.extras ?? {}) };
@@ -119,6 +122,7 @@ export const startWorld = async (env: Record<string, string> = {}): Promise<Worl
     deletedLicencesOf: [],
     licenceDeletions: [],
     whileDeleting: undefined,
+    whileEvaluating: undefined,
     subscriptions: [],
     blockers: [],
     brokenBlocker: undefined,
