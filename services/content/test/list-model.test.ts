@@ -1,0 +1,148 @@
+import { gymChanged } from '@fitness/proto/events/gyms.ts';
+import { GUEST } from '@fitness/shared/caller.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openStage, type Stage } from './support.ts';
+
+/** Every combination of who asks and what for, against the rule applied to each post one by one. */
+
+const USER = 'App\\Models\\User';
+const GYM = 'App\\Models\\Gym';
+type Type = typeof USER | typeof GYM;
+
+interface Written {
+  id: number;
+  type: Type;
+  profile: number;
+  owner: number;
+  isDraft: boolean;
+  inBlog: boolean;
+  title: string;
+}
+
+/** Gyms and users have the same numbers. The second gym is closed after its posts were written. */
+const OWNERS = new Map([
+  [1, 1],
+  [2, 1],
+  [3, 2],
+]);
+const CLOSED = 2;
+const USERS = [1, 2];
+const OPERATOR = 9;
+
+let stage: Stage;
+const posts: Written[] = [];
+
+const write = async (type: Type, profile: number, owner: number): Promise<void> => {
+  for (const isDraft of [false, true])
+    for (const inBlog of [false, true])
+      for (const title of ['Morning run', 'Evening yoga']) {
+        const body = {
+          profile_type: type,
+          profile_id: profile,
+          title,
+          content: '-',
+          is_draft: isDraft,
+          in_blog: inBlog,
+        };
+        const answer = await stage.send('POST', '/posts', { as: caller(owner), body });
+        expect(answer.status).toBe(201);
+        posts.push({ id: answer.body.data.id, type, profile, owner, isDraft, inBlog, title });
+      }
+};
+
+beforeAll(async () => {
+  stage = await openStage();
+  for (const [id, owner] of OWNERS) {
+    stage.world.gyms.set(id, { user_id: owner, is_active: true, version: 1 });
+    await write(GYM, id, owner);
+  }
+  for (const id of USERS) await write(USER, id, id);
+  const owner = OWNERS.get(CLOSED) ?? 0;
+  stage.world.gyms.set(CLOSED, { user_id: owner, is_active: false, version: 2 });
+  const data = { gym_id: CLOSED, name: 'Gym', user_id: owner, is_active: false };
+  await stage.tell(gymChanged, { subject: CLOSED, version: 2, data });
+  await eventually(async () => {
+    const { meta } = (await stage.send('GET', '/posts?per_page=1')).body;
+    return meta.total === posts.filter((post) => isPublic(post)).length;
+  });
+});
+afterAll(() => stage.close());
+
+const isPublic = ({ type, profile, isDraft }: Written): boolean =>
+  !isDraft && !(type === GYM && profile === CLOSED);
+
+interface Query {
+  types: Type[] | undefined;
+  items: number[] | undefined;
+  inBlog: boolean | undefined;
+  search: string | undefined;
+  order: 'ASC' | 'DESC';
+}
+
+const queries = [undefined, [GYM], [USER], [GYM, USER]].flatMap((types) =>
+  [undefined, [1], [CLOSED], [CLOSED, 3]].flatMap((items) =>
+    [undefined, true, false].flatMap((inBlog) =>
+      [undefined, 'YOGA'].flatMap((search) =>
+        (['ASC', 'DESC'] as const).map(
+          (order): Query => ({ types: types as Type[] | undefined, items, inBlog, search, order }),
+        ),
+      ),
+    ),
+  ),
+);
+
+const pathOf = ({ types, items, inBlog, search, order }: Query): string => {
+  const given = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
+  const pairs = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return `/posts?${new URLSearchParams(pairs)}`;
+};
+
+const isAsked = ({ types, items, inBlog, search }: Query, post: Written): boolean =>
+  (types === undefined || types.includes(post.type)) &&
+  (items === undefined || items.includes(post.profile)) &&
+  (inBlog === undefined || post.inBlog === inBlog) &&
+  (search === undefined || post.title.toLowerCase().includes(search.toLowerCase()));
+
+/** Of one type, and no profile that the viewer may see has one of the numbers. */
+const isMissing = ({ types, items }: Query, viewer: number | undefined): boolean => {
+  if (types?.length !== 1 || items === undefined) return false;
+  if (types[0] === USER) return false;
+  const seesClosed = viewer === OPERATOR || viewer === OWNERS.get(CLOSED);
+  return items.every((id) => id === CLOSED && !seesClosed);
+};
+
+test.each([
+  ['a guest', undefined],
+  ['an owner of two gyms', 1],
+  ['the owner of another', 2],
+  ['somebody else', 3],
+  ['a holder of posts.view_all', OPERATOR],
+])('%s sees what the rule lets him see, whatever he asks for, and its number', async (_name, viewer) => {
+  const isOperator = viewer === OPERATOR;
+  const as = viewer === undefined ? GUEST : isOperator ? caller(viewer, ['posts.view_all']) : caller(viewer);
+  for (const [index, query] of queries.entries()) {
+    const path = pathOf(query);
+    const first = await stage.send('GET', `${path}&per_page=100`, { as });
+    if (isMissing(query, viewer)) {
+      expect([path, first.status]).toEqual([path, 404]);
+      continue;
+    }
+    const expected = posts
+      .filter((post) => isAsked(query, post) && (isPublic(post) || isOperator || post.owner === viewer))
+      .map(({ id }) => id)
+      .toSorted((a, b) => (query.order === 'ASC' ? a - b : b - a));
+    const idsOf = ({ body }: typeof first): number[] => body.data.map(({ id }: { id: number }) => id);
+    expect([path, first.body.meta.total, idsOf(first)]).toEqual([path, expected.length, expected]);
+    const middle = first.body.data.length >> 1;
+    // In parts, too: every seventh, so that each filter has its turn.
+    if (middle === 0 || index % 7 !== 0) continue;
+    const half = await stage.send('GET', `${path}&per_page=${middle}`, { as });
+    const rest = await stage.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, { as });
+    const second = await stage.send('GET', `${path}&per_page=${middle}&page=2`, { as });
+    expect([path, ...idsOf(half), ...idsOf(rest)]).toEqual([path, ...expected]);
+    expect([path, ...idsOf(second)]).toEqual([path, ...expected.slice(middle, middle * 2)]);
+  }
+});
