@@ -520,7 +520,10 @@ describe('a form', () => {
   test('of one request, sent with the cookie of another, answers neither', async () => {
     const [person, other] = [await resident(world), await resident(world)];
     const [own, foreign] = [await open(person), await open(other)];
+    // As a browser would send it to the page that it belongs to.
+    const { action } = formOf(foreign.consent.html);
     const cookie = [...foreign.browser.cookies]
+      .filter(([, { path }]) => action === path || action.startsWith(`${path}/`))
       .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
       .join('; ');
     const answer = await own.browser.submit(own.consent, 'allow', {}, { cookie });
