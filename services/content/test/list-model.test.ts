@@ -94,7 +94,7 @@ const queries = [undefined, [GYM], [USER], [GYM, USER]].flatMap((types) =>
 
 const pathOf = ({ types, items, inBlog, search, order }: Query): string => {
   const given = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
-  const pairs = Object.entries(given).flatMap(([name, value]) =>
+  const pairs = Object.entries(given).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   );
   return `/posts?${new URLSearchParams(pairs)}`;

@@ -692,6 +692,11 @@ describe('what is heard of gyms and accounts', () => {
     await eventually(async () => (await list(query, operator)).status === 404);
     for (const as of [GUEST, caller(userId), operator])
       expect((await stage.send('GET', `/posts/${ids[0]}`, { as })).status).toBe(404);
+    for (const as of [caller(userId), operator]) {
+      const body = { title: 'Late' };
+      expect((await stage.send('PUT', `/posts/${ids[0]}`, { as, body })).status).toBe(404);
+      expect((await stage.send('DELETE', `/posts/${ids[0]}`, { as })).status).toBe(404);
+    }
     expect(idsOf(await list({ per_page: 100 }, operator))).not.toContain(ids[0]);
     await expectTotals();
     const rounds = await together(() => stage.content.removeGonePosts(), 3);

@@ -177,3 +177,27 @@ test('purchases beside a price that rises and a service that is closed pay what 
   const bought = answers.filter(({ status }) => status === 201).length;
   expect(stage.world.payments('purchase').map(({ amount }) => amount)).toEqual(Array(bought).fill(1_000));
 });
+
+test.each([
+  ['closed', 404, { is_active: false }],
+  ['removed', 404, undefined],
+  ['made dearer', 400, { price: 2_000 }],
+])(
+  'a training service that is %s between its look-up and the sale is not sold',
+  async (_how, status, body) => {
+    const seller = someone();
+    const id = await offer(seller);
+    stage.world.booked.clear();
+    stage.world.before.set('GetRates', async () => {
+      const method = body === undefined ? 'DELETE' : 'PUT';
+      await stage.send(method, `/training-services/${id}`, { as: caller(seller), body });
+    });
+    const buyer = caller(someone());
+    const path = `/training-services/${id}/purchase`;
+    const answer = await stage.send('POST', path, { as: buyer, body: { price: 1_000 } });
+    stage.world.before.clear();
+    expect(answer.status).toBe(status);
+    expect(stage.world.booked.size).toBe(0);
+    expect(await stage.connection.collection('trainees').countDocuments({ training_service_id: id })).toBe(0);
+  },
+);

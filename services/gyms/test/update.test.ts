@@ -210,10 +210,12 @@ describe('permissions', () => {
   });
 
   test('gyms.approve_license alone reviews any gym', async () => {
-    const id = await world.createGym(member(13));
-    const answer = await put(id, holder(15, 'gyms.approve_license'), { gym_license_approved: true });
-    expect(answer.status).toBe(200);
-    expect((await read(id)).gym_license_approved).toBe(true);
+    for (const is_active of [true, false]) {
+      const id = await world.createGym(member(13), { is_active });
+      const answer = await put(id, holder(15, 'gyms.approve_license'), { gym_license_approved: true });
+      expect(answer.status).toBe(200);
+      expect((await read(id)).gym_license_approved).toBe(true);
+    }
   });
 
   test('another’s inactive gym is the same 404 as none at all', async () => {

@@ -1,0 +1,130 @@
+import { boostGranted } from '@fitness/proto/events/store-billing.ts';
+import { GUEST } from '@fitness/shared/caller.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/clock.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openStage, type Stage } from './support.ts';
+
+/** Every combination of who asks and what for, against the rule applied to each training service one by one. */
+
+interface Offered {
+  id: number;
+  seller: number;
+  isActive: boolean;
+  price: number;
+  title: string;
+  isBoosted: boolean;
+}
+
+const SELLERS = [11, 12, 13];
+/** His account is about to be deleted. */
+const LEAVING = 13;
+
+let stage: Stage;
+const offered: Offered[] = [];
+
+const offer = async (seller: number, isActive: boolean, price: number, title: string): Promise<void> => {
+  const body = { title, description: '-', price, duration_days: 1, is_active: isActive };
+  const answer = await stage.send('POST', '/training-services', { as: caller(seller), body });
+  expect(answer.status).toBe(201);
+  const isBoosted = offered.length % 5 === 0;
+  const { id } = answer.body.data;
+  offered.push({ id, seller, isActive, price, title, isBoosted });
+  if (!isBoosted) return;
+  const now = stage.clock.now();
+  await stage.tell(boostGranted, {
+    subject: id,
+    version: 1,
+    data: {
+      boost_id: id,
+      boostable_type: 'training_service',
+      boostable_id: id,
+      level: 1,
+      starts_at: formatTimestamp(now),
+      ends_at: formatTimestamp(new Date(now.getTime() + DAY_MS)),
+    },
+  });
+};
+
+beforeAll(async () => {
+  stage = await openStage();
+  for (const seller of SELLERS)
+    for (const isActive of [true, false])
+      for (const price of [100, 200, 300])
+        for (const title of ['Alpha', 'Beta']) await offer(seller, isActive, price, title);
+  const boosted = { boosted_until: { $gt: stage.clock.now() } };
+  const wanted = offered.filter(({ isBoosted }) => isBoosted).length;
+  await eventually(
+    async () => (await stage.connection.collection('training_services').countDocuments(boosted)) === wanted,
+  );
+  stage.world.pending.add(LEAVING);
+});
+afterAll(() => stage.close());
+
+interface Query {
+  user_id?: number | undefined;
+  min_price?: number | undefined;
+  max_price?: number | undefined;
+  search?: string | undefined;
+}
+
+const queries = [undefined, ...SELLERS].flatMap((user_id) =>
+  [undefined, 200].flatMap((min_price) =>
+    [undefined, 200].flatMap((max_price) =>
+      [undefined, 'alpha'].map((search): Query => ({ user_id, min_price, max_price, search })),
+    ),
+  ),
+);
+
+const pathOf = (query: Query): string => {
+  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return `/training-services?${new URLSearchParams(pairs)}`;
+};
+
+const isAsked = (
+  { user_id, min_price = 0, max_price = 1e9, search = '' }: Query,
+  service: Offered,
+): boolean =>
+  (user_id === undefined || service.seller === user_id) &&
+  service.price >= min_price &&
+  service.price <= max_price &&
+  service.title.toLowerCase().includes(search);
+
+test.each([
+  ['a guest', undefined, []],
+  ['a seller', 11, []],
+  ['the seller whose account is about to be deleted', LEAVING, []],
+  ['a holder of posts.view_all', 1, ['posts.view_all']],
+  ['a holder of users.view_all', 2, ['users.view_all']],
+  ['a holder of both', 3, ['posts.view_all', 'users.view_all']],
+] as const)(
+  '%s sees what the rule lets him see, boosted first, whatever he asks for',
+  async (_name, viewer, held) => {
+    const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
+    const as = viewer === undefined ? GUEST : caller(viewer, held);
+    for (const query of queries) {
+      const path = pathOf(query);
+      const expected = offered
+        .filter((service) => isAsked(query, service))
+        .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
+        .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
+        .toSorted((a, b) => Number(b.isBoosted) - Number(a.isBoosted) || b.id - a.id)
+        .map(({ id }) => id);
+      const read = async (part: string) => {
+        const { body } = await stage.send('GET', `${path}&${part}`, { as });
+        return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
+      };
+      const whole = await read('per_page=100');
+      expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
+      const byCursor: number[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
+        byCursor.push(...part.ids);
+        cursor = part.meta.next_cursor;
+      }
+      expect([path, byCursor]).toEqual([path, expected]);
+    }
+  },
+);
