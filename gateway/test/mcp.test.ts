@@ -341,7 +341,7 @@ describe('a batch', () => {
     answer('gyms', 200, PAGE);
     const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
     const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
-    expect(answers.map(({ id }) => id).sort()).toEqual([1, 2]);
+    expect(answers.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2]);
     for (const { result } of answers) expect(result.structuredContent).toEqual(PAGE);
     gateway.reset();
     expect((await send(Array.from({ length: 101 }, (_, id) => callOf(id)))).status).toBe(400);

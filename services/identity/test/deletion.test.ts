@@ -131,6 +131,40 @@ describe('a code', () => {
     expect((await commit(person, code)).status).toBe(202);
   });
 
+  test('is looked at before what blocks: a wrong one is 422, and nobody is asked', async () => {
+    const { person, code } = await armed();
+    world.outside.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
+    world.outside.brokenBlocker = 'active_premium';
+    world.outside.calls.blockers = 0;
+    const refused = await commit(person, wrong(code));
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['confirmation_code']]);
+    expect(world.outside.calls.blockers).toBe(0);
+  });
+
+  test('is rejected in the same words, byte for byte, whatever is wrong with it', async () => {
+    const none = await commit(await join(world), '123456');
+    const guessed = await armed();
+    const wornOut = await armed();
+    for (let offset = 1; offset <= 5; offset += 1) await commit(wornOut.person, wrong(wornOut.code, offset));
+    const silent = await armed();
+    const codes = world.database.collection('confirmation_codes');
+    const silenced = { $set: { locked_until: new Date(world.clock.now().getTime() + DAY_MS) } };
+    await codes.updateOne({ _id: silent.person.id as never }, silenced);
+    const replaced = await armed();
+    expect((await arm(replaced.person)).status).toBe(200);
+    const answers = [
+      await commit(guessed.person, wrong(guessed.code)),
+      await commit(wornOut.person, wornOut.code),
+      await commit(silent.person, silent.code),
+      await commit(replaced.person, replaced.code),
+    ];
+    const expired = await armed();
+    world.clock.advance(10 * MINUTE_MS);
+    answers.push(await commit(expired.person, expired.code));
+    expect(none.status).toBe(422);
+    for (const { status, text } of answers) expect([status, text]).toEqual([422, none.text]);
+  });
+
   test('a definite refusal keeps the older one; a timeout does not', async () => {
     const refused = await armed();
     await control('PUT', '/sms/mode', { mode: 'refuse', receptor: refused.person.user.phone });
