@@ -1,6 +1,7 @@
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { formatTimestamp, MINUTE_MS } from '@fitness/shared/clock.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { type Answer, caller } from '@fitness/shared/testing/harness.ts';
+import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { client, openStage, type Stage, together } from './support.ts';
@@ -184,6 +185,22 @@ describe('Idempotency-Key', () => {
     expect((await buy(buyer, id, 'daily')).status).toBe(201);
     expect(stage.world.booked.size).toBe(2);
   });
+});
+
+test('what was answered under a key goes with the account of the buyer, what he bought stays the seller’s', async () => {
+  const [seller, buyer, other] = [someone(), someone(), someone()];
+  const id = await offer(seller);
+  for (const one of [buyer, other]) expect((await buy(one, id, 'key')).status).toBe(201);
+  const keys = stage.connection.collection('idempotency_keys');
+  expect(await keys.countDocuments({ user_id: buyer })).toBe(1);
+  await stage.tell(accountDeleted, {
+    subject: buyer,
+    version: 1,
+    data: { user_id: buyer, deleted_at: formatTimestamp(stage.clock.now()) },
+  });
+  await eventually(async () => (await keys.countDocuments({ user_id: buyer })) === 0);
+  expect(await keys.countDocuments({ user_id: other })).toBe(1);
+  expect(await trainees(seller, '?role=seller')).toHaveLength(2);
 });
 
 describe('400 and 404, with {error, code}, and nothing booked', () => {

@@ -349,6 +349,28 @@ describe('boosted first', () => {
   });
 });
 
+test('what is kept of boosts goes with the training service that they are of', async () => {
+  const userId = someone();
+  const [kept, removed] = [await offer(userId), await offer(userId)];
+  const boosts = stage.connection.collection('boosts');
+  for (const id of [kept, removed]) {
+    const times = { starts_at: '2026-01-01 00:00:00', ends_at: '2026-02-01 00:00:00' };
+    const data = {
+      boost_id: 9_000 + id,
+      boostable_type: 'training_service' as const,
+      boostable_id: id,
+      level: 1,
+    };
+    await stage.tell(boostGranted, { subject: 9_000 + id, version: 1, data: { ...data, ...times } });
+    await eventually(async () => (await boosts.countDocuments({ training_service_id: id })) === 1);
+  }
+  expect((await stage.send('DELETE', `/training-services/${removed}`, { as: caller(userId) })).status).toBe(
+    204,
+  );
+  expect(await boosts.countDocuments({ training_service_id: removed })).toBe(0);
+  expect(await boosts.countDocuments({ training_service_id: kept })).toBe(1);
+});
+
 describe('422', () => {
   test.each([
     ['title', 'empty', { title: '' }],
