@@ -566,6 +566,22 @@ describe('a form', () => {
     for (const { status } of answers) expect(status).toBeLessThan(500);
   });
 
+  test('that was answered gives one code, of twenty who go on from it at once', async () => {
+    const person = await resident(world);
+    const { browser, consent } = await open(person);
+    const { location } = await browser.submit(consent, 'allow');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => browser.get(location?.pathname ?? '')),
+    );
+    const codes = answers.flatMap((page) => page.location?.searchParams.get('code') ?? []);
+    expect(codes).toHaveLength(1);
+    for (const { status } of answers) expect([303, 400]).toContain(status);
+    const issued = await world.database
+      .collection('oauth_records')
+      .countDocuments({ user_id: person.id, _id: /^AuthorizationCode:/ as never });
+    expect(issued).toBe(1);
+  });
+
   test.each(['%', '..%2f..', 'x'.repeat(300), '__proto__'])("at the path %s is nobody's", async (uid) => {
     const page = await oauth.browse().get(`${OAUTH_PATHS.interaction}/${uid}`);
     expect(page.status).toBeGreaterThanOrEqual(400);

@@ -300,6 +300,20 @@ describe('time ends', () => {
     expect(await isRefreshable(clientId, body.refresh_token)).toBe(false);
   });
 
+  test('a consent after a year, however often its tokens are refreshed', async () => {
+    const { clientId, refreshToken } = await oauth.connect(await resident(world));
+    let current = refreshToken;
+    for (let day = 29; day < 365; day += 29) {
+      world.clock.advance(29 * DAY_MS);
+      const { status, body } = await oauth.refresh(clientId, current);
+      expect([day, status]).toEqual([day, 200]);
+      current = body.refresh_token;
+    }
+    world.clock.advance(17 * DAY_MS);
+    const late = await oauth.refresh(clientId, current);
+    expect([late.status, late.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
   test('a client that nobody has let in after a day; one that was is remembered', async () => {
     const unused = await oauth.newClient();
     const { clientId } = await oauth.connect(await resident(world));
