@@ -45,8 +45,17 @@ const write = async (type: Type, profile: number, owner: number): Promise<void> 
           is_draft: isDraft,
           in_blog: inBlog,
         };
-        const answer = await stage.send('POST', '/posts', { as: caller(owner), body });
+        // Every other one becomes what it is by a change.
+        const isChanged = (posts.length + Number(inBlog)) % 2 === 0;
+        const other = { ...body, title: 'Other', is_draft: !isDraft, in_blog: !inBlog };
+        const as = caller(owner);
+        const answer = await stage.send('POST', '/posts', { as, body: isChanged ? other : body });
         expect(answer.status).toBe(201);
+        if (isChanged) {
+          const path = `/posts/${answer.body.data.id}`;
+          for (const change of [{ title }, { is_draft: isDraft, in_blog: inBlog }])
+            expect((await stage.send('PUT', path, { as, body: change })).status).toBe(200);
+        }
         posts.push({ id: answer.body.data.id, type, profile, owner, isDraft, inBlog, title });
       }
 };

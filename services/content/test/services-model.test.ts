@@ -24,11 +24,21 @@ let stage: Stage;
 const offered: Offered[] = [];
 
 const offer = async (seller: number, isActive: boolean, price: number, title: string): Promise<void> => {
+  const as = caller(seller);
   const body = { title, description: '-', price, duration_days: 1, is_active: isActive };
-  const answer = await stage.send('POST', '/training-services', { as: caller(seller), body });
+  // One in three becomes what it is by a change.
+  const isChanged = offered.length % 3 === 0;
+  const other = { ...body, title: 'Other', price: 1_000, is_active: !isActive };
+  const answer = await stage.send('POST', '/training-services', { as, body: isChanged ? other : body });
   expect(answer.status).toBe(201);
   const isBoosted = offered.length % 5 === 0;
   const { id } = answer.body.data;
+  if (isChanged) {
+    const { title: _, ...first } = body;
+    const path = `/training-services/${id}`;
+    expect((await stage.send('PUT', path, { as, body: first })).status).toBe(200);
+    expect((await stage.send('PUT', path, { as, body: { title } })).status).toBe(200);
+  }
   offered.push({ id, seller, isActive, price, title, isBoosted });
   if (!isBoosted) return;
   const now = stage.clock.now();
