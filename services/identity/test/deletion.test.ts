@@ -8,6 +8,7 @@ import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
+import { watchEvents } from './events.ts';
 import {
   isLive,
   join,
@@ -309,7 +310,8 @@ describe('password reset', () => {
   const reset = (login: string, code: string, password = 'a whole new password') =>
     world.send('POST', '/auth/reset-password', { body: { login, code, password } });
 
-  test('sets the password, revokes every credential, and the code works once', async () => {
+  test('sets the password, revokes every credential and tells of it, and the code works once', async () => {
+    const events = await watchEvents(world);
     const person = await join(world);
     expect((await forgot(person.user.email)).status).toBe(200);
     const [code = ''] = await eventually(async () => {
@@ -321,6 +323,11 @@ describe('password reset', () => {
     expect((await logIn(world, person.user.username, 'a whole new password')).status).toBe(200);
     expect((await logIn(world, person.user.username, PASSWORD)).status).toBe(422);
     expect((await reset(person.user.username, code)).status).toBe(422);
+    const told = (await events.about(person.id)).map(({ type, data }) => [type, data]);
+    expect(told).toEqual([
+      ['identity.credentials.revoked', { user_id: person.id, reason: 'password_reset' }],
+    ]);
+    await events.close();
   });
 
   test.each(['a known account', 'nobody'])(

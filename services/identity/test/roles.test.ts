@@ -152,7 +152,13 @@ describe('a start', () => {
     });
     expect(status).toBe(200);
     expect(body.user).toMatchObject({ username: 'root.of.all', roles: [{ name: 'administrator' }] });
-    const later = await startIdentity({ ...config, FIRST_ADMINISTRATOR_USERNAME: 'another.root' });
+    // Somebody else altogether, whom no unique name would stop.
+    const later = await startIdentity({
+      ...config,
+      FIRST_ADMINISTRATOR_USERNAME: 'another.root',
+      FIRST_ADMINISTRATOR_EMAIL: 'another.root@example.org',
+      FIRST_ADMINISTRATOR_PHONE: '+989121110001',
+    });
     const wrong = await send('POST', '/auth/login', {
       body: { login: 'another.root', password: 'a password for root' },
     });
