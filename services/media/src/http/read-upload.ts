@@ -38,6 +38,8 @@ export const readUpload = async (
     const text = message('error.unsupported_media_type');
     throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
   }
+  // The parser would wait for ever for the end of one that has ended already.
+  if (request.raw.destroyed) throw malformed('the client is gone');
   const late = setTimeout(() => request.raw.destroy(), deadlineMs);
   try {
     for await (const part of request.parts({ limits: LIMITS })) {
