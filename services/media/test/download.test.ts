@@ -62,6 +62,24 @@ describe('who may fetch what (specification 4.3, rule 1)', () => {
     },
   );
 
+  test('those of a training service whose seller is about to go: hidden with it, but not from him', async () => {
+    const id = await uploaded(SERVICE);
+    const profile = await uploaded(userTarget(7));
+    world.neighbours.hidden.pending.add(7);
+    expect(await statusesFor(id, GUEST, STRANGER, holder(9, 'gyms.view_all'), OWNER, VIEWER)).toEqual([
+      401, 403, 403, 200, 200,
+    ]);
+    expect(await statusesFor(profile, GUEST, STRANGER)).toEqual([200, 200]);
+    world.neighbours.up.identity = false;
+    expect(await statusesFor(id, GUEST, OWNER)).toEqual([503, 503]);
+    world.neighbours.up.identity = true;
+    world.neighbours.hidden.pending.delete(7);
+    world.neighbours.hidden.gone.add(7);
+    expect(await statusesFor(id, GUEST, VIEWER)).toEqual([404, 404]);
+    world.neighbours.hidden.gone.delete(7);
+    expect(await statusesFor(id, GUEST)).toEqual([200]);
+  });
+
   test('the owner’s service is asked at each download: a gym that closes hides its files at once', async () => {
     const id = await uploaded();
     const { etag } = Object.fromEntries((await world.download(GUEST, id)).headers);

@@ -19,6 +19,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => {
   world.neighbours.calls.length = 0;
+  Object.assign(world.neighbours.up, { gyms: true, identity: true });
+  world.neighbours.hidden.pending.clear();
+  world.neighbours.hidden.gone.clear();
 });
 
 const statusesFor = (id: number, ...callers: Caller[]): Promise<number[]> =>
@@ -86,6 +89,48 @@ describe('who may fetch one (specification 4.3, rules 2 and 3)', () => {
     expect(world.neighbours.calls).toEqual([]);
     expect(await statusesFor(body.data.id, OWNER)).toEqual([503]);
     world.neighbours.up.gyms = true;
+  });
+
+  const VIEWERS = [holder(9, 'gyms.view_all'), holder(9, 'users.view_all')] as const;
+
+  test('a pending deletion of the account changes nothing of that', async () => {
+    const gym = (await world.upload(OWNER, GYM_LICENCE)).body.data.id;
+    const trainer = (await world.upload(OWNER, trainerLicence(7))).body.data.id;
+    world.neighbours.hidden.pending.add(7);
+    expect(await statusesFor(gym, OWNER, ...VIEWERS, STRANGER, GUEST)).toEqual([200, 200, 403, 403, 403]);
+    expect(await statusesFor(trainer, OWNER, ...VIEWERS, STRANGER, GUEST)).toEqual([200, 403, 200, 403, 403]);
+  });
+
+  test('once its subject is gone nobody has one any more, also before the event has come', async () => {
+    world.neighbours.gyms.set(6, { active: true, ownerId: 7 });
+    const gym = (await world.upload(OWNER, { ...GYM_LICENCE, attachable_id: 6 })).body.data.id;
+    const trainer = (await world.upload(holder(41), trainerLicence(41))).body.data.id;
+    world.neighbours.gyms.delete(6);
+    world.neighbours.hidden.gone.add(41);
+    expect(await statusesFor(gym, ...VIEWERS, OWNER, STRANGER, GUEST)).toEqual([404, 403, 403, 403, 403]);
+    expect(await statusesFor(trainer, ...VIEWERS, holder(41), STRANGER, GUEST)).toEqual([
+      403, 404, 404, 403, 403,
+    ]);
+  });
+
+  test('while the service of its subject is down: 503 to who might have it, never a document', async () => {
+    const gym = (await world.upload(OWNER, GYM_LICENCE)).body.data.id;
+    const trainer = (await world.upload(OWNER, trainerLicence(7))).body.data.id;
+    Object.assign(world.neighbours.up, { gyms: false, identity: false });
+    expect(await statusesFor(gym, OWNER, ...VIEWERS, STRANGER, GUEST)).toEqual([503, 503, 503, 503, 403]);
+    expect(await statusesFor(trainer, OWNER, ...VIEWERS, STRANGER, GUEST)).toEqual([503, 403, 503, 403, 403]);
+  });
+
+  test('no header asks for more: part of it, its ETag, HEAD, the name in the path', async () => {
+    const { id, filename } = (await world.upload(OWNER, GYM_LICENCE, PNG, 'licence.png')).body.data;
+    const etag = (await world.download(OWNER, id)).headers.get('etag') ?? '';
+    for (const as of [GUEST, STRANGER, everything]) {
+      for (const headers of [{ range: 'bytes=0-0' }, { 'if-none-match': etag }, { 'if-none-match': '*' }]) {
+        expect((await world.download(as, id, headers)).status).toBe(403);
+        expect((await world.download(as, id, headers, 'HEAD')).status).toBe(403);
+        expect((await world.send('GET', `/media/${id}/${filename}`, { as, headers })).status).toBe(403);
+      }
+    }
   });
 
   test.each(['passport', 'constructor', ''])(

@@ -63,6 +63,8 @@ export interface Neighbours {
   up: { identity: boolean; gyms: boolean; content: boolean };
   /** Active or not, by id; a gym that is not here does not exist. */
   gyms: Map<number, { active: boolean; ownerId: number }>;
+  /** Accounts with a scheduled deletion, and those that are erased. */
+  hidden: { pending: Set<number>; gone: Set<number> };
   /** Calls of AttachLicense. */
   told: unknown[];
   /** Every call that arrived. */
@@ -81,6 +83,7 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
       [1, { active: true, ownerId: 7 }],
       [2, { active: false, ownerId: 7 }],
     ]),
+    hidden: { pending: new Set(), gone: new Set() },
     told: [],
     calls: [],
     before: () => undefined,
@@ -90,6 +93,7 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
     await neighbours.before(method);
     if (!neighbours.up[service]) throw unavailable(`${service} is off`);
   };
+  const isLive = (id: number): boolean => id <= KNOWN_USERS && !neighbours.hidden.gone.has(id);
   const attach = async (service: 'identity' | 'gyms', told: unknown) => {
     await note(service, 'AttachLicense');
     neighbours.told.push(told);
@@ -110,7 +114,15 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
     standInService(grpcDefinitions.identity(), {
       GetUsers: async ({ ids }) => {
         await note('identity', 'GetUsers');
-        return { users: ids.filter((id) => id <= KNOWN_USERS).map((id) => ({ id })) };
+        return { users: ids.filter(isLive).map((id) => ({ id })) };
+      },
+      GetHiddenUsers: async ({ ids }) => {
+        await note('identity', 'GetHiddenUsers');
+        const { pending } = neighbours.hidden;
+        return {
+          pending_ids: ids.filter((id) => pending.has(id)),
+          gone_ids: ids.filter((id) => !isLive(id)),
+        };
       },
       AttachLicense: (told) => attach('identity', told),
     }),

@@ -173,6 +173,33 @@ describe('the answer', () => {
   });
 });
 
+describe('GetMedia, asked for anything', () => {
+  test.each<[string, { attachable_type?: string; attachable_id?: number }[]]>([
+    ['nothing', []],
+    ['a target of no type', [{}]],
+    [
+      'types that are none',
+      [
+        { attachable_type: 'toString', attachable_id: 1 },
+        { attachable_type: '$ne', attachable_id: 1 },
+      ],
+    ],
+    ['ids that are none', [-1, 0, Number.MAX_SAFE_INTEGER].map((id) => ({ ...GYM, attachable_id: id }))],
+  ])('%s: no media', async (_name, targets) => {
+    expect(await world.grpc.call('GetMedia', { targets })).toEqual({ media: [] });
+  });
+
+  test('200 targets at once, each row once, and no more', async () => {
+    const { body } = await world.upload(OWNER, GYM);
+    const targets = Array.from({ length: 200 }, () => GYM);
+    const { media } = await world.grpc.call('GetMedia', { targets });
+    expect(media.filter(({ id }) => id === body.data.id)).toHaveLength(1);
+    await expect(world.grpc.call('GetMedia', { targets: [...targets, GYM] })).rejects.toMatchObject({
+      kind: 'validation',
+    });
+  });
+});
+
 describe('422 with the name of the field', () => {
   test.each<[string, Record<string, string | number>, Buffer | undefined, string[]]>([
     ['no file', GYM, undefined, ['file']],

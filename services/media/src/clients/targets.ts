@@ -63,7 +63,14 @@ export const createTargets = ({ identity, gyms, content }: TargetClients): Targe
     },
     training_service: async (id) => {
       const [found] = (await content.call('GetTrainingServices', { ids: [id] }, READ)).training_services;
-      return found && { ownerId: found.user_id, isPublic: found.is_active, ...PERMISSIONS.training_service };
+      if (found === undefined) return undefined;
+      const state = { ownerId: found.user_id, isPublic: found.is_active, ...PERMISSIONS.training_service };
+      if (!found.is_active) return state;
+      const seller = await identity.call('GetHiddenUsers', { ids: [found.user_id] }, READ);
+      if (seller.gone_ids.includes(found.user_id)) return undefined;
+      // A seller whose deletion is pending is hidden, and his services with him, but from those who see everybody.
+      const isHidden = seller.pending_ids.includes(found.user_id);
+      return isHidden ? { ...state, isPublic: false, viewPermission: 'users.view_all' } : state;
     },
   };
   return { find: (kind, id) => finders[kind](id) };
