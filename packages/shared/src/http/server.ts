@@ -1,6 +1,4 @@
 /** The HTTP door of a process: routes from data, health, metrics, errors, the public document of its own routes. */
-import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyInstance,
@@ -22,10 +20,16 @@ import {
 import { AppError, forbidden, message, methodNotAllowed, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
 import { negotiateLocale } from '../i18n/negotiate.ts';
-import { DEFAULT_LOCALE, translate, translator } from '../i18n/translate.ts';
+import { translator } from '../i18n/translate.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { childTraceparent, runWithTrace } from '../trace.ts';
+import {
+  answerUnreadable,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  endConnectionsWithServer,
+} from './connections.ts';
 import type { Route, RouteReply } from './define-route.ts';
 import { sendError } from './error-handler.ts';
 import { idempotencyKey } from './idempotency.ts';
@@ -55,6 +59,8 @@ export interface BaseServerOptions {
   metrics: Metrics;
   log: Logger;
   uuid: () => string;
+  /** For tests of what takes minutes. */
+  connections?: Partial<ConnectionLimits>;
 }
 
 export interface ServerOptions extends BaseServerOptions {
@@ -68,11 +74,20 @@ export interface ServerOptions extends BaseServerOptions {
 /** Health, metrics, request ids, traces, JSON in strict UTF-8, errors: what every process has, the gateway included. */
 export const createBaseServer = (options: BaseServerOptions): FastifyInstance => {
   const { log, metrics } = options;
+  const limits = { ...CONNECTION_LIMITS, ...options.connections };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: limits.requestMs,
+    connectionTimeout: limits.stalledMs,
+    // A request that names no host is refused below, in the form of all other refusals.
+    http: {
+      requireHostHeader: false,
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.checkMs,
+    },
     forceCloseConnections: 'idle',
     requestIdHeader: false,
     genReqId: (request) => {
@@ -88,6 +103,9 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
       sendError(error, request, reply as FastifyReply);
     },
   }) as unknown as FastifyInstance;
+  endConnectionsWithServer(app, limits.closeGraceMs);
+  // An expectation other than 100-continue may be ignored; the platform would refuse it with an empty answer.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
   acceptJson(app);
   app.setValidatorCompiler(() => () => true);
@@ -96,7 +114,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
     request.headers.traceparent = traceparent;
     addCommonHeaders(request, reply);
-    runWithTrace({ traceparent, requestId: request.id }, done);
+    runWithTrace({ traceparent, requestId: request.id }, () => done(hostMissing(request)));
   });
   // The body arrives in the context of its socket; what follows must be in that of the request again.
   app.addHook('preValidation', (request, _reply, done) => {
@@ -117,6 +135,12 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   addOperations(app, options);
   return app;
 };
+
+/** RFC 9112, 3.2. */
+const hostMissing = ({ headers, raw }: FastifyRequest): AppError | undefined =>
+  headers.host === undefined && raw.httpVersion !== '1.0'
+    ? new AppError({ kind: 'bad_request', code: 'bad_request', message: message('error.bad_request') })
+    : undefined;
 
 const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -141,26 +165,6 @@ const addCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void =>
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
   });
-};
-
-/** What is not HTTP never becomes a request; its answer has the form of all others. */
-const answerUnreadable = (error: { code?: string }, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  const body = JSON.stringify({ message: translate(DEFAULT_LOCALE, 'error.bad_request') });
-  const headers = [
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'x-content-type-options: nosniff',
-    'referrer-policy: no-referrer',
-    `x-request-id: ${randomUUID()}`,
-    'connection: close',
-  ];
-  socket.end(`HTTP/1.1 ${status}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
 };
 
 const acceptJson = (app: FastifyInstance): void => {

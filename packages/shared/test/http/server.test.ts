@@ -217,6 +217,17 @@ describe('bad input', () => {
     ['malformed JSON', json, '{"a":', 400],
     ['bytes that are not UTF-8', json, Buffer.from([0x22, 0xff, 0x22]), 400],
     ['a prototype in the body', json, '{"__proto__":{"a":1}}', 400],
+    ['a constructor with a prototype', json, '{"constructor":{"prototype":{"a":1}}}', 400],
+    ['UTF-16', json, Buffer.from('{"name":"abc","size":1}', 'utf16le'), 400],
+    ['a number that is none', json, '{"name":"abc","size":NaN}', 400],
+    ['JSON with something behind it', json, '{"name":"abc","size":1}}', 400],
+    ['nothing but blanks', json, '   ', 400],
+    ['lists in lists without end', json, `${'['.repeat(500_000)}${']'.repeat(500_000)}`, 422],
+    ['a number that no double holds', json, '{"name":"abc","size":9007199254740993}', 422],
+    ['an endless number', json, '{"name":"abc","size":1e999}', 422],
+    ['text that pretends to be an object', json, '{"name":{"length":3},"size":1}', 422],
+    ['JSON under a name that only begins like it', { 'content-type': 'application/jsonx' }, '{}', 415],
+    ['a media type that is none', { 'content-type': ';' }, '{}', 415],
     ['another media type', { 'content-type': 'text/plain' }, 'hello', 415],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=1', 415],
     ['more than 1 MiB', json, JSON.stringify({ name: 'x'.repeat(1_100_000) }), 413],
@@ -229,6 +240,21 @@ describe('bad input', () => {
     expect(answer.statusCode).toBe(status);
     expect(answer.json().message).toEqual(expect.any(String));
     expect(bodiesRead).toBe(before);
+  });
+
+  test.each([
+    ['with a byte order mark', json, '\ufeff{"name":"abc","size":1}'],
+    ['with a name twice: the last counts', json, '{"name":7,"name":"abc","size":1}'],
+    ['with names that every object knows', json, '{"name":"abc","size":1,"constructor":7,"toString":null}'],
+    [
+      'in objects in objects, as an unknown field',
+      json,
+      `{"name":"abc","size":1,"more":${'{"a":'.repeat(90_000)}1${'}'.repeat(90_001)}`,
+    ],
+    ['with a charset', { 'content-type': 'Application/JSON; charset=UTF-8' }, '{"name":"abc","size":1.0}'],
+  ])('JSON %s is read', async (_name, headers, payload) => {
+    const answer = await send('POST', '/things', { caller: member, headers, payload });
+    expect([answer.statusCode, answer.json()]).toEqual([201, { data: { id: 7, name: 'abc' } }]);
   });
 
   test.each(['abc', '0', '-1', '1.5', '1e3', '99999999999999999999'])('a path id %s is 404', async (id) => {

@@ -1,0 +1,319 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { CALLER_HEADER, createCallerSigner, GUEST } from '../../src/caller.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createHealth } from '../../src/health.ts';
+import type { ConnectionLimits } from '../../src/http/connections.ts';
+import { defineRoute, ok } from '../../src/http/define-route.ts';
+import { createServer } from '../../src/http/server.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { finishesWithin } from '../../src/mongo/backoff.ts';
+import { pause, until } from '../events/support.ts';
+
+const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
+const servers: FastifyInstance[] = [];
+const sockets: Socket[] = [];
+let logged: string[] = [];
+let started = 0;
+let streams: Readable[] = [];
+let release = (): void => undefined;
+let held: Promise<void>;
+
+beforeEach(() => {
+  logged = [];
+  started = 0;
+  streams = [];
+  const gate = Promise.withResolvers<void>();
+  held = gate.promise;
+  release = gate.resolve;
+});
+
+afterEach(async () => {
+  release();
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+const anything = { 200: z.object({}) };
+const route = { summary: 'A route', tag: 'routes', access: 'guest', responses: anything } as const;
+
+/** Ten bytes now and then, for as long as somebody reads. */
+const drip = (): Readable => {
+  const stream = new Readable({
+    read() {
+      setTimeout(() => this.push('0123456789'), 5);
+    },
+  });
+  streams.push(stream);
+  return stream;
+};
+
+const routes = [
+  defineRoute({ ...route, method: 'GET', path: '/quick', handle: async () => ok({}) }),
+  defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/held',
+    handle: async () => {
+      started += 1;
+      await held;
+      return ok({});
+    },
+  }),
+  defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/things',
+    body: z.object({ name: z.string() }),
+    handle: async () => ok({}),
+  }),
+  defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/drip',
+    handle: async ({ reply }) => {
+      await reply.type('text/plain').send(drip());
+      return undefined;
+    },
+  }),
+  defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/flood',
+    handle: async ({ reply }) => {
+      const flood = new Readable({
+        read() {
+          this.push(Buffer.alloc(65_536));
+        },
+      });
+      streams.push(flood);
+      await reply.type('text/plain').send(flood);
+      return undefined;
+    },
+  }),
+];
+
+const listen = async (connections: Partial<ConnectionLimits> = {}): Promise<FastifyInstance> => {
+  const server = await createServer({
+    service: 'test',
+    routes,
+    signer,
+    limiter: { consume: async () => ({ allowed: true, limit: 1, remaining: 0, resetS: 1 }) },
+    health: createHealth(),
+    metrics: createMetrics('test', { defaults: false }),
+    log: createLog({
+      service: 'test',
+      level: 'warn',
+      destination: { write: (line: string) => void logged.push(line) },
+    }),
+    uuid: () => 'generated-id',
+    connections,
+  });
+  servers.push(server);
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  return server;
+};
+
+const signed = async (line: string, headers: readonly string[] = []): Promise<string> => {
+  const context = await signer.sign({ from: 'gateway', caller: GUEST });
+  return [`${line} HTTP/1.1`, 'host: a', `${CALLER_HEADER}: ${context}`, ...headers, '', ''].join('\r\n');
+};
+
+const JSON_OF_100 = ['content-type: application/json', 'content-length: 100'];
+
+/** A client that never hangs up by itself. */
+const talk = async (server: FastifyInstance, said?: string) => {
+  const { port } = server.server.address() as AddressInfo;
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  sockets.push(socket);
+  const heard = { text: '', ended: false };
+  socket.on('data', (chunk) => {
+    heard.text += chunk.toString('latin1');
+  });
+  socket.on('end', () => {
+    heard.ended = true;
+  });
+  socket.on('error', () => {
+    heard.ended = true;
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (said !== undefined) socket.write(said);
+  return { socket, heard };
+};
+
+const connectionsOf = (server: FastifyInstance): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+
+const isServing = async (server: FastifyInstance): Promise<void> => {
+  const { heard } = await talk(server, await signed('GET /api/v1/quick'));
+  await until(() => heard.text.startsWith('HTTP/1.1 200'));
+};
+
+/** Milliseconds until the server was closed, or until the test gives up. */
+const closing = async (server: FastifyInstance): Promise<number> => {
+  const askedAt = performance.now();
+  await finishesWithin(server.close(), 8_000);
+  return performance.now() - askedAt;
+};
+
+describe('a server closes', () => {
+  test('at once with a connection on which nothing was ever asked', async () => {
+    const server = await listen();
+    await talk(server);
+    await until(async () => (await connectionsOf(server)) === 1);
+    expect(await closing(server)).toBeLessThan(2_000);
+  });
+
+  test.each([
+    ['half a request line', async () => 'GET /api'],
+    ['headers without an end', async () => 'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\n'],
+    ['a body that stopped half way', async () => `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`],
+    [
+      'a refused body that stopped half way',
+      async () => `POST /api/v1/things HTTP/1.1\r\nhost: a\r\n${JSON_OF_100.join('\r\n')}\r\n\r\n{"na`,
+    ],
+    ['something that is not HTTP', async () => 'garbage\r\n\r\n'],
+    ['an answer that nobody reads', async () => signed('GET /api/v1/flood')],
+  ])('after its grace with a client who sent %s and waits', async (_what, said) => {
+    const server = await listen({ closeGraceMs: 300 });
+    const { socket } = await talk(server, await said());
+    socket.pause();
+    await pause(200);
+    expect(await closing(server)).toBeLessThan(3_000);
+  });
+
+  test('once what is under way was answered, and not only at the end of its grace', async () => {
+    const server = await listen({ closeGraceMs: 6_000 });
+    const { heard } = await talk(server, await signed('GET /api/v1/held'));
+    await until(() => started === 1);
+    const closed = closing(server);
+    await pause(100);
+    release();
+    expect(await closed).toBeLessThan(3_000);
+    await until(() => heard.ended);
+    expect(heard.text).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
+describe('a connection is given up', () => {
+  test.each([
+    ['headers', async () => 'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\nx: ', '1'],
+    ['a body', async () => signed('POST /api/v1/things', JSON_OF_100), ' '],
+  ])('with 408 when %s do not end in time, however steadily they drip', async (_what, said, drop) => {
+    const server = await listen({ headersMs: 300, requestMs: 400, checkMs: 50 });
+    const { socket, heard } = await talk(server, await said());
+    const dripping = setInterval(() => socket.write(drop), 20);
+    await until(() => heard.ended, 5_000).finally(() => clearInterval(dripping));
+    expect(heard.text).toMatch(/^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"/s);
+    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+  });
+
+  test.each([
+    ['a body', async () => `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`],
+    ['a reader of its answer', async () => signed('GET /api/v1/flood')],
+  ])('when nothing moves on it while it waits for %s', async (_what, said) => {
+    const server = await listen({ stalledMs: 400 });
+    const { socket } = await talk(server, await said());
+    socket.pause();
+    await until(async () => (await connectionsOf(server)) === 1);
+    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    expect(streams.every((stream) => stream.destroyed)).toBe(true);
+  });
+
+  test('after a refusal of what is not HTTP, though its client keeps it open', async () => {
+    const server = await listen();
+    const { heard } = await talk(server, 'garbage\r\n\r\n');
+    await until(() => heard.ended);
+    expect(heard.text).toMatch(/^HTTP\/1.1 400 .*\{"message":"/s);
+    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+  });
+
+  test('without a word amid a streamed answer that it would become a part of', async () => {
+    const server = await listen();
+    const { socket, heard } = await talk(server, await signed('GET /api/v1/drip'));
+    await until(() => heard.text.includes('0123456789'));
+    socket.write('garbage\r\n\r\n');
+    await until(() => heard.ended);
+    expect(heard.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(heard.text).not.toContain('message');
+    await until(() => streams[0]?.destroyed === true);
+  });
+});
+
+describe('a client who hangs up', () => {
+  test.each<[string, (socket: Socket) => void]>([
+    ['by a reset', (socket) => socket.resetAndDestroy()],
+    ['by an end', (socket) => socket.end()],
+  ])('%s amid its body, while its handler runs, or amid its answer is no fault', async (_how, hangUp) => {
+    const server = await listen();
+    const body = await talk(server, `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`);
+    const handler = await talk(server, await signed('GET /api/v1/held'));
+    const answer = await talk(server, await signed('GET /api/v1/drip'));
+    await until(() => started === 1 && answer.heard.text.includes('0123456789'));
+    for (const { socket } of [body, handler, answer]) hangUp(socket);
+    await pause(100);
+    release();
+    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    expect(streams[0]?.destroyed).toBe(true);
+    expect(logged).toEqual([]);
+    await isServing(server);
+  });
+});
+
+describe('an odd request is answered in the form of all others', () => {
+  test.each([
+    ['without a host', 'GET /api/v1/quick HTTP/1.1\r\n\r\n', 400],
+    [
+      'with two lengths',
+      'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na',
+      400,
+    ],
+    [
+      'with a length and chunks',
+      'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    [
+      'with a header that holds a control character',
+      'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\nx: \u0001\r\n\r\n',
+      400,
+    ],
+    [
+      'with more headers than fit',
+      `GET /api/v1/quick HTTP/1.1\r\nhost: a\r\n${'a: b\r\n'.repeat(5_000)}\r\n`,
+      431,
+    ],
+  ])('%s', async (_what, said, status) => {
+    const server = await listen();
+    const { heard } = await talk(server, said);
+    await until(() => heard.text.includes('{"message":"'));
+    expect(heard.text).toMatch(new RegExp(`^HTTP/1.1 ${status} .*x-content-type-options: nosniff`, 's'));
+    expect(heard.text).toMatch(/referrer-policy: no-referrer/);
+  });
+
+  test.each([
+    ['an expectation that nobody knows', 'GET /api/v1/quick', ['expect: a miracle'], 200],
+    [
+      'an upgrade that nobody offers',
+      'GET /api/v1/quick',
+      ['connection: upgrade', 'upgrade: websocket'],
+      200,
+    ],
+    ['a target with an origin', 'GET http://elsewhere/api/v1/quick', [], 200],
+    ['a target with an origin that is none', 'GET http://[/api/v1/quick', [], 400],
+    ['a target that cannot be decoded', 'GET /api/v1/quick%', [], 400],
+    ['a target without a path', 'OPTIONS *', [], 404],
+  ])('with %s', async (_what, line, headers, status) => {
+    const server = await listen();
+    const { heard } = await talk(server, await signed(line, headers));
+    await until(() => heard.text.includes('\r\n\r\n'));
+    expect(heard.text).toMatch(new RegExp(`^HTTP/1.1 ${status} .*x-content-type-options: nosniff`, 's'));
+    await isServing(server);
+  });
+});
