@@ -14,9 +14,10 @@ import type { Authenticate } from './introspect.ts';
 import { findTarget, OAUTH_PREFIX, type Service, type Target } from './routes.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** JSON, which the services refuse past this themselves; a file of 25 MiB with its multipart frame. */
+/** JSON, which the services refuse past this themselves. */
 const BODY_LIMIT_BYTES = MEBIBYTE;
-const UPLOAD_LIMIT_BYTES = 26 * MEBIBYTE;
+/** A file that is too large is for its service to refuse, which names the field; past this nobody listens any more. */
+const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);

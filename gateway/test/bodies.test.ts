@@ -49,9 +49,26 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received[0]?.body.equals(body)).toBe(true);
   });
 
-  test('more than 26 MiB is refused for a file too', async () => {
-    const answer = await put('/api/v1/media', Buffer.alloc(26 * MEBIBYTE + 1));
-    expect(answer.status).toBe(413);
+  test('a file that is too large is for the service to refuse', async () => {
+    harness.upstreams.media.handler = (request, response) => {
+      request.resume().once('end', () => {
+        response.writeHead(422, { 'content-type': 'application/json' }).end('{"errors":{"file":[]}}');
+      });
+    };
+    const answer = await put('/api/v1/media', Buffer.alloc(40 * MEBIBYTE));
+    expect([answer.status, answer.text]).toEqual([422, '{"errors":{"file":[]}}']);
+  });
+
+  test('more than 128 MiB is refused for a file too', async () => {
+    const { hostname, port } = new URL(harness.url);
+    const socket = connect(Number(port), hostname);
+    const size = 128 * MEBIBYTE + 1;
+    socket.write(
+      `POST /api/v1/media HTTP/1.1\r\nhost: x\r\ncontent-type: x/y\r\ncontent-length: ${size}\r\n\r\n`,
+    );
+    const [chunk] = await once(socket, 'data');
+    socket.destroy();
+    expect(String(chunk)).toMatch('HTTP/1.1 413');
     expect(harness.upstreams.media.received).toEqual([]);
   });
 

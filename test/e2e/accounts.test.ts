@@ -12,6 +12,7 @@ import {
   login,
   newestCode,
   PASSWORD,
+  PNG,
   register,
   smsOf,
   tokenOf,
@@ -199,6 +200,21 @@ describe('the gateway', () => {
       const response = await fetch(`${baseUrl()}${path}`);
       expect(response.status).toBe(404);
     }
+  });
+
+  test.each([26, 40])('a file of %i MiB is 422 under its field', async (mebibytes) => {
+    const account = await register();
+    const form = new FormData();
+    form.set('attachable_type', 'App\\Models\\User');
+    form.set('attachable_id', String(account.id));
+    form.set('file', new Blob([PNG, Buffer.alloc(mebibytes * 1024 * 1024)]), 'large.png');
+    const response = await fetch(`${baseUrl()}/api/v1/media`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.token}` },
+      body: form,
+    });
+    const body = (await response.json()) as { errors: object };
+    expect([response.status, Object.keys(body.errors)]).toEqual([422, ['file']]);
   });
 
   test('the document names every route, and /docs needs nothing from elsewhere', async () => {

@@ -19,6 +19,7 @@ import {
   eventually,
   expectStatus,
   login,
+  PNG,
   register,
   scheduleDeletion,
   stack,
@@ -68,10 +69,6 @@ const RETAINED: Record<string, string> = {
 };
 
 const GRACE = { DELETION_GRACE_DAYS: '0.00003', PURGE_INTERVAL_MS: '300' };
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
 
 let person: Account;
 let buyer: Account;

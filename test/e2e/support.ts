@@ -10,6 +10,12 @@ const needed = (name: string): string => {
 };
 
 export const baseUrl = (): string => needed('E2E_BASE_URL');
+
+/** One transparent pixel. */
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 export const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
 export const stack = connectStack;
 
