@@ -122,9 +122,12 @@ const steps: { name: string; arm: () => void; begun: boolean }[] = [
 ];
 
 describe('SIGKILL in the middle of a purchase', () => {
-  const key = { 'idempotency-key': 'crash' };
+  // A key of its own for each service: one that was spent on another is refused for a day, and a service does not forget.
   const buy = (send: Send, id: number) =>
-    send('POST', `/training-services/${id}/purchase`, { as: caller(BUYER), headers: key });
+    send('POST', `/training-services/${id}/purchase`, {
+      as: caller(BUYER),
+      headers: { 'idempotency-key': `crash-${id}` },
+    });
 
   /** A purchase that dies at this step; answers the id of the service. */
   const die = async (arm: () => void): Promise<number> => {
