@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ownEnvironment } from './environment.mjs';
 import { Stopped } from './failure.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { dataDirectory, nodeBinary, root } from './paths.mjs';
 import { lastLines } from './supervisor.mjs';
 import { pause, stopwatch } from './time.mjs';
@@ -19,19 +20,6 @@ import { pause, stopwatch } from './time.mjs';
  * @property {NodeJS.ProcessEnv} environment
  * @property {Promise<string>} ready the time it took; rejected when the process ends before
  */
-
-/**
- * The usual limits are those of a machine that one process has for itself: with these each of the processes rests
- * at about 120 MiB instead of 160. Half the usual room for young objects costs no speed here; an eighth cost a sixth of
- * it. With the last one a process gives back what it took for a rush (packages/shared/src/memory.ts). Positions survive
- * the stripping of types, so that no source maps are needed.
- */
-export const nodeFlags = [
-  '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=8',
-  '--expose-gc',
-  '--max-old-space-size=512',
-];
 
 /** Compiled code is kept between starts, in one place for all processes: they share most of it. */
 export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDirectory, 'compile-cache');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { nodeFlags } from './node-flags.mjs';
 import { nodeBinary, root } from './paths.mjs';
-import { compileCache, nodeFlags } from './processes.mjs';
+import { compileCache } from './processes.mjs';
 import { runTool } from './supervisor.mjs';
 
 /**

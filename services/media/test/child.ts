@@ -4,14 +4,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '@fitness/shared/testing/harness.ts';
+import { nodeFlags } from '../../../scripts/lib/node-flags.mjs';
 import type { MediaConfig } from '../src/config.ts';
 
-/** Those that the product is started with (scripts/lib/processes.mjs). */
-const FLAGS = [
-  '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=2',
-  '--max-old-space-size=512',
-];
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 export interface Child {
@@ -34,7 +29,7 @@ export const startChild = async (
     name,
     String(value),
   ]);
-  const child = spawn(process.execPath, [...FLAGS, main], {
+  const child = spawn(process.execPath, [...nodeFlags, main], {
     env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2', ...Object.fromEntries(variables), ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -19,8 +19,9 @@ import { fileClient, MEBIBYTE, mediaConfig, OWNER, PNG, startNeighbours, userTar
 
 const FILES = 10;
 const FILE_BYTES = 25 * MEBIBYTE;
-/** The goal is 64 for ten uploads; the rest is for a machine that collects garbage late because it is busy. */
-const MIB_MORE = 128;
+/** The client of a bucket holds what is on its way; nor does a busy machine collect garbage in time. */
+const MIB_MORE = { 'the local disk': 64, 'a bucket of S3': 96 } as const;
+const MIB_MORE_DOWN = 128;
 
 /** Bytes that tell one place from another, in pieces that are made on the way: the sender holds no file either. */
 function* pictureInPieces(): Iterable<Buffer> {
@@ -76,7 +77,7 @@ afterAll(async () => {
   bucket.close();
 });
 
-const PLACES: Record<string, () => Partial<MediaConfig>> = {
+const PLACES: Record<keyof typeof MIB_MORE, () => Partial<MediaConfig>> = {
   'the local disk': () => ({}),
   'a bucket of S3': () => ({
     MEDIA_STORAGE: 's3',
@@ -87,12 +88,12 @@ const PLACES: Record<string, () => Partial<MediaConfig>> = {
   }),
 };
 
-describe.each(Object.entries(PLACES))('files on %s', (_name, changes) => {
+describe.each(Object.keys(PLACES) as (keyof typeof MIB_MORE)[])('files on %s', (place) => {
   let config: MediaConfig;
   let child: Child;
   beforeAll(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'media-'));
-    config = { ...mediaConfig(neighbours.address, directory), ...changes() };
+    config = { ...mediaConfig(neighbours.address, directory), ...PLACES[place]() };
     child = await startChild(config);
     // Compiled code and open connections are no part of the question.
     await fileClient(child.url).upload(OWNER, userTarget(7));
@@ -103,17 +104,16 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, changes) => {
     await rm(config.MEDIA_DIRECTORY, { recursive: true });
   });
 
-  test(`${FILES} files of 25 MiB at once, up and down, take less than ${MIB_MORE} MiB more`, async () => {
+  test(`${FILES} files of 25 MiB at once take less than ${MIB_MORE[place]} MiB more, and down again less than ${MIB_MORE_DOWN}`, async () => {
     const before = child.memory().now;
     child.resetPeak();
     const uploads = await Promise.all(Array.from({ length: FILES }, () => send(child.url)));
     expect(uploads.map(({ status }) => status)).toEqual(Array(FILES).fill(201));
-    const up = child.memory().peak - before;
+    expect(child.memory().peak - before).toBeLessThan(MIB_MORE[place]);
     const hashes = await Promise.all(
       uploads.map(async ({ id }) => hashOf((await fileClient(child.url).download(GUEST, id)).body ?? [])),
     );
     expect(new Set(hashes)).toEqual(new Set([await hashOf(pictureInPieces())]));
-    const down = child.memory().peak - before;
-    expect(Math.max(up, down)).toBeLessThan(MIB_MORE);
+    expect(child.memory().peak - before).toBeLessThan(MIB_MORE_DOWN);
   });
 });
