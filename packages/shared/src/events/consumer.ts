@@ -235,14 +235,29 @@ const moveOn = async (
   else log.warn(facts, 'an event could not be handled; it will be tried again');
   const options = { headers: stop.headers, contentType: 'application/cloudevents+json' };
   while (!delivery.gone.has(channel)) {
-    const sent = await broker
-      .publish('', stop.queue, message.content, options)
-      .catch(() => ({ routed: false }));
-    if (sent.routed) {
+    const sent = await broker.publish('', stop.queue, message.content, options).catch(() => undefined);
+    if (sent?.routed === true) {
       onOutcome?.(history.originalRoutingKey, stop.outcome);
       return;
     }
+    // Somebody removed the queue: without it this event would hold its place, and in the end those behind it.
+    if (sent !== undefined) await declareAgain(delivery);
     await sleep(REPUBLISH_DELAY_MS);
   }
   throw new Error('The channel closed before the copy was confirmed');
+};
+
+const declareAgain = async ({
+  broker,
+  service,
+  log,
+  retryDelaysMs = RETRY_DELAYS_MS,
+}: Delivery): Promise<void> => {
+  try {
+    await broker.withChannel((channel) =>
+      declareServiceQueues(channel, broker.namespace, service, retryDelaysMs),
+    );
+  } catch (error) {
+    log.error({ err: error, service }, 'a removed queue could not be declared again');
+  }
 };

@@ -5,6 +5,8 @@ import { isDatabaseDown } from '../mongo/transaction.ts';
 import { deadQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
+/** No name of ours is longer; what somebody else wrote could be too long to be sent on. */
+const NAME_LENGTH = 255;
 
 /** What the headers of a delivery tell of earlier tries. */
 export interface DeliveryHistory {
@@ -21,7 +23,7 @@ export const readHistory = (message: ConsumeMessage): DeliveryHistory => {
   const headers: Record<string, unknown> = message.properties.headers ?? {};
   const text = (name: string): string | undefined => {
     const value = headers[name];
-    return typeof value === 'string' ? value : undefined;
+    return typeof value === 'string' ? value.slice(0, NAME_LENGTH) : undefined;
   };
   const attempts = headers[HEADER.attempts];
   return {

@@ -87,7 +87,7 @@ export const serveRpc = async <Request = unknown, Response = unknown>(
 
 interface Service<Request, Response> extends ServeRpcOptions<Request, Response> {
   /** Answers of this process, by command id, until the command's deadline. */
-  known: Map<string, { answer: Promise<RpcReply>; deadlineMs: number }>;
+  known: Map<string, { answer: Promise<Buffer>; deadlineMs: number }>;
 }
 
 /** Never rejects. */
@@ -107,8 +107,8 @@ const receive = async <Request, Response>(
     } else if (deadlineMs <= nowMs && !service.known.has(correlationId)) {
       log.warn({ queue, command: correlationId, late_ms: nowMs - deadlineMs }, 'a late command was dropped');
     } else {
-      const reply = await answerOnce(service, message, correlationId, deadlineMs);
-      if (typeof replyTo === 'string') sendReply(channel, replyTo, correlationId, reply);
+      const answer = await answerOnce(service, message, correlationId, deadlineMs);
+      if (typeof replyTo === 'string') sendAnswer(channel, replyTo, correlationId, answer);
     }
     channel.ack(message);
   } catch (error) {
@@ -116,14 +116,13 @@ const receive = async <Request, Response>(
   }
 };
 
-const sendReply = (
+const sendAnswer = (
   channel: ConfirmChannel,
   replyTo: string,
   correlationId: string,
-  reply: RpcReply,
+  answer: Buffer,
 ): void => {
-  const content = Buffer.from(JSON.stringify(reply));
-  channel.publish('', replyTo, content, { correlationId, contentType: 'application/json' });
+  channel.publish('', replyTo, answer, { correlationId, contentType: 'application/json' });
 };
 
 const forgetExpired = <Request, Response>({ known }: Service<Request, Response>, nowMs: number): void => {
@@ -135,7 +134,7 @@ const answerOnce = <Request, Response>(
   message: ConsumeMessage,
   id: string,
   deadlineMs: number,
-): Promise<RpcReply> => {
+): Promise<Buffer> => {
   const before = service.known.get(id);
   if (before !== undefined) return before.answer;
   const traceparent: unknown = message.properties.headers?.[HEADER.traceparent];
@@ -155,17 +154,21 @@ const perform = async <Request, Response>(
   service: Service<Request, Response>,
   message: ConsumeMessage,
   context: RpcContext,
-): Promise<RpcReply> => {
+): Promise<Buffer> => {
   try {
     const payload: unknown = JSON.parse(message.content.toString('utf8'));
     const parsed = service.request?.safeParse(payload);
     if (parsed?.success === false) {
       context.log.error({ err: parsed.error }, 'a command that does not fit its schema was refused');
-      return { ok: false, code: 'invalid_request', message: 'The command does not fit its schema' };
+      return encode({ ok: false, code: 'invalid_request', message: 'The command does not fit its schema' });
     }
-    return { ok: true, result: await service.handle((parsed?.data ?? payload) as Request, context) };
+    const result = await service.handle((parsed?.data ?? payload) as Request, context);
+    // Here, where a result that is no JSON fails the command: later it would keep its place in the queue for ever.
+    return encode({ ok: true, result });
   } catch (error) {
     context.log.error({ err: error }, 'a command failed');
-    return { ok: false, code: 'failed', message: errorText(error) };
+    return encode({ ok: false, code: 'failed', message: errorText(error) });
   }
 };
+
+const encode = (reply: RpcReply): Buffer => Buffer.from(JSON.stringify(reply));
