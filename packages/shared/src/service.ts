@@ -266,10 +266,11 @@ const startJob = (job: Job, log: Logger): (() => Promise<void>) => {
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<unknown> = Promise.resolve();
   const stopping = new AbortController();
+  // Async, so that a job that throws before its first await fails its round and not the process.
+  const attempt = async (): Promise<unknown> => job.run(stopping.signal);
   const schedule = (): void => {
     timer = setTimeout(() => {
-      round = job
-        .run(stopping.signal)
+      round = attempt()
         .catch((error) => log.error({ err: error, job: job.name }, 'job failed'))
         .finally(() => {
           if (!stopping.signal.aborted) schedule();

@@ -26,7 +26,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   headersMs: 60 * SECOND_MS,
   requestMs: 300 * SECOND_MS,
   stalledMs: 120 * SECOND_MS,
-  closeGraceMs: 5 * SECOND_MS,
+  closeGraceMs: 4 * SECOND_MS,
   checkMs: 30 * SECOND_MS,
 };
 

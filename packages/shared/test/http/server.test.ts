@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { CALLER_HEADER, type Caller, createCallerSigner, GUEST } from '../../src/caller.ts';
 import { systemClock } from '../../src/clock.ts';
-import { badRequest, message } from '../../src/error.ts';
+import { badRequest, forbidden, message, unavailable } from '../../src/error.ts';
 import { createHealth } from '../../src/health.ts';
 import { created, defineRoute, noContent, ok, type Route } from '../../src/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
@@ -78,6 +78,8 @@ const routes: Route[] = [
     handle: async ({ params }) => {
       if (params.id === 1) throw badRequest('things.odd', message('error.bad_request'));
       if (params.id === 2) throw new TypeError('connection to db-7.internal refused');
+      if (params.id === 4) throw unavailable('wallet.GetBalance: db-7.internal refused');
+      if (params.id === 5) throw forbidden('the gym of somebody else');
       if (params.id === 3) throw rateLimited({ allowed: false, limit: 10, remaining: 0, resetS: 7 });
       return ok({ data: { id: params.id, name: 'x' } });
     },
@@ -101,6 +103,30 @@ const routes: Route[] = [
     tag: 'things',
     access: 'guest',
     produces: 'application/octet-stream',
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/own',
+    summary: 'What asks for no permission',
+    tag: 'things',
+    access: 'user',
+    body: z.object({ name: z.string() }),
+    hidden: true,
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/ours',
+    summary: 'What asks for one of two permissions and a third',
+    tag: 'things',
+    access: 'guest',
+    permissions: ['posts.view', 'posts.view_all'],
+    alsoNeeds: ['payments.view_own'],
+    body: z.object({ name: z.string() }),
+    hidden: true,
     responses: { 204: null },
     handle: async () => noContent(),
   }),
@@ -179,6 +205,29 @@ describe('the order of the checks', () => {
       payload: '{broken',
     });
     expect(forbidden.statusCode).toBe(403);
+  });
+});
+
+describe('before the body is read', () => {
+  const statusFor = async (path: string, caller: Caller): Promise<number> => {
+    const { statusCode } = await send('POST', path, { caller, headers: json, payload: '{broken' });
+    return statusCode;
+  };
+
+  test('the app of a third party is 403 where no permission is asked for that a scope could name', async () => {
+    expect(await statusFor('/things/own', { ...member, tokenKind: 'oauth' })).toBe(403);
+    expect(await statusFor('/things/own', { ...member, tokenKind: 'personal' })).toBe(400);
+    expect(await statusFor('/things/own', member)).toBe(400);
+    expect(await statusFor('/things', { ...member, tokenKind: 'oauth' })).toBe(400);
+  });
+
+  test('what is needed besides is needed of everybody: 401 of a guest, 403 of who lacks it', async () => {
+    expect(await statusFor('/things/ours', GUEST)).toBe(401);
+    expect(await statusFor('/things/ours', member)).toBe(403);
+    const payer = { ...member, permissions: new Set(['payments.view_own'] as const) };
+    expect(await statusFor('/things/ours', payer)).toBe(403);
+    const both = { ...member, permissions: new Set(['posts.view', 'payments.view_own'] as const) };
+    expect(await statusFor('/things/ours', both)).toBe(400);
   });
 });
 
@@ -295,6 +344,38 @@ describe('answers', () => {
     expect(answer.statusCode).toBe(500);
     expect(answer.body).not.toContain('db-7');
     expect(answer.json()).toEqual({ error: expect.any(String), code: 'internal' });
+  });
+
+  test.each([
+    ['GET', '/things', 200],
+    ['POST', '/things/count', 204],
+    ['GET', '/things/1', 400],
+    ['DELETE', '/things/9', 401],
+    ['GET', '/nowhere', 404],
+    ['PUT', '/things/9', 405],
+    ['GET', '/things/2', 500],
+  ] as const)('%s %s, %i, has the headers that every answer has', async (method, path, status) => {
+    const { statusCode, headers } = await send(method, path, { headers: { 'accept-language': 'fa' } });
+    expect(statusCode).toBe(status);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-request-id': 'generated-id',
+      'content-language': 'fa',
+    });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  });
+
+  test('a part that cannot be reached is 503 with the time after which to come again', async () => {
+    const answer = await send('GET', '/things/4');
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
+    expect(answer.json()).toEqual({ message: expect.not.stringContaining('db-7') });
+  });
+
+  test('only 400, 404 and 500 have the error_code style', async () => {
+    expect((await send('GET', '/things/0')).json()).toEqual({ error: expect.any(String), code: 'not_found' });
+    expect((await send('GET', '/things/5')).json()).toEqual({ message: expect.any(String) });
   });
 
   test('a route of the error_code style says its code', async () => {

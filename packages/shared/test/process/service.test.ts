@@ -1,0 +1,71 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { createLog } from '../../src/log.ts';
+import { type Job, openFoundation, type RunningService } from '../../src/service.ts';
+import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+import { until } from '../events/support.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const close of closings.splice(0)) await close();
+});
+
+const start = async (jobs: Job[] = []): Promise<{ service: RunningService; logged: string[] }> => {
+  const config = testConfig('foundation');
+  const logged: string[] = [];
+  const destination = { write: (line: string) => void logged.push(line) };
+  const log = createLog({ service: 'foundation', level: 'warn', destination });
+  const foundation = await openFoundation('foundation', config, { log });
+  const service = await foundation.serve({ routes: [], grpc: [], consumers: [], jobs });
+  closings.push(async () => {
+    await service.close();
+    await dropDatabase(config);
+  });
+  return { service, logged };
+};
+
+/** A client that never hangs up by itself. */
+const open = async (address: string, said?: string): Promise<void> => {
+  const { hostname: host, port } = new URL(address);
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (said !== undefined) await new Promise((resolve) => socket.write(said, resolve));
+};
+
+test('a job that fails, however it does, is logged, and its next round comes', async () => {
+  let rounds = 0;
+  const failing: Job['run'] = () => {
+    rounds += 1;
+    if (rounds === 1) throw new Error('thrown at once');
+    return Promise.reject(new Error('thrown later'));
+  };
+  const { logged } = await start([{ name: 'failing', intervalMs: 5, run: failing }]);
+  await until(() => rounds >= 4);
+  expect(logged.join('')).toContain('thrown at once');
+  expect(logged.join('')).toContain('thrown later');
+});
+
+test('connections that nobody ends keep no service from closing in time', async () => {
+  const { service, logged } = await start();
+  const grpc = `http://${service.grpcAddress}`;
+  for (const address of [service.url, grpc]) {
+    await open(address);
+    await open(address, 'GET / HTTP/1.1\r\nhost:');
+    await open(address, 'garbage\r\n\r\n');
+    await open(address, 'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{');
+  }
+  await open(grpc, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  await open(
+    grpc,
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0006\u0004\u0000\u0000\u0000\u0000\u0000zz',
+  );
+  const askedAt = performance.now();
+  await service.close();
+  expect(performance.now() - askedAt).toBeLessThan(9_000);
+  expect(logged).toEqual([]);
+});
