@@ -2,6 +2,8 @@
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { forbidden } from '@fitness/shared/error.ts';
 import { created, type RouteReply } from '@fitness/shared/http/define-route.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
 import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
 import { newPayment } from '../domain/payment.ts';
@@ -65,11 +67,15 @@ export const createRequestDeposit =
       });
       const resource = toResource(payment, caller, known.get(userId), undefined);
       const reply = created({ payment: resource, payment_url: order.paymentUrl });
-      await store.transaction(async (session) => {
+      const begin = async (session: ClientSession): Promise<void> => {
         // The gateway takes its time; the account may be gone by now.
         if (!(await store.wallets.pin(session, userId))) throw forbidden('the account is erased');
         await store.payments.insert(session, payment);
         await run.complete(session, reply);
+      };
+      await store.transaction(begin).catch((error: unknown) => {
+        // A track id pays for one deposit; a second one with it would be the gateway's fault.
+        throw isDuplicateKey(error, 'gateway.track_id') ? providerError(error) : error;
       });
       return reply;
     });

@@ -20,7 +20,7 @@ export const createSettleWithdrawal =
     const withdrawal = await store.payments.find(id);
     if (withdrawal?.type !== 'withdrawal') throw notFound();
     // Asked before anything changes: an answer that cannot be given must not be for something that was done.
-    const known = await users.show([withdrawal.userId], caller);
+    const known = await users.show([withdrawal.userId], caller, { withErased: true });
     const entry = settlement(withdrawal, outcome);
     const settled = await store.transaction(async (session) => {
       const change = outcome === 'paid' ? { paid: true as const } : { paid: false as const, at: clock.now() };

@@ -33,7 +33,8 @@ const whole = z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)]).transform(Num
 const text = z.union([z.string(), z.number()]).transform(String);
 
 const answerSchema = z.object({ result: whole });
-const orderSchema = z.object({ trackId: text });
+/** What its callbacks and our questions name the payment by, and a double holds. */
+const orderSchema = z.object({ trackId: text.pipe(z.string().regex(/^[1-9]\d{0,14}$/)) });
 const detailsSchema = z.object({
   amount: whole.nullish(),
   orderId: text.nullish(),
@@ -119,8 +120,9 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
 const toReceipt = (details: Details): GatewayReceipt => ({
   amountRial: details.amount ?? null,
   orderId: details.orderId ?? null,
-  refNumber: details.refNumber ?? null,
-  cardNumber: details.cardNumber ?? null,
+  // Empty where there is none.
+  refNumber: details.refNumber || null,
+  cardNumber: details.cardNumber || null,
   paidAt: readPaidAt(details.paidAt),
 });
 

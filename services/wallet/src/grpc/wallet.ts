@@ -29,6 +29,8 @@ export const walletGrpc = ({
     GetBalances: async ({ user_ids: userIds }) => {
       if (userIds.length > MAX_BALANCES)
         throw invalid({ user_ids: message('validation.max_items', { max: MAX_BALANCES }) });
+      if (!userIds.every((userId) => Number.isSafeInteger(userId) && userId > 0))
+        throw invalid({ user_ids: message('validation.invalid') });
       const balances = await getBalances(userIds);
       return { balances: balances.map(({ userId, balance }) => ({ user_id: userId, balance })) };
     },

@@ -16,14 +16,13 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
       'payer’s words and card for who brings no `orderId` of the gateway.',
     tag: 'Payments',
     access: 'guest',
+    // `success` and `status` come along and are not read: nothing that they say or lack keeps the payer from his money.
     query: z.object({
       trackId: digits,
       orderId: z
         .string()
         .regex(/^[\w-]{1,64}$/)
         .optional(),
-      success: z.string().max(20).optional(),
-      status: z.string().max(20).optional(),
     }),
     mayRefuse: [404],
     responses: { 200: z.object({ payment: paymentSchema }), 302: null },

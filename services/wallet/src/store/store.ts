@@ -38,6 +38,18 @@ export interface WalletStore {
 /** A booking touches few users; more rounds than that mean that something else is wrong. */
 const MAX_OPENINGS = 200;
 
+/**
+ * Whose payments cancel each other out moves nothing, but what is written about him must still not pass an erasure: his
+ * wallet takes part with a move of nothing.
+ */
+const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number>): WalletMove[] => {
+  const moved = new Set(moves.map(({ userId }) => userId));
+  const unmoved = [...described].filter((userId) => !moved.has(userId));
+  return [...moves, ...unmoved.map((userId) => ({ userId, amount: 0 }))].sort(
+    (one, other) => one.userId - other.userId,
+  );
+};
+
 export const createStore = (options: {
   connection: Connection;
   sequences: Sequences;
@@ -54,10 +66,10 @@ export const createStore = (options: {
     entries,
     payments,
     post: async (session, entry, made = []) => {
-      const moves = walletMoves(entry);
       const described = new Set(
         made.filter(({ description }) => description !== null).map(({ userId }) => userId),
       );
+      const moves = withUnmoved(walletMoves(entry), described);
       const optionsOf = ({ userId }: WalletMove) => ({ unerased: described.has(userId) });
       const refused = await writeTogether(session, {
         updates: moves.map((move) => wallets.updateOf(move, optionsOf(move))),

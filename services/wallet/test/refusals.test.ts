@@ -1,0 +1,364 @@
+/** What a client may get wrong: the answer is a 4xx that names the field, and nothing is written. */
+import { CALLER_HEADER } from '@fitness/shared/caller.ts';
+import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { type Send, testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OPERATOR, startWorld, type World } from './support.ts';
+
+let world: World;
+let send: Send;
+let as: ReturnType<World['person']>;
+let withdrawal: number;
+
+beforeAll(async () => {
+  world = await startWorld();
+  send = world.send;
+  as = world.person();
+  await world.give(as.userId, 1_000_000);
+  const asked = await send('POST', '/payments/withdrawals', { as, body: { amount: 1 } });
+  withdrawal = asked.body.payment.id;
+});
+
+afterAll(() => world.close());
+
+const countOf = (collection: string) => world.connection.collection(collection).countDocuments();
+
+/** Everything that a booking or a deposit leaves behind. */
+const written = async () => [
+  await countOf('payments'),
+  await countOf('ledger_entries'),
+  await world.balanceOf(as.userId),
+];
+
+/** Sends a body as it stands: JSON text can say what no value in memory can. */
+const sendText = async (path: string, text: string, type = 'application/json') => {
+  const answer = await fetch(`${world.wallet.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: {
+      [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: as }),
+      'content-type': type,
+    },
+    body: text,
+  });
+  return { status: answer.status, body: JSON.parse(await answer.text()) };
+};
+
+describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST %s', (path) => {
+  test.each([
+    '0',
+    '-1',
+    '-0',
+    '-5000',
+    '1000.5',
+    '1e-3',
+    '1e400',
+    '-1e400',
+    '9007199254740992',
+    '9007199254740993',
+    '1e300',
+    '"5000"',
+    '"5e3"',
+    '"NaN"',
+    '""',
+    'null',
+    'true',
+    '[5000]',
+    '[]',
+    '{}',
+    '{"$gt":0}',
+    '{"$numberLong":"5000"}',
+    '{"toString":"5000"}',
+  ])('amount %s is 422 under amount', async (amount) => {
+    const before = await written();
+    const { status, body } = await sendText(path, `{"amount":${amount}}`);
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['amount']]);
+    expect(await written()).toEqual(before);
+  });
+
+  test.each([
+    '7',
+    'false',
+    '{}',
+    '["x"]',
+    `"${'x'.repeat(501)}"`,
+    '"half \\ud83d of a pair"',
+    '{"$ne":null}',
+  ])('a description that is no text of 500 characters is 422 under description (%#)', async (description) => {
+    const before = await written();
+    const { status, body } = await sendText(path, `{"amount":5000,"description":${description}}`);
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['description']]);
+    expect(await written()).toEqual(before);
+  });
+
+  test.each([
+    ['', 'application/json', [400, 422]],
+    ['{"amount":NaN}', 'application/json', [400]],
+    ['{"amount":5000', 'application/json', [400]],
+    ['{"amount":0x10}', 'application/json', [400]],
+    ['{"amount":5000,"__proto__":{"amount":1}}', 'application/json', [400]],
+    ['null', 'application/json', [422]],
+    ['[]', 'application/json', [422]],
+    ['[{"amount":5000}]', 'application/json', [422]],
+    ['5000', 'application/json', [422]],
+    ['"amount"', 'application/json', [422]],
+    ['amount=5000', 'application/x-www-form-urlencoded', [415]],
+    ['{"amount":5000}', 'text/plain', [415]],
+  ])('the body %p as %s is refused', async (text, type, expected) => {
+    const before = await written();
+    const { status, body } = await sendText(path, text, type);
+    expect(expected).toContain(status);
+    expect(body).toHaveProperty('message');
+    expect(await written()).toEqual(before);
+  });
+
+  test.each(['', ' ', 'x'.repeat(256), 'two words'])(
+    'an Idempotency-Key that is no 255 visible characters is 422 under idempotency_key (%#)',
+    async (key) => {
+      const before = await written();
+      const headers = { 'idempotency-key': key };
+      const { status, body } = await send('POST', path, { as, headers, body: { amount: 5_000 } });
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['idempotency_key']]);
+      expect(await written()).toEqual(before);
+    },
+  );
+
+  test('an app of somebody else, which may see payments, moves no money', async () => {
+    const before = await written();
+    const app = { ...as, tokenKind: 'oauth' as const };
+    expect((await send('POST', path, { as: app, body: { amount: 5_000 } })).status).toBe(403);
+    expect((await send('GET', '/payments', { as: app })).status).toBe(200);
+    expect(await written()).toEqual(before);
+  });
+
+  test('a description is one line, so that nobody writes a reference of the gateway', async () => {
+    const description = 'Top\r\nup\u2028now\u0085or\u0000later\n123456789';
+    const { body } = await send('POST', path, { as, body: { amount: 5_000, description } });
+    expect(body.payment.description).toBe('Top up now or later 123456789');
+  });
+});
+
+test.each(['pay', 'reject'])(
+  'POST /payments/{id}/%s asks for no body, and takes no amount from one',
+  async (verb) => {
+    for (const text of ['{"amount":1000000}', '[]', '{"$set":{}}']) {
+      const { status } = await sendText(`/payments/${withdrawal}/${verb}`, text);
+      expect(status).toBe(403);
+    }
+    for (const id of [
+      '0',
+      '-1',
+      '1.0',
+      '1e3',
+      '01',
+      '9007199254740993',
+      '%00',
+      '[1]',
+      '$ne',
+      'null',
+      '1'.repeat(300),
+    ]) {
+      const { status } = await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
+      expect([id, status]).toEqual([id, 404]);
+    }
+  },
+);
+
+describe('GET /payments', () => {
+  test.each([
+    '2026-13-01',
+    '2026-00-10',
+    '2026-02-29',
+    '2026-1-1',
+    '26-01-01',
+    '20260101',
+    '2026-01-01T',
+    '2026-01-01 25:00:00',
+    '2026-01-01 24:00:00',
+    '2026-01-01 10:00',
+    '2026-01-01T10:00:00Z',
+    '2026-01-01T10:00:00+03:30',
+    '1767225600',
+    '',
+    ' ',
+    'now',
+    'NaN',
+    '-1',
+    '+002026-01-01',
+    '2026-01-01 10:00:00.5',
+    '٢٠٢٦-٠١-٠١',
+    '2026-01-01\n',
+  ])('the moment %p is 422 under the name of its end', async (moment) => {
+    for (const end of ['from', 'to']) {
+      const { status, body } = await send('GET', `/payments?${end}=${encodeURIComponent(moment)}`, { as });
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [end]]);
+    }
+  });
+
+  test.each([
+    ...['type', 'is_done', 'rejected', 'from', 'to', 'order', 'user_id', 'page', 'per_page', 'cursor'].map(
+      (name): [string, string] => [`${name}=1&${name}=1`, name],
+    ),
+    ['type=', 'type'],
+    ['type=INCOME', 'type'],
+    ['type=income,purchase', 'type'],
+    ['type=constructor', 'type'],
+    ['is_done=', 'is_done'],
+    ['is_done=TRUE', 'is_done'],
+    ['order=asc', 'order'],
+    ['user_id=1.5', 'user_id'],
+    ['user_id=1e3', 'user_id'],
+    ['user_id=-1', 'user_id'],
+    ['user_id=9007199254740992', 'user_id'],
+    ['user_id=', 'user_id'],
+    ['page=-1', 'page'],
+    ['page=1.5', 'page'],
+    ['page=1e1', 'page'],
+    ['page=9999999999', 'page'],
+    ['per_page=0', 'per_page'],
+    ['per_page=-1', 'per_page'],
+    ['per_page=ten', 'per_page'],
+    ['cursor=', 'cursor'],
+    [`cursor=${'x'.repeat(501)}`, 'cursor'],
+    [`cursor=${encodeCursor([1, 2])}`, 'cursor'],
+    [`cursor=${encodeCursor([])}`, 'cursor'],
+    [`cursor=${Buffer.from('["1"]').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('[{"$gt":0}]').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('[null]').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('[1e999]').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('[[1]]').toString('base64url')}`, 'cursor'],
+  ])('a query that cannot be meant is 422 under what is wrong (%#)', async (search, field) => {
+    const { status, body } = await send('GET', `/payments?${search}`, { as });
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
+  });
+
+  test('every wrong name is named at once', async () => {
+    const { status, body } = await send('GET', '/payments?type=x&from=x&page=0&user_id=x', { as });
+    expect([status, Object.keys(body.errors).sort()]).toEqual([422, ['from', 'page', 'type', 'user_id']]);
+  });
+
+  test.each([
+    ['from=2026-01-02&to=2026-01-01', 30, 0],
+    ['from=0000-01-01&to=9999-12-31', 30, 1],
+    ['page=999999999&per_page=100', 100, 0],
+    [`cursor=${encodeCursor([-1])}`, 30, 0],
+    [`cursor=${encodeCursor([1e308])}`, 30, 1],
+    [`cursor=${encodeCursor([0.5])}`, 30, 0],
+    [`cursor=${encodeCursor([2 ** 53])}&order=ASC`, 30, 0],
+    ['per_page=1', 1, 1],
+    ['per_page=100', 100, 1],
+    ['per_page=101', 100, 1],
+    ['per_page=999999999', 100, 1],
+    ['__proto__=1&constructor=2&user_id[$ne]=1&$where=1', 30, 1],
+  ])('?%s is a list of one’s own, %d to a page', async (search, perPage, rows) => {
+    await world.give(world.person().userId, 5);
+    const { status, body } = await send('GET', `/payments?type=income&${search}`, { as });
+    expect([status, body.meta.per_page]).toEqual([200, perPage]);
+    expect(body.data.map((row: { user_id: number }) => row.user_id)).toEqual(Array(rows).fill(as.userId));
+  });
+});
+
+test.each(['x', '0', '-1', '1.5', '9007199254740993', '', '1&user_id=2'])(
+  'GET /payments/balance?user_id=%s is 422 under user_id',
+  async (id) => {
+    const { status, body } = await send('GET', `/payments/balance?user_id=${id}`, { as: OPERATOR });
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['user_id']]);
+  },
+);
+
+describe('the callback', () => {
+  test.each([
+    ['', 'trackId'],
+    ['trackId=', 'trackId'],
+    ['trackId=1.5', 'trackId'],
+    ['trackId=1e3', 'trackId'],
+    ['trackId=%00', 'trackId'],
+    ['trackId=1%0A', 'trackId'],
+    ['trackId=1111111111111111', 'trackId'],
+    [`trackId=${'1'.repeat(5_000)}`, 'trackId'],
+    ['trackId[]=1', 'trackId'],
+    ['trackId[$gt]=', 'trackId'],
+    ['trackid=1', 'trackId'],
+    ['trackId=1&trackId=1', 'trackId'],
+    ['trackId=1&orderId=', 'orderId'],
+    ['trackId=1&orderId=1&orderId=2', 'orderId'],
+    [`trackId=1&orderId=${'1'.repeat(65)}`, 'orderId'],
+    ['trackId=1&orderId={"$ne":1}', 'orderId'],
+  ])('without one readable track id and name it is 422 under what is wrong (%#)', async (search, field) => {
+    const { status, body } = await send('GET', `/payments/deposit/callback?${search}`);
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
+  });
+
+  test('what the query claims besides is nobody’s concern, however it is written', async () => {
+    const { body } = await send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
+    const trackId = body.payment_url.split('/').at(-1);
+    for (const claim of [
+      'success=1&success=0',
+      `status=${'9'.repeat(99)}`,
+      'success[$ne]=1',
+      'amount=1',
+      'status=',
+    ])
+      expect((await send('GET', `/payments/deposit/callback?trackId=${trackId}&${claim}`)).status).toBe(200);
+    expect((await send('GET', `/payments/deposit/callback?trackId=0${trackId}`)).status).toBe(404);
+  });
+});
+
+describe('gRPC', () => {
+  const booking = (changes: Record<string, unknown>) => ({
+    user_id: as.userId,
+    type: 'income',
+    amount: 5,
+    ...changes,
+  });
+
+  test.each([
+    [{ amount: 0 }, 'bookings.0.amount'],
+    [{ amount: -5 }, 'bookings.0.amount'],
+    [{ amount: '9007199254740992' }, 'bookings'],
+    [{ amount: '9223372036854775807' }, 'bookings'],
+    [{ amount: '-9223372036854775808' }, 'bookings'],
+    [{ user_id: 0 }, 'bookings.0.user_id'],
+    [{ user_id: -1 }, 'bookings.0.user_id'],
+    [{ payable_id: 0 }, 'bookings.0.payable_id'],
+    [{ type: 'deposit' }, 'bookings.0.type'],
+    [{ type: 'withdrawal' }, 'bookings.0.type'],
+    [{ type: 'store_purchase' }, 'bookings.0.type'],
+    [{ type: '' }, 'bookings.0.type'],
+    [{ type: 'constructor' }, 'bookings.0.type'],
+  ])('Book refuses %j', async (changes, field) => {
+    const before = await written();
+    const call = world.book({ idempotency_key: 'refused', bookings: [booking(changes)] });
+    await expect(call).rejects.toMatchObject({ kind: 'validation', fields: { [field]: expect.anything() } });
+    expect(await written()).toEqual(before);
+  });
+
+  test('Book refuses a key that is too long and more bookings than belong together', async () => {
+    const before = await written();
+    await expect(
+      world.book({ idempotency_key: 'x'.repeat(256), bookings: [booking({})] }),
+    ).rejects.toMatchObject({ kind: 'validation', fields: { idempotency_key: expect.anything() } });
+    const bookings = Array.from({ length: 101 }, () => booking({}));
+    await expect(world.book({ idempotency_key: 'many', bookings })).rejects.toMatchObject({
+      kind: 'validation',
+      fields: { bookings: expect.anything() },
+    });
+    expect(await written()).toEqual(before);
+  });
+
+  test('GetBalances refuses ids that are none, and more than it answers at once', async () => {
+    for (const user_ids of [
+      [0],
+      [-1],
+      ['9007199254740993'],
+      Array.from({ length: 1_001 }, (_, id) => id + 1),
+    ])
+      await expect(world.grpc.call('GetBalances', { user_ids })).rejects.toMatchObject({
+        kind: 'validation',
+        fields: { user_ids: expect.anything() },
+      });
+  });
+});
+
+test('after all of this the audit finds nothing', async () => {
+  expect((await world.audit()).difference).toBeUndefined();
+});
