@@ -45,7 +45,8 @@ const expire = (durationMs: number): Promise<'late'> =>
 
 /**
  * The whole life of a process: starts `open`, waits for SIGTERM or SIGINT, closes, and exits 0. A wrong configuration
- * is one line and exit 78; anything else that fails at start, or is left unhandled later, is exit 1.
+ * is one line and exit 78; anything else that fails at start, or is thrown later and caught by nobody, is exit 1. A
+ * rejection that nobody handles is logged, and the process goes on.
  */
 export const runProcess = async (
   open: () => Promise<{ close(): Promise<void>; log: Logger }>,

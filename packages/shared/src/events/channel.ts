@@ -1,7 +1,7 @@
 /** A channel that outlives its connection: opened and set up again whenever it is lost. */
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 import type { Logger } from 'pino';
-import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
+import { finishesWithin, jitteredDelayMs, sleep } from '../mongo/backoff.ts';
 import type { Link } from './link.ts';
 
 const REOPEN_MIN_MS = 100;
@@ -16,10 +16,22 @@ export interface ManagedChannel {
   close(): Promise<void>;
 }
 
+/** How long a broker may take to answer before an end goes on without it: it may have fallen silent. */
+const CANCEL_TIMEOUT_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 500;
+
 /** Closes a channel. The library's own promise stays open for ever when the connection breaks meanwhile. */
 export const closeChannel = async (channel: Channel): Promise<void> => {
   const closed = new Promise<void>((resolve) => channel.once('close', resolve));
-  await Promise.race([channel.close().catch(() => undefined), closed]);
+  const ended = Promise.race([channel.close().catch(() => undefined), closed]);
+  await finishesWithin(ended, CLOSE_TIMEOUT_MS);
+};
+
+/** Asks for no more messages. Those at hand can still be acked. */
+export const stopConsuming = async (channel: Channel | undefined, consumerTag: string): Promise<void> => {
+  if (channel === undefined) return;
+  const cancelled = channel.cancel(consumerTag).catch(() => undefined);
+  await finishesWithin(cancelled, CANCEL_TIMEOUT_MS);
 };
 
 interface ManagedChannelOptions {

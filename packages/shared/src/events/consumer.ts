@@ -9,7 +9,7 @@ import type { Connection } from '../mongo/connect.ts';
 import { prepareEventModels } from '../mongo/event-models.ts';
 import { runWithTraceparent } from '../trace.ts';
 import type { Broker } from './broker.ts';
-import { closeChannel } from './channel.ts';
+import { closeChannel, stopConsuming } from './channel.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer-types.ts';
 import { type DeliveryHistory, type FailureContext, nextStop, readHistory } from './failure.ts';
 import { createForgetParked, type ForgetParked } from './forget-parked.ts';
@@ -89,10 +89,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   });
   return {
     close: async () => {
-      await managed
-        .current()
-        ?.cancel(consumerTag)
-        .catch(() => undefined);
+      await stopConsuming(managed.current(), consumerTag);
       const finished = await finishesWithin(delivery.lanes.idle(), CLOSE_TIMEOUT_MS);
       if (finished !== true)
         log.warn('events were still being handled at the end; they will be delivered again');

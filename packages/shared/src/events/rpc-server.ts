@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { finishesWithin } from '../mongo/backoff.ts';
 import { isTraceparent, runWithTraceparent } from '../trace.ts';
 import type { Broker } from './broker.ts';
-import { closeChannel } from './channel.ts';
+import { closeChannel, stopConsuming } from './channel.ts';
 import { errorText } from './failure.ts';
 import type { RpcReply } from './rpc-protocol.ts';
 import { declareCommandQueue, HEADER } from './topology.ts';
@@ -74,10 +74,7 @@ export const serveRpc = async <Request = unknown, Response = unknown>(
   });
   return {
     close: async () => {
-      await managed
-        .current()
-        ?.cancel(consumerTag)
-        .catch(() => undefined);
+      await stopConsuming(managed.current(), consumerTag);
       const finished = await finishesWithin(Promise.all(running), CLOSE_TIMEOUT_MS);
       if (!finished) log.warn({ queue }, 'commands were still being handled at the end');
       await managed.close();

@@ -96,7 +96,14 @@ export const orderCancelled = defineEvent({
 /** An event as a producer would publish it, without an outbox. */
 export const publishEvent = async (
   broker: Broker,
-  options: { id?: string; type?: string; subject?: string; version?: number; data?: unknown } = {},
+  options: {
+    id?: string;
+    type?: string;
+    subject?: string;
+    version?: number;
+    data?: unknown;
+    traceparent?: string;
+  } = {},
 ): Promise<string> => {
   const id = options.id ?? systemRandom.uuid();
   const type = options.type ?? orderPlaced.type;
@@ -109,6 +116,7 @@ export const publishEvent = async (
     time: '2026-01-15T10:00:00.000Z',
     datacontenttype: 'application/json',
     aggregateversion: options.version ?? 1,
+    traceparent: options.traceparent,
     data: options.data ?? { order_id: 1 },
   };
   await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));

@@ -292,6 +292,16 @@ describe('bad input', () => {
   });
 
   test.each([
+    [1024 * 1024, 201],
+    [1024 * 1024 + 1, 413],
+  ])('JSON of %i bytes is %i', async (length, status) => {
+    const payload = '{"name":"abc","size":1}'.padEnd(length);
+    expect((await send('POST', '/things', { caller: member, headers: json, payload })).statusCode).toBe(
+      status,
+    );
+  });
+
+  test.each([
     ['with a byte order mark', json, '\ufeff{"name":"abc","size":1}'],
     ['with a name twice: the last counts', json, '{"name":7,"name":"abc","size":1}'],
     ['with names that every object knows', json, '{"name":"abc","size":1,"constructor":7,"toString":null}'],

@@ -231,6 +231,12 @@ describe('connectMongo', () => {
     expect(await counters.countDocuments({ _id: 'guarded', value: trusted({ $gte: 0 }) })).toBe(1);
   });
 
+  test('a filter asks for nothing that the schema does not know', async () => {
+    const search = counters.find({ _id: 'guarded', unknown: 1 } as object);
+    await search.lean();
+    expect(search.getFilter()).toEqual({ _id: 'guarded' });
+  });
+
   test('pingMongo resolves while the database answers and rejects once it is closed', async () => {
     const other = await openDatabase();
     await pingMongo(other);
