@@ -263,6 +263,24 @@ describe('twenty of each at once', () => {
   });
 });
 
+test('whatever holds a wallet against an erasure truly changes its document, moved money or not', async () => {
+  const { as, id, callback } = await open();
+  const versionOf = async () =>
+    (await world.connection.collection('wallets').findOne({ _id: as.userId as never }))?.version;
+  expect(await versionOf()).toBe(1);
+  answers.verify = () => paid(id, { amount: 5 });
+  await world.send('GET', callback);
+  expect(await versionOf()).toBe(2);
+  const bookings = ['income', 'commission'].map((type) => ({
+    user_id: as.userId,
+    type,
+    amount: 7,
+    description: 'Plan by Sara',
+  }));
+  await world.book({ idempotency_key: randomUUID(), bookings });
+  expect(await versionOf()).toBe(3);
+});
+
 test('bookings of an erased account that cancel each other out say nothing about it either', async () => {
   const { userId } = world.person();
   await erase(userId);

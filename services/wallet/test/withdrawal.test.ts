@@ -50,6 +50,19 @@ describe('POST /payments/withdrawals', () => {
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'withdrawal', amount: 50_000 });
   });
 
+  test('with payments.view_all its user_balance has its own hold out, at the request and after both outcomes', async () => {
+    const person = await saver(3_000);
+    const as = { ...person, permissions: new Set([...person.permissions, 'payments.view_all' as const]) };
+    const ask = async () =>
+      (await send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 } })).body.payment;
+    const [first, second] = [await ask(), await ask()];
+    expect([first.user_balance, second.user_balance]).toEqual([2_000, 1_000]);
+    const settled = async (id: number, verb: string) =>
+      (await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR })).body.payment.user_balance;
+    expect(await settled(first.id, 'pay')).toBe(1_000);
+    expect(await settled(second.id, 'reject')).toBe(2_000);
+  });
+
   test('more than the balance is 422 under amount, and nothing is held', async () => {
     const as = await saver(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
