@@ -108,6 +108,16 @@ describe('POST /payments/withdrawals', () => {
     expect(await world.balanceOf(as.userId)).toBe(0);
   });
 
+  test('another amount under the same Idempotency-Key is 422 under it, and holds nothing', async () => {
+    const as = await saver(5_000);
+    const headers = { 'idempotency-key': 'withdraw-other' };
+    const ask = (amount: number) => send('POST', '/payments/withdrawals', { as, headers, body: { amount } });
+    expect((await ask(1_000)).status).toBe(201);
+    const { status, body } = await ask(1_001);
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['idempotency_key']]);
+    expect(await world.balanceOf(as.userId)).toBe(4_000);
+  });
+
   test('twenty requests at once with one Idempotency-Key hold once; the others are 201 or 409', async () => {
     const as = await saver(5_000);
     const headers = { 'idempotency-key': 'withdraw-1' };
