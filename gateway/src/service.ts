@@ -29,8 +29,6 @@ import { askService, askServices } from './services-health.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const CONNECTIONS_PER_SERVICE = 256;
-/** Of a whole request, an upload over a slow mobile line included. */
-const REQUEST_TIMEOUT_MS = 300_000;
 const NAME = 'gateway';
 
 export const startGateway = async (
@@ -76,7 +74,6 @@ const open = async (
   cleanup.defer('connections to the services', () => agent.destroy());
 
   const app = createBaseServer({ service: NAME, health, metrics, log, uuid: () => random.uuid() });
-  app.server.requestTimeout = REQUEST_TIMEOUT_MS;
   nameTheScheme(app);
   addOwnRoutes(app, urls, createReadOpenapi({ urls, publicBaseUrl: config.PUBLIC_BASE_URL, clock, log }));
   await addDocs(app);
