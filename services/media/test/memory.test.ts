@@ -21,7 +21,7 @@ const FILES = 10;
 const FILE_BYTES = 25 * MEBIBYTE;
 /** The client of a bucket holds what is on its way; nor does a busy machine collect garbage in time. */
 const MIB_MORE = { 'the local disk': 64, 'a bucket of S3': 96 } as const;
-const MIB_MORE_DOWN = 128;
+const MIB_MORE_DOWN = 192;
 
 /** Bytes that tell one place from another, in pieces that are made on the way: the sender holds no file either. */
 function* pictureInPieces(): Iterable<Buffer> {

@@ -113,17 +113,24 @@ const steps = [
   user.map(showBalance),
 ];
 
-test('any sequence of bookings, withdrawals and settlements is answered as the model says', async () => {
-  const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
-  await fc.assert(
-    fc.asyncProperty(runs, async (commands) => {
-      const setup = (): { model: Model; real: Real } => ({
-        model: { balances: [0, 0, 0], withdrawals: [] },
-        real: { people: [world.person(), world.person(), world.person()], withdrawalIds: [] },
-      });
-      await fc.asyncModelRun(setup, commands);
-    }),
-    { numRuns: RUNS, seed: SEED, endOnFailure: true },
-  );
-  expect((await world.audit()).difference).toBeUndefined();
-});
+/** On a slow database the sequences take about a minute. */
+const TIMEOUT_MS = 300_000;
+
+test(
+  'any sequence of bookings, withdrawals and settlements is answered as the model says',
+  async () => {
+    const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(runs, async (commands) => {
+        const setup = (): { model: Model; real: Real } => ({
+          model: { balances: [0, 0, 0], withdrawals: [] },
+          real: { people: [world.person(), world.person(), world.person()], withdrawalIds: [] },
+        });
+        await fc.asyncModelRun(setup, commands);
+      }),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    );
+    expect((await world.audit()).difference).toBeUndefined();
+  },
+  TIMEOUT_MS,
+);

@@ -18,5 +18,6 @@ const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {
   const clock = time ?? (edge === 'start' ? '00:00:00' : '23:59:59');
   const date = new Date(`${day}T${clock}.${edge === 'start' ? '000' : '999'}Z`);
   const isReal = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${day}T${clock}`);
-  return isReal ? date : undefined;
+  // Nothing was paid before 1970, and not every database holds the year 0.
+  return isReal ? new Date(Math.max(date.getTime(), 0)) : undefined;
 };
