@@ -19,8 +19,11 @@ import { fileClient, MEBIBYTE, mediaConfig, OWNER, PNG, startNeighbours, userTar
 
 const FILES = 10;
 const FILE_BYTES = 25 * MEBIBYTE;
-/** The client of a bucket holds what is on its way; nor does a busy machine collect garbage in time. */
-const MIB_MORE = { 'the local disk': 64, 'a bucket of S3': 96 } as const;
+/**
+ * The goal is 64 for ten uploads to the disk, which `npm run bench -- media` measures; the rest is for a machine that
+ * collects garbage late because it is busy. The client of a bucket holds what is on its way besides.
+ */
+const MIB_MORE = { 'the local disk': 96, 'a bucket of S3': 128 } as const;
 const MIB_MORE_DOWN = 192;
 
 /** Bytes that tell one place from another, in pieces that are made on the way: the sender holds no file either. */
