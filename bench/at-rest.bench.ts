@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { stack } from '../test/e2e/support.ts';
 import { pause } from './figures.ts';
 
-const AT_REST_MS = 8_000;
+const AT_REST_MS = 12_000;
 
 const residentMiB = (pid: number): number => {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));

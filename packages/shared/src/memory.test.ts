@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 const processOf = ({ resident, settles }: { resident: number; settles: number }) => {
   const state = { busy: 0, resident, collections: 0 };
-  const check = createMemoryReturn({
+  const interval = createMemoryReturn({
     collect: () => {
       state.collections += 1;
       state.resident = settles;
@@ -13,6 +13,9 @@ const processOf = ({ resident, settles }: { resident: number; settles: number })
     busy: () => state.busy,
     residentBytes: () => state.resident,
   });
+  const check = (intervals = 3): void => {
+    for (let passed = 0; passed < intervals; passed += 1) interval();
+  };
   return { state, check };
 };
 
@@ -24,6 +27,19 @@ test('what a start has left behind is given back when the process rests', () => 
   state.busy = 0.01;
   check();
   expect(state).toMatchObject({ collections: 1, resident: 110 * MIB });
+});
+
+test('a pause between two rushes is no rest', () => {
+  const { state, check } = processOf({ resident: 140 * MIB, settles: 110 * MIB });
+  for (let rush = 0; rush < 5; rush += 1) {
+    check(2);
+    state.busy = 0.9;
+    check(1);
+    state.busy = 0;
+  }
+  expect(state.collections).toBe(0);
+  check(3);
+  expect(state.collections).toBe(1);
 });
 
 test('a process at rest is left alone until it has grown', () => {

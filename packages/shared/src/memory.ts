@@ -8,6 +8,8 @@ const CHECK_INTERVAL_MS = 2_500;
 /** The share of the last interval that the event loop was at work; jobs that look for work take a hundredth. */
 const BUSY = 0.1;
 const WORTH_BYTES = 8 * 1024 * 1024;
+/** So many intervals without work are rest; a shorter pause between two rushes must not cost the second one its warmth. */
+const RESTED_INTERVALS = 3;
 
 export interface MemoryParts {
   /** Collects everything that can be collected; the process stands still meanwhile, for a tenth of a second or two. */
@@ -18,13 +20,15 @@ export interface MemoryParts {
 }
 
 /**
- * What to do at each interval. Collects when the process was at rest and has grown by 8 MiB or more since it last did,
+ * What to do at each interval. Collects when the process was at rest for a while and has grown by 8 MiB or more since it last did,
  * so that who rests is not disturbed again.
  */
 export const createMemoryReturn = ({ collect, busy, residentBytes }: MemoryParts): (() => void) => {
   let settledBytes = 0;
+  let rested = 0;
   return () => {
-    if (busy() > BUSY || residentBytes() < settledBytes + WORTH_BYTES) return;
+    rested = busy() > BUSY ? 0 : rested + 1;
+    if (rested < RESTED_INTERVALS || residentBytes() < settledBytes + WORTH_BYTES) return;
     collect();
     settledBytes = residentBytes();
   };
