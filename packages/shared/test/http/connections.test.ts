@@ -223,7 +223,7 @@ describe('a connection is given up', () => {
     socket.pause();
     await until(async () => (await connectionsOf(server)) === 1);
     await until(async () => (await connectionsOf(server)) === 0, 5_000);
-    expect(streams.every((stream) => stream.destroyed)).toBe(true);
+    await until(() => streams.every((stream) => stream.destroyed));
   });
 
   test('after a refusal of what is not HTTP, though its client keeps it open', async () => {
@@ -260,7 +260,7 @@ describe('a client who hangs up', () => {
     await pause(100);
     release();
     await until(async () => (await connectionsOf(server)) === 0, 5_000);
-    expect(streams[0]?.destroyed).toBe(true);
+    await until(() => streams[0]?.destroyed === true);
     expect(logged).toEqual([]);
     await isServing(server);
   });
