@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../failure.mjs';
 import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
-import { ensureSecantusPython } from './secantus.mjs';
+import { ensurePythonScript } from './python.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
 
@@ -72,6 +72,28 @@ function secantusServer(context, engine, command, args = []) {
   ];
   const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
   return processServer(context, uriIn(context), launch, replicaSetAnswers(uriIn(context), ''));
+}
+
+/** The last release whose wheels contain the server as a program; for systems that have such a wheel. */
+const prebuilt = { requirement: 'SecantusDB==0.6.0b17', script: 'secantusd-rs' };
+
+/** The same server in Python, where no such wheel fits or it has been withdrawn: several times slower. */
+const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py' };
+
+/**
+ * @param {Context} context
+ * @param {string} engine
+ * @param {{ requirement: string, script: string }} release
+ */
+async function secantusFromPyPI(context, engine, { requirement, script }) {
+  const found = await ensurePythonScript(context, {
+    server: 'MongoDB',
+    name: requirement.toLowerCase().replace('==', '-'),
+    requirements: [requirement],
+    script,
+  });
+  if (typeof found === 'string') return found;
+  return secantusServer(context, engine, found.command, found.args);
 }
 
 const downloadSite = 'https://fastdl.mongodb.org';
@@ -144,13 +166,14 @@ export const mongodb = {
       },
     },
     {
+      engine: 'secantusd-rs',
+      title: 'SecantusDB (secantusd-rs, prebuilt, from PyPI)',
+      find: (context) => secantusFromPyPI(context, 'secantusd-rs', prebuilt),
+    },
+    {
       engine: 'secantusd-py',
       title: 'SecantusDB (secantusd-py from PyPI)',
-      async find(context) {
-        const found = await ensureSecantusPython(context);
-        if (typeof found === 'string') return found;
-        return secantusServer(context, 'secantusd-py', found.command, found.args);
-      },
+      find: (context) => secantusFromPyPI(context, 'secantusd-py', pythonServer),
     },
   ],
   advice:

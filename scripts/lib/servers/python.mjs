@@ -7,11 +7,11 @@ import { aptInstall, canInstall } from './apt.mjs';
 /**
  * Packages from PyPI, in a virtual environment of its own that all clones of this user share.
  * @param {import('./candidate.mjs').Context} context
- * @param {{ server: string, name: string, requirements: string[], script: string, pre?: boolean }} wanted
+ * @param {{ server: string, name: string, requirements: string[], script: string }} wanted
  *   server: for whom; name: with its version, it names the environment; script: what the packages bring along
  * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it cannot be had
  */
-export async function ensurePythonScript(context, { server, name, requirements, script, pre = false }) {
+export async function ensurePythonScript(context, { server, name, requirements, script }) {
   const directory = cacheDirectory(name);
   const command = join(directory, 'bin', 'python');
   // The script is named to Python instead of being run: a system limits the length of a script's first line.
@@ -25,7 +25,8 @@ export async function ensurePythonScript(context, { server, name, requirements, 
   if (!(await makeEnvironment(context, python, directory))) {
     return 'python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)';
   }
-  const options = ['--no-input', '--disable-pip-version-check', ...(pre ? ['--pre'] : [])];
+  // Without a wheel for this system pip would try to build from source, for minutes and in vain.
+  const options = ['--no-input', '--disable-pip-version-check', '--only-binary=:all:'];
   if (!(await run(context, command, ['-m', 'pip', 'install', ...options, ...requirements]))) {
     return `pip could not install ${requirements.join(', ')} from PyPI`;
   }
