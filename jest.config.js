@@ -1,23 +1,26 @@
-// Node strips the types itself, so nothing is transformed. scripts/test.mjs starts the servers and the flags.
-const common = {
+// scripts/test.mjs starts the servers that the tests need. Node strips the types itself: nothing is transformed.
+const project = (displayName, testMatch, options = {}) => ({
+  displayName,
+  testMatch: testMatch.map((glob) => `<rootDir>/${glob}`),
   testEnvironment: 'node',
+  testRunner: '<rootDir>/scripts/lib/jest/test-runner.mjs',
   transform: {},
   extensionsToTreatAsEsm: ['.ts'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
-};
-
-const project = (displayName, testMatch) => ({
-  ...common,
-  displayName,
-  testMatch: testMatch.map((glob) => `<rootDir>/${glob}`),
+  ...options,
 });
+
+const everything = '{packages,services,gateway,sandbox}/**';
 
 export default {
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
-    project('service', ['{packages,services,gateway,sandbox}/**/test/**/*.test.ts']),
-    project('tidy', ['test/tidy/**/*.test.ts']),
+    project('service', [`${everything}/test/**/!(*.long).test.ts`]),
+    // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
+    project('tidy', ['test/tidy/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
     project('e2e', ['test/e2e/**/*.test.ts']),
+    project('long', [`${everything}/test/**/*.long.test.ts`]),
   ],
 };

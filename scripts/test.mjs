@@ -1,9 +1,10 @@
 /**
- * `npm test`: checks, then tests against real servers, then tests of the whole product.
+ * `npm test`: unit tests, checks, tests against real servers, then tests of the whole product.
  *
- *   npm test                                    everything
- *   npm test -- --only unit                     one or more of: typecheck, lint, unit, service, tidy, e2e
+ *   npm test                                    everything but the long tests
+ *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, tidy, e2e, long
  *   npm test -- --only service,e2e wallet -t x  what follows goes to jest
+ *   npm run test:long                           the long tests (docs/testing.md)
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -13,18 +14,22 @@ import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
+import { compileCache } from './lib/processes.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
-import { stopwatch, within } from './lib/time.mjs';
+import { createSummary } from './lib/test-summary.mjs';
+import { clockOf, stopwatch, within } from './lib/time.mjs';
 
-const kinds = ['typecheck', 'lint', 'unit', 'service', 'tidy', 'e2e'];
+const kinds = ['unit', 'typecheck', 'lint', 'service', 'tidy', 'e2e', 'long'];
+const usualKinds = kinds.filter((kind) => kind !== 'long');
+const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-const counts = { passed: 0, failed: 0 };
+const summary = createSummary({ command: 'npm test' });
 const supervisor = createSupervisor({
   onUnexpectedExit: (child) =>
     log(`${child.name} has ended by itself (${child.ended}):\n${lastLines(child.logFile, 15)}`),
@@ -42,7 +47,7 @@ function end(exitCode) {
     await supervisor.stopAll();
     await within(removeServers(), 10_000);
     if (temporary) rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-    log(`${counts.passed} passed, ${counts.failed} failed`);
+    for (const line of summary.lines()) log(line);
     process.exit(exitCode);
   })();
   return ending;
@@ -62,7 +67,9 @@ function parse(args) {
   const unknown = only.find((kind) => !kinds.includes(kind));
   if (unknown !== undefined) throw new Failure(`--only takes ${kinds.join(', ')}; not "${unknown}".`);
   // Who names tests does not ask for the checks.
-  const usual = forJest.length > 0 ? kinds.filter((kind) => kind !== 'typecheck' && kind !== 'lint') : kinds;
+  const usual = usualKinds.filter(
+    (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),
+  );
   return { selected: new Set(only.length > 0 ? only : usual), forJest };
 }
 
@@ -84,8 +91,8 @@ async function runChecks(selected) {
     const logFile = join(logDirectory, `${check.args[0]?.split('/').at(-1)}.log`);
     const launch = { name: check.name, ...commandOf(check), cwd: root, logFile, timeoutMs: 5 * 60_000 };
     const ok = await runTool(supervisor, launch);
-    counts[ok ? 'passed' : 'failed'] += 1;
-    log(`${ok ? 'ok    ' : 'FAILED'}  ${check.name} (${elapsed()})`);
+    summary.count(ok, `--only ${check.group}`);
+    log(`${clockOf(Date.now() - startedAt)}  ${ok ? 'ok    ' : 'FAILED'}  ${check.name} (${elapsed()})`);
     if (!ok) log(readFileSync(logFile, 'utf8').slice(-8_000));
   }
 }
@@ -134,7 +141,7 @@ async function startObjectStorage(context, port, onUp) {
  * @param {string} directory
  */
 async function runJest(projects, args, environment, directory) {
-  const countFile = join(directory, `counts-${projects[0]}.json`);
+  const resultFile = join(directory, `results-${projects[0]}.json`);
   const child = supervisor.start({
     name: 'jest',
     tier: 'tool',
@@ -142,40 +149,39 @@ async function runJest(projects, args, environment, directory) {
     args: [
       ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
       join(root, 'node_modules/jest/bin/jest.js'),
-      ...['--passWithNoTests', '--reporters=default', '--reporters=<rootDir>/scripts/lib/count-reporter.mjs'],
+      ...['--passWithNoTests', '--reporters=<rootDir>/scripts/lib/jest/reporter.mjs'],
       ...['--selectProjects', ...projects],
       ...args,
     ],
     cwd: root,
     env: {
       ...process.env,
+      NODE_COMPILE_CACHE: compileCache(),
       ...environment,
-      TEST_COUNTS: countFile,
-      // Databases in our temporary directory go with it. To drop one while a killed process has left a transaction
-      // open in it makes SecantusDB (Python) spin for ever, with its one lock held.
+      TEST_RESULTS: resultFile,
+      TEST_STARTED_AT: String(startedAt),
+      // Databases in our temporary directory go with it.
       ...(process.env.MONGODB_URI ? {} : { TEST_KEEP_DATABASES: '1' }),
     },
   });
   child.endExpected = true;
-  await untilJestEnds(child, countFile);
+  await untilJestEnds(child, resultFile);
   if (supervisor.closing) throw new Stopped();
-  const result = existsSync(countFile)
-    ? JSON.parse(readFileSync(countFile, 'utf8'))
-    : { passed: 0, failed: 0 };
-  counts.passed += result.passed;
+  const result = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined;
+  if (result) summary.add(result);
   // Jest may refuse for a reason that is no test.
-  counts.failed += child.ended === 'exit code 0' ? result.failed : Math.max(1, result.failed);
+  if (child.ended !== 'exit code 0' && !(result?.failed > 0)) summary.count(false);
 }
 
-/** @param {import('./lib/supervisor.mjs').Child} child @param {string} countFile */
-async function untilJestEnds(child, countFile) {
+/** @param {import('./lib/supervisor.mjs').Child} child @param {string} resultFile */
+async function untilJestEnds(child, resultFile) {
   const deadline = Date.now() + 30 * 60_000;
-  let afterCount = 0;
+  let afterResult = 0;
   while (child.ended === undefined) {
     await within(child.exited, 1_000);
     // Jest waits for ever for a connection that a test has left open.
-    if (existsSync(countFile)) afterCount += 1;
-    if (afterCount > 15 || Date.now() > deadline) {
+    if (existsSync(resultFile)) afterResult += 1;
+    if (afterResult > 15 || Date.now() > deadline) {
       log('jest does not end by itself: a test has left something open, or hangs');
       await child.stop(2_000);
     }
@@ -191,7 +197,7 @@ async function runEndToEnd(servers, args, directory) {
     stack = await startStack({ supervisor, servers, directory, logDirectory });
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
-    counts.failed += 1;
+    summary.count(false, '--only e2e');
     log(`FAILED  the product does not start: ${messageOf(error)}`);
     return;
   }
@@ -212,32 +218,45 @@ const hasTests = (directory) =>
   existsSync(directory) &&
   readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.test.ts'));
 
+/** @param {string} name @param {() => Promise<void>} work */
+async function runStage(name, work) {
+  log(`${clockOf(Date.now() - startedAt)}  == ${name}`);
+  await work();
+}
+
 async function main() {
   const { selected, forJest } = parse(process.argv.slice(2));
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
   mkdirSync(logDirectory, { recursive: true });
-  temporary = makeTemporaryDirectory();
-  const needsServers = selected.has('service') || selected.has('e2e');
+  const directory = makeTemporaryDirectory();
+  temporary = directory;
+  const needsServers = ['service', 'e2e', 'long'].some((kind) => selected.has(kind));
   const named = forJest.filter((argument) => !argument.startsWith('-'));
   const withS3 =
     selected.has('service') && (named.length === 0 || named.some((name) => name.includes('media')));
   const starting = needsServers ? startTestServers(temporary, { withS3 }) : undefined;
-  // Reported when it is awaited, after the checks.
+  // Reported when it is awaited, after what needs no server.
   starting?.catch(() => {});
-  await runChecks(selected);
+  const workers = ['--maxWorkers', String(Math.max(2, Math.floor(availableParallelism() / 2)))];
+  const runProjects = async (/** @type {string[]} */ kinds, /** @type {NodeJS.ProcessEnv} */ environment) => {
+    const projects = kinds.filter((kind) => selected.has(kind));
+    if (projects.length === 0) return;
+    await runStage(`${projects.join(' and ')} tests`, () =>
+      runJest(projects, [...workers, ...forJest], environment, directory),
+    );
+  };
+  await runProjects(['unit', 'tidy'], {});
+  if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
-  const projects = ['unit', 'service', 'tidy'].filter((kind) => selected.has(kind));
-  if (projects.length > 0) {
-    const workers = String(Math.max(2, Math.floor(availableParallelism() / 2)));
-    await runJest(projects, ['--maxWorkers', workers, ...forJest], servers?.environment ?? {}, temporary);
-  }
-  if (servers && selected.has('e2e')) await runEndToEnd(servers, forJest, temporary);
+  await runProjects(['service', 'long'], servers?.environment ?? {});
+  if (servers && selected.has('e2e'))
+    await runStage('end-to-end tests', () => runEndToEnd(servers, forJest, directory));
 }
 
 onEndSignal(() => {
   if (isHandedOver()) return;
-  counts.failed += 1;
+  summary.count(false);
   void end(130);
 });
 process.once('exit', () => supervisor.killAll());
@@ -245,8 +264,8 @@ try {
   await main();
 } catch (error) {
   if (!(error instanceof Stopped)) {
-    counts.failed += 1;
+    summary.count(false);
     log(error instanceof Failure ? error.message : `npm test failed: ${messageOf(error)}`);
   }
 }
-await end(counts.failed > 0 ? 1 : 0);
+await end(summary.failed > 0 ? 1 : 0);

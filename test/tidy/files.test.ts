@@ -8,7 +8,9 @@ const isEntry = (file: string): boolean =>
 
 /** What may start a file by its name. */
 const named = files
-  .filter((file) => /(?:^|\/)package\.json$|^scripts\/|(?:^|\/)Dockerfile$|^\.ci\//.test(file))
+  .filter((file) =>
+    /(?:^|\/)package\.json$|^scripts\/|(?:^|\/)Dockerfile$|^\.ci\/|^jest\.config\.js$/.test(file),
+  )
   .map(read);
 
 describe('no file is dead', () => {

@@ -1,0 +1,26 @@
+/**
+ * What `import … from '@jest/globals'` gives in a test file (test-runner.mjs redirects it here). The bindings are
+ * live: each test file gets a suite of its own.
+ * @typedef {typeof import('@jest/globals')} Suite
+ */
+/** @type {Suite['afterAll']} */
+export let afterAll;
+/** @type {Suite['afterEach']} */
+export let afterEach;
+/** @type {Suite['beforeAll']} */
+export let beforeAll;
+/** @type {Suite['beforeEach']} */
+export let beforeEach;
+/** @type {Suite['describe']} */
+export let describe;
+/** @type {Suite['expect']} */
+export let expect;
+/** @type {Suite['jest']} */
+export let jest;
+/** @type {Suite['test']} */
+export let test;
+
+/** @param {Suite} suite */
+export const use = (suite) => {
+  ({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } = suite);
+};

@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { root } from '../paths.mjs';
+import { clockOf } from '../time.mjs';
+
+/**
+ * @typedef {object} FileResult
+ * @property {string} file relative to the root
+ * @property {string} project
+ * @property {number} seconds
+ * @property {string[]} failed full titles; empty for a file that could not be loaded
+ * @property {boolean} loaded
+ *
+ * @typedef {object} JestResult
+ * @property {number} passed tests
+ * @property {number} failed tests, and files that could not be loaded: jest leaves these out of its own count
+ * @property {FileResult[]} files
+ */
+
+/**
+ * Prints a line for each test file as it ends, with what has failed in it, and writes a {@link JestResult} into the file
+ * that TEST_RESULTS names. TEST_STARTED_AT is the time from which the run counts, in ms since 1970.
+ */
+export default class ProgressReporter {
+  #startedAt = Number(process.env.TEST_STARTED_AT ?? Date.now());
+  #total = 0;
+  /** @type {FileResult[]} */
+  #files = [];
+
+  /** @param {import('@jest/reporters').AggregatedResult} results */
+  onRunStart({ numTotalTestSuites }) {
+    this.#total = numTotalTestSuites;
+  }
+
+  /** @param {import('@jest/reporters').Test} test @param {import('@jest/reporters').TestResult} result */
+  onTestResult({ context }, { testFilePath, testResults, testExecError, failureMessage, perfStats }) {
+    const failed = testResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+    const { displayName } = context.config;
+    const result = {
+      file: relative(root, testFilePath),
+      project: displayName?.name ?? '',
+      seconds: perfStats.runtime / 1000,
+      failed,
+      loaded: testExecError == null,
+    };
+    this.#files.push(result);
+    const isOk = result.loaded && failed.length === 0;
+    const done = `${String(this.#files.length).padStart(String(this.#total).length)}/${this.#total}`;
+    const elapsed = clockOf(Date.now() - this.#startedAt);
+    console.log(
+      `${elapsed}  ${result.project} ${done}  ${isOk ? 'ok    ' : 'FAILED'}  ${result.file} (${result.seconds.toFixed(1)} s)`,
+    );
+    if (failureMessage) console.log(failureMessage);
+  }
+
+  /** @param {unknown} _contexts @param {import('@jest/reporters').AggregatedResult} results */
+  onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites, numPendingTests }) {
+    const result = {
+      passed: numPassedTests,
+      failed: numFailedTests + numRuntimeErrorTestSuites,
+      files: this.#files,
+    };
+    const file = process.env.TEST_RESULTS;
+    if (file) writeFileSync(file, JSON.stringify(result));
+    else console.log(`${result.passed} passed, ${result.failed} failed`);
+    if (numPendingTests > 0) console.log(`${numPendingTests} tests were not selected`);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Runs a test file with jest's own suite (jest-circus), but loads it, and what it imports, by Node itself. Jest would
+ * load every module anew for each test file, inside a `vm` context: that is about a second of CPU per file here, it
+ * keeps what it has loaded, and core errors there fail `instanceof Error`. So modules, and their state, are shared by
+ * the test files of one worker process, as they are by everything in one process of the product (ADR 17).
+ */
+import { createRequire, registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import * as globals from './globals.mjs';
+
+/**
+ * What this file uses of jest's runtime and of its runner.
+ * @typedef {Record<string, ((...given: any[]) => any) | undefined>} Runtime
+ * @typedef {(globalConfig: object, config: object, environment: Environment, runtime: Runtime, path: string, send?: object) => Promise<object>} RunTestFile
+ * @typedef {{ moduleMocker: (typeof import('@jest/globals'))['jest'] & { restoreAllMocks(): void } }} Environment
+ */
+
+const require = createRequire(import.meta.url);
+/** @type {RunTestFile} */
+const runSuite = require('jest-circus/runner').default;
+
+const globalsUrl = new URL('./globals.mjs', import.meta.url).href;
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals' ? { url: globalsUrl, shortCircuit: true } : next(specifier, context),
+});
+
+/**
+ * The suite keeps its state in its module and its handlers on the global object: each test file begins without.
+ * @param {string} path
+ */
+function loadSuite(path) {
+  Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS'));
+  delete require.cache[path];
+  return require(path);
+}
+
+/** @type {RunTestFile} */
+export default async function runTestFile(globalConfig, config, environment, runtime, testPath, send) {
+  const jest = environment.moduleMocker;
+  const own = ['requireModule', 'enterTestCode', 'leaveTestCode', 'clearAllMocks', 'restoreAllMocks'];
+  /** @type {Runtime} */
+  const native = {
+    ...Object.fromEntries(own.map((name) => [name, runtime[name]?.bind(runtime)])),
+    requireInternalModule: loadSuite,
+    setGlobalsForRuntime: (suite) => globals.use({ ...suite, jest }),
+    unstable_shouldLoadAsEsm: () => true,
+    // The query makes a second run of the file in one process a run.
+    unstable_importModule: (path) => import(`${pathToFileURL(path)}?run=${Date.now()}`),
+  };
+  try {
+    return await runSuite(globalConfig, config, environment, native, testPath, send);
+  } finally {
+    jest.restoreAllMocks();
+  }
+}

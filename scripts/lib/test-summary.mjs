@@ -1,0 +1,54 @@
+/** What `npm test` counts, and what it says at the end. */
+const SLOWEST = 10;
+
+/** For a POSIX shell. @param {string} word */
+const quoted = (word) => (/^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+/** @param {string} title as jest takes it: a regular expression */
+const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+/** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
+function rerunsOf({ project, file, failed }, command) {
+  const whole = `${command} -- --only ${project} ${file}`;
+  return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
+}
+
+/** @param {{ command: string }} options command: by which the run was started */
+export function createSummary({ command }) {
+  let [passed, failed] = [0, 0];
+  /** @type {string[]} */
+  const reruns = [];
+  /** @type {import('./jest/reporter.mjs').FileResult[]} */
+  const files = [];
+  return {
+    get failed() {
+      return failed;
+    },
+    /** @param {boolean} isOk @param {string} [rerun] what runs it again */
+    count(isOk, rerun) {
+      if (isOk) passed += 1;
+      else failed += 1;
+      if (!isOk && rerun) reruns.push(`${command} -- ${rerun}`);
+    },
+    /** @param {import('./jest/reporter.mjs').JestResult} result */
+    add(result) {
+      passed += result.passed;
+      failed += result.failed;
+      files.push(...result.files);
+      const bad = result.files.filter((file) => !file.loaded || file.failed.length > 0);
+      reruns.push(...bad.flatMap((file) => rerunsOf(file, command)));
+    },
+    lines() {
+      const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
+      return [
+        ...(files.length > SLOWEST ? ['', 'The slowest files:'] : []),
+        ...(files.length > SLOWEST
+          ? slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`)
+          : []),
+        ...(reruns.length > 0 ? ['', 'Failed; run again with:', ...reruns.map((line) => `  ${line}`)] : []),
+        '',
+        `${passed} passed, ${failed} failed`,
+      ];
+    },
+  };
+}
