@@ -62,9 +62,9 @@ function mongodServer(context, command, engine) {
  * @param {Context} context
  * @param {string} engine
  * @param {string} command
- * @param {string[]} args
+ * @param {string[]} args before the options of all its forms
  */
-function secantusServer(context, engine, command, args = []) {
+function secantusServer(context, engine, command, args) {
   const directory = dataDirectory(context, engine);
   const options = [
     ...['--host', '127.0.0.1', '--port', String(context.ports.mongodb), '--storage-path', directory],
@@ -74,18 +74,21 @@ function secantusServer(context, engine, command, args = []) {
   return processServer(context, uriIn(context), launch, replicaSetAnswers(uriIn(context), ''));
 }
 
+/** The write-ahead log takes all of its size at once: 2 GiB by default, on a memory disk during tests. */
+const rustOptions = ['--log-file-max', '128MB'];
+
 /** The last release whose wheels contain the server as a program; for systems that have such a wheel. */
-const prebuilt = { requirement: 'SecantusDB==0.6.0b17', script: 'secantusd-rs' };
+const prebuilt = { requirement: 'SecantusDB==0.6.0b17', script: 'secantusd-rs', options: rustOptions };
 
 /** The same server in Python, where no such wheel fits or it has been withdrawn: several times slower. */
-const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py' };
+const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py', options: [] };
 
 /**
  * @param {Context} context
  * @param {string} engine
- * @param {{ requirement: string, script: string }} release
+ * @param {{ requirement: string, script: string, options: string[] }} release
  */
-async function secantusFromPyPI(context, engine, { requirement, script }) {
+async function secantusFromPyPI(context, engine, { requirement, script, options }) {
   const found = await ensurePythonScript(context, {
     server: 'MongoDB',
     name: requirement.toLowerCase().replace('==', '-'),
@@ -93,7 +96,7 @@ async function secantusFromPyPI(context, engine, { requirement, script }) {
     script,
   });
   if (typeof found === 'string') return found;
-  return secantusServer(context, engine, found.command, found.args);
+  return secantusServer(context, engine, found.command, [...found.args, ...options]);
 }
 
 const downloadSite = 'https://fastdl.mongodb.org';
@@ -152,7 +155,9 @@ export const mongodb = {
       title: 'SecantusDB (secantusd-rs on the PATH)',
       async find(context) {
         const command = findExecutable('secantusd-rs') ?? findExecutable('secantusd-mdb');
-        return command ? secantusServer(context, 'secantusd-rs', command) : 'there is no secantusd-rs either';
+        return command
+          ? secantusServer(context, 'secantusd-rs', command, rustOptions)
+          : 'there is no secantusd-rs either';
       },
     },
     {
