@@ -12,9 +12,9 @@ module.exports = {
     {
       name: 'no-cycles',
       severity: 'error',
-      comment: 'A cycle has no beginning from which to read it.',
+      comment: 'A cycle has no beginning from which to read it; nor has one of types.',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'resolvable',

@@ -3,7 +3,7 @@
  * the answer, and the codes are a client contract: renaming one is a breaking change.
  */
 import { z } from 'zod';
-import type { MessageKey } from './i18n/translate.ts';
+import type { MessageKey } from './i18n/catalogue.ts';
 
 const count = z.int().positive();
 const timestamp = z.string().regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);

@@ -2,7 +2,7 @@
  * One error for everything that the product refuses: a kind that maps to HTTP and to gRPC in one place each, a
  * stable code, a public text by catalogue key, and a text for the logs.
  */
-import type { MessageKey, MessageParams } from './i18n/translate.ts';
+import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
 export type ErrorKind =
   | 'bad_request'

@@ -2,7 +2,7 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { AppError, type ErrorKind, type Message, message } from '../error.ts';
-import type { MessageKey } from '../i18n/translate.ts';
+import type { MessageKey } from '../i18n/catalogue.ts';
 
 const ERROR_KEY = 'x-error-bin';
 

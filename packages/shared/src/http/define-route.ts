@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { Caller, UserCaller } from '../caller.ts';
 import type { Locale, Translate } from '../i18n/translate.ts';
 import type { Permission } from '../permissions.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from './rate-limit-types.ts';
 
 /** What a handler of a raw body, or of a stream, works with. */
 export type RawRequest = FastifyRequest;

@@ -6,24 +6,8 @@ import type { Redis } from 'ioredis';
 import type { Connection } from 'mongoose';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { AppError, message, unavailable } from '../error.ts';
+import type { RateLimit, RateLimitState } from './rate-limit-types.ts';
 import { createWindowCounter } from './window-counter.ts';
-
-export { createWindowIndexes as createRateLimitIndexes } from './window-counter.ts';
-
-export interface RateLimit {
-  /** Part of the key: two routes with one name share one budget. */
-  name: string;
-  points: number;
-  windowS: number;
-}
-
-export interface RateLimitState {
-  allowed: boolean;
-  limit: number;
-  remaining: number;
-  /** Whole seconds until the window ends, at least 1. */
-  resetS: number;
-}
 
 export interface RateLimiter {
   /** Takes one point of `key`'s budget. Throws `unavailable` when neither store can count. */

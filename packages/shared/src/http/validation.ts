@@ -1,7 +1,7 @@
 /** zod issues → the 422 body of the specification, in the reader's language. */
 import { z } from 'zod';
 import { type AppError, invalid, type Message, message } from '../error.ts';
-import type { MessageKey } from '../i18n/translate.ts';
+import type { MessageKey } from '../i18n/catalogue.ts';
 
 type Issue = z.core.$ZodIssue;
 

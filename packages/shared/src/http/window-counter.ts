@@ -7,7 +7,7 @@ import { SECOND_MS, systemClock } from '../clock.ts';
 import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
 import { collectionPrivacy, retain } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
-import type { RateLimit, RateLimitState } from './rate-limit.ts';
+import type { RateLimit, RateLimitState } from './rate-limit-types.ts';
 
 const COLLECTION = 'rate_limits';
 const WRITE_CONFLICT = 112;
@@ -37,7 +37,7 @@ export interface WindowCounter {
 }
 
 /** Awaited at start, before the first write: the unique key decides who begins a window. */
-export const createWindowIndexes = async (connection: Connection): Promise<void> => {
+export const createRateLimitIndexes = async (connection: Connection): Promise<void> => {
   const collection = connection.collection(COLLECTION);
   await collection.createIndex({ expire: -1 }, { expireAfterSeconds: 0 });
   await collection.createIndex({ key: 1 }, { unique: true });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { BLOCKERS, blockerMessageKey } from '../blocker-catalogue.ts';
 import { message } from '../error.ts';
+import type { MessageKey } from './catalogue.ts';
 import { en } from './catalogues/en.ts';
 import { fa } from './catalogues/fa.ts';
 import { negotiateLocale } from './negotiate.ts';
-import { LOCALES, type MessageKey, translate, translator } from './translate.ts';
+import { LOCALES, translate, translator } from './translate.ts';
 
 const keys = Object.keys(en) as MessageKey[];
 const parametersOf = (text: string): string[] =>

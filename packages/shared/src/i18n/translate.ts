@@ -4,12 +4,9 @@
  */
 import i18next from 'i18next';
 import type { Message } from '../error.ts';
+import type { Catalogue, MessageKey, MessageParams } from './catalogue.ts';
 import { en } from './catalogues/en.ts';
 import { fa } from './catalogues/fa.ts';
-
-export type MessageKey = keyof typeof en;
-export type MessageParams = Record<string, string | number>;
-export type Catalogue = Record<MessageKey, string>;
 
 const catalogues = { en, fa } satisfies Record<string, Catalogue>;
 

@@ -2,7 +2,8 @@
 
 import type { Collection } from 'mongoose';
 import { foldedSpellings, matchesFolded, queryGrams } from '../text-search.ts';
-import type { ListRow } from './list-reader.ts';
+
+type Row = Readonly<Record<string, unknown>>;
 
 export interface Gram {
   text: string;
@@ -10,11 +11,11 @@ export interface Gram {
   share: number;
 }
 
-const textsOf = (row: ListRow, fields: readonly string[]): string[] =>
+const textsOf = (row: Row, fields: readonly string[]): string[] =>
   fields.map((field) => (row[field] as string | undefined) ?? '');
 
 /** Whether one of the fields holds the text. */
-export const holdsText = (row: ListRow, fields: readonly string[], query: string): boolean =>
+export const holdsText = (row: Row, fields: readonly string[], query: string): boolean =>
   textsOf(row, fields).some((text) => matchesFolded(text, query));
 
 /** Spread over all ids: what was written about today must not look as if it were everywhere. */
@@ -36,7 +37,7 @@ export const rarestGram = async (
   const projection = Object.fromEntries(fields.map((field) => [field, 1]));
   const ids = spreadIds(newest, size);
   const rows = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();
-  const spellings = rows.map((row) => textsOf(row as unknown as ListRow, fields).flatMap(foldedSpellings));
+  const spellings = rows.map((row) => textsOf(row, fields).flatMap(foldedSpellings));
   const shareOf = (gram: string): number =>
     spellings.filter((texts) => texts.some((text) => text.includes(gram))).length / Math.max(rows.length, 1);
   return grams

@@ -3,13 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { systemRandom } from '../../src/clock.ts';
 import {
   createRateLimiter,
-  createRateLimitIndexes,
-  type RateLimit,
   type RateLimiter,
-  type RateLimitState,
   rateLimited,
   rateLimitHeaders,
 } from '../../src/http/rate-limit.ts';
+import type { RateLimit, RateLimitState } from '../../src/http/rate-limit-types.ts';
+import { createRateLimitIndexes } from '../../src/http/window-counter.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { connectRedis, type Redis } from '../../src/redis.ts';
 import { dropDatabase, log, openDatabase, redisUrl, until } from '../events/support.ts';

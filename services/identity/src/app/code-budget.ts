@@ -1,6 +1,6 @@
 /** The budget that delete-account and password reset share: each call may spend an SMS (specification 8). */
 import { createHash } from 'node:crypto';
-import type { RateLimit } from '@fitness/shared/http/rate-limit.ts';
+import type { RateLimit } from '@fitness/shared/http/rate-limit-types.ts';
 import { canonicalLogin } from '../domain/login.ts';
 
 export const CODE_BUDGET: RateLimit = { name: 'account-codes', points: 5, windowS: 60 };

@@ -4,7 +4,8 @@
 import { type Clock, formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
 import { message, notFound } from '@fitness/shared/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import type { MessageKey, Translate } from '@fitness/shared/i18n/translate.ts';
+import type { MessageKey } from '@fitness/shared/i18n/catalogue.ts';
+import type { Translate } from '@fitness/shared/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { z } from 'zod';

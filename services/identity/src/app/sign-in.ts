@@ -1,11 +1,7 @@
 /** Signing in, and out. A wrong pair gets the same answer, in the same time, whether or not there is such an account. */
 import { type AppError, invalid, message, unavailable } from '@fitness/shared/error.ts';
-import {
-  type RateLimit,
-  type RateLimiter,
-  type RateLimitState,
-  rateLimited,
-} from '@fitness/shared/http/rate-limit.ts';
+import { type RateLimiter, rateLimited } from '@fitness/shared/http/rate-limit.ts';
+import type { RateLimit, RateLimitState } from '@fitness/shared/http/rate-limit-types.ts';
 import type { Passwords } from '../clients/password-hasher.ts';
 import type { User } from '../domain/user.ts';
 import type { TokenStore } from '../store/tokens.ts';
