@@ -7,7 +7,8 @@ import type { Logger } from './log.ts';
 import { returnMemoryAtRest } from './memory.ts';
 
 const EXIT_CONFIG = 78;
-const SHUTDOWN_DEADLINE_MS = 9_000;
+/** An orchestrator kills after ten seconds; the rest is for what runs before and after the closing. */
+export const SHUTDOWN_DEADLINE_MS = 9_000;
 
 export interface Cleanup {
   /** Registers `close`; the last registered is closed first. */
@@ -50,13 +51,14 @@ const expire = (durationMs: number): Promise<'late'> =>
  */
 export const runProcess = async (
   open: () => Promise<{ close(): Promise<void>; log: Logger }>,
+  deadlineMs = SHUTDOWN_DEADLINE_MS,
 ): Promise<void> => {
   let running: { close(): Promise<void>; log: Logger };
   let stopAsked = false;
   let stop = (): void => {
     stopAsked = true;
     // The start may be waiting for a server that never comes.
-    void expire(SHUTDOWN_DEADLINE_MS).then(() => process.exit(0));
+    void expire(deadlineMs).then(() => process.exit(0));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
   try {
@@ -75,7 +77,7 @@ export const runProcess = async (
     if (stopAsked) return;
     stopAsked = true;
     const closed = running.close().catch((error: unknown) => log.error({ err: error }, 'closing failed'));
-    void Promise.race([closed, expire(SHUTDOWN_DEADLINE_MS)]).then((outcome) => {
+    void Promise.race([closed, expire(deadlineMs)]).then((outcome) => {
       if (outcome === 'late') log.error('shutdown took too long; exiting');
       process.exit(0);
     });

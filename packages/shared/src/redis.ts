@@ -13,6 +13,8 @@ export interface ConnectRedisOptions {
   url: string;
   log?: Logger | undefined;
   name?: string | undefined;
+  /** How long the first connection is waited for. Default 2 s. */
+  firstWaitMs?: number | undefined;
 }
 
 /**
@@ -20,7 +22,8 @@ export interface ConnectRedisOptions {
  * is gone every command rejects at once (nothing queues up) and the client goes on trying, at most every 2 s, for ever.
  * Going and coming back are logged once each. The caller ends it with `redis.disconnect()`.
  */
-export const connectRedis = async ({ url, log, name }: ConnectRedisOptions): Promise<Redis> => {
+export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis> => {
+  const { url, log, name } = options;
   const redis = new Redis(url, {
     ...(name === undefined ? {} : { connectionName: name }),
     enableOfflineQueue: false,
@@ -30,7 +33,7 @@ export const connectRedis = async ({ url, log, name }: ConnectRedisOptions): Pro
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RETRY_DELAY_MS),
   });
   logChanges(redis, log);
-  await firstConnection(redis);
+  await firstConnection(redis, options.firstWaitMs ?? FIRST_CONNECT_WAIT_MS);
   return redis;
 };
 
@@ -52,9 +55,9 @@ const logChanges = (redis: Redis, log: Logger | undefined): void => {
   });
 };
 
-const firstConnection = (redis: Redis): Promise<void> =>
+const firstConnection = (redis: Redis, waitMs: number): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, FIRST_CONNECT_WAIT_MS);
+    const timer = setTimeout(resolve, waitMs);
     redis.once('ready', () => {
       clearTimeout(timer);
       resolve();

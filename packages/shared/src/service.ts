@@ -50,6 +50,8 @@ export interface Overrides {
   clock?: Clock;
   random?: Random;
   log?: Logger;
+  /** How long requests under way may hold up the closing of each door. */
+  closeGraceMs?: number | undefined;
 }
 
 export interface Job {
@@ -197,7 +199,7 @@ const open = async (
       return client;
     },
   };
-  return { ...foundation, serve: (doors) => serve(foundation, config, doors) };
+  return { ...foundation, serve: (doors) => serve(foundation, config, doors, overrides) };
 };
 
 const assertConnected = (broker: Broker): void => {
@@ -208,6 +210,7 @@ const serve = async (
   foundation: Omit<Foundation, 'serve'>,
   config: FoundationConfig,
   doors: Doors,
+  { closeGraceMs }: Overrides,
 ): Promise<RunningService> => {
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, limiter, random } =
     foundation;
@@ -226,6 +229,7 @@ const serve = async (
       signer,
       metrics,
       log,
+      closeGraceMs,
     });
     cleanup.defer('grpc server', () => grpc.close());
     const app = await createServer({
@@ -237,6 +241,7 @@ const serve = async (
       metrics,
       log,
       uuid: random.uuid,
+      ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
       ...(doors.prepareHttp === undefined ? {} : { prepare: doors.prepareHttp }),
     });
     cleanup.defer('http server', () => app.close());

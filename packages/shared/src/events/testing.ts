@@ -8,7 +8,7 @@ import { deadQueue, declareEventsExchange, eventsQueue, RETRY_DELAYS_MS, retryQu
 export interface EventTap {
   /** Every event seen so far, in the order of arrival. */
   readonly events: CloudEvent[];
-  /** The first event of `type` (that `matches`), seen already or within `timeoutMs` (default 5 s); rejects otherwise. */
+  /** The first event of `type` (that `matches`), seen already or within `timeoutMs` (default 40 s); rejects otherwise. */
   waitFor(
     type: string,
     options?: { matches?: (event: CloudEvent) => boolean; timeoutMs?: number },
@@ -30,7 +30,7 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
   });
   return {
     events,
-    waitFor: async (type, { matches = () => true, timeoutMs = 5_000 } = {}) => {
+    waitFor: async (type, { matches = () => true, timeoutMs = 40_000 } = {}) => {
       const deadline = performance.now() + timeoutMs;
       for (;;) {
         const found = events.find((event) => event.type === type && matches(event));

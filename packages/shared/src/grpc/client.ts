@@ -60,10 +60,7 @@ export interface GrpcClient<Definition> {
 }
 
 const DEFAULT_DEADLINE_MS = 5_000;
-/**
- * A breaker needs this many calls in its window to judge, and tries again after this long: together with the longest
- * wait of the channel, a target that came back is asked again within 2 s.
- */
+/** A breaker needs this many calls in its window to judge, and tries again after this long. */
 const BREAKER = {
   volumeThreshold: 10,
   errorThresholdPercentage: 50,
@@ -80,6 +77,9 @@ const CHANNEL_OPTIONS = {
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 500,
 } as const;
+
+/** How long a target that came back may have to wait until it is asked again. */
+export const LONGEST_WAIT_MS = BREAKER.resetTimeout + CHANNEL_OPTIONS['grpc.max_reconnect_backoff_ms'];
 
 const HEALTH_METHOD = {
   path: '/grpc.health.v1.Health/Check',

@@ -58,6 +58,8 @@ export interface GrpcServerOptions {
   signer: CallerSigner;
   metrics: Metrics;
   log: Logger;
+  /** How long a call that is under way keeps a closing server from its end. */
+  closeGraceMs?: number | undefined;
 }
 
 export interface GrpcServer {
@@ -66,7 +68,7 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-const CLOSE_GRACE_MS = 3_000;
+export const GRPC_CLOSE_GRACE_MS = 3_000;
 
 export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
   const server = new Server({
@@ -96,7 +98,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
           server.forceShutdown();
           // Not once the library says so: for a connection that never spoke HTTP/2 it waits without end.
           resolve();
-        }, CLOSE_GRACE_MS);
+        }, options.closeGraceMs ?? GRPC_CLOSE_GRACE_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();

@@ -167,10 +167,13 @@ export const standInService = <Definition>(
 ): { definition: ServiceDefinition; handlers: Record<string, unknown> } =>
   grpcService(definition, handlers as unknown as GrpcHandlers<Definition>);
 
-/** Waits until `check` gives something other than undefined or false; fails after `timeoutMs`. */
+/**
+ * Waits until `check` gives something other than undefined or false; fails after `timeoutMs`. The default is more than
+ * ten times what an idle machine needs, and leaves a test's own minute room to say what did not happen.
+ */
 export const eventually = async <T>(
   check: () => Promise<T | undefined | false> | T | undefined | false,
-  { timeoutMs = 10_000, intervalMs = 25 } = {},
+  { timeoutMs = 40_000, intervalMs = 25 } = {},
 ): Promise<T> => {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

@@ -23,7 +23,6 @@ import {
   openBroker,
   openDatabase,
   orderPlaced,
-  pause,
   publishEvent,
   removeBroker,
   until,
@@ -248,10 +247,9 @@ describe('a command queue goes on after', () => {
       });
     }
     const schema = z.object({ number: z.int() });
-    expect(await client.call(schema, schema, { number: 7 }, { timeoutMs: 5_000 })).toEqual({ number: 7 });
+    expect(await client.call(schema, schema, { number: 7 }, { timeoutMs: 20_000 })).toEqual({ number: 7 });
     const { messageCount } = await broker.withChannel((channel) => channel.checkQueue(queue));
     expect(messageCount).toBe(0);
-    await pause(50);
     await client.close();
     await server.close();
   });

