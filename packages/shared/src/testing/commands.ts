@@ -32,11 +32,43 @@ export interface CommandWatch {
   /** What was sent while `work` ran, oldest first, by whichever part of the process. */
   during(work: () => Promise<unknown>): Promise<SentCommand[]>;
   /**
-   * Those of the commands that would scan a collection, as texts that name them. Throws when the database shows no plan
-   * of one, as that would let everything pass.
+   * What is wrong with the plans of the commands, as texts that name command and plan: a collection scan, an in-memory
+   * sort, an index that leads to a great part of the collection, an index that the command names. Throws when a
+   * collection that is read holds fewer than {@link FILLED} documents, or when the database shows no plan, as either
+   * would let everything pass.
    */
-  scans(commands: readonly SentCommand[]): Promise<string[]>;
+  faults(commands: readonly SentCommand[]): Promise<string[]>;
 }
+
+/** A plan that stays as it is on a stand-in of MongoDB. There are none for MongoDB itself. */
+export interface PlanException {
+  /** How its name and version begin: `SecantusDB 0.5.3-beta.165`. */
+  server: `SecantusDB${string}`;
+  /** As `faults` writes it, up to its first semicolon: `COLLSCAN: find posts {"_id":"?"}`. */
+  fault: string;
+  reason: string;
+}
+
+export interface WatchOptions {
+  /** Collections that are small in production as well, each with its reason; how they are read does not matter. */
+  small?: Readonly<Record<string, string>>;
+  exceptions?: readonly PlanException[];
+}
+
+/** Of every collection that a checked command reads. */
+export const FILLED = 20_000;
+
+/** More than this is no lookup: a tenth of a filled collection. */
+const EXAMINED_MAX = FILLED / 10;
+
+/** Documents of one insertion. */
+const BATCH = 2_000;
+
+const SMALL = {
+  sequences: 'one document for each sequence',
+  relay_leases: 'one document',
+  upgrades: 'one document for each upgrade',
+};
 
 interface Plan {
   stage?: string;
@@ -45,12 +77,6 @@ interface Plan {
   queryPlan?: Plan;
 }
 
-/** Whether a command, or a write in it, names its index; stand-ins of MongoDB walk a named index from end to end. */
-export const namesIndex = ({ command }: SentCommand): boolean =>
-  [command, ...((command.updates ?? command.deletes ?? command.ops ?? []) as Document[])].some(
-    ({ hint }) => hint !== undefined,
-  );
-
 /** A configuration whose connections tell what they send. */
 export const monitored = <Config extends { MONGODB_URI: string }>(config: Config): Config => {
   const separator = config.MONGODB_URI.includes('?') ? '&' : '?';
@@ -58,13 +84,17 @@ export const monitored = <Config extends { MONGODB_URI: string }>(config: Config
 };
 
 /** Watches the connection that this process holds to `database`. */
-export const watchCommands = (database: string): CommandWatch => {
+export const watchCommands = (
+  database: string,
+  { small = {}, exceptions = [] }: WatchOptions = {},
+): CommandWatch => {
   const connection = mongoose.connections.find(
     (candidate) => candidate.name === database && candidate.getClient().options.monitorCommands,
   );
   if (connection === undefined) throw new Error(`no monitored connection to ${database}`);
   let watched: SentCommand[] | undefined;
   const underWay = new Map<number, SentCommand>();
+  const filled = new Set<string>();
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
     if (watched === undefined) return;
@@ -90,16 +120,8 @@ export const watchCommands = (database: string): CommandWatch => {
       }
       return sent;
     },
-    scans: async (commands) => {
-      const found: string[] = [];
-      for (const sent of commands)
-        for (const lookup of lookupsOf(sent)) {
-          const stages = await stagesOf(connection, lookup);
-          if (stages.includes('COLLSCAN') && !(await isServedByOneCondition(connection, lookup)))
-            found.push(`${sent.name} ${sent.collection}: ${stages.join(' < ')} of ${JSON.stringify(lookup)}`);
-        }
-      return found;
-    },
+    faults: (commands) =>
+      findFaults(connection, commands, { small: { ...SMALL, ...small }, exceptions }, filled),
   };
 };
 
@@ -115,94 +137,227 @@ const toSent = (name: string, command: Document): SentCommand => {
   };
 };
 
-/** What a command looks up, as commands that every database explains: not each explains the lookup of a write. */
-const lookupsOf = ({ name, collection, command }: SentCommand): Document[] => {
-  const findIn = (where: string, filter: unknown, { sort, skip, limit, hint }: Document = {}): Document => {
-    const given = Object.entries({ sort, skip, limit, hint }).filter(([, value]) => value !== undefined);
-    return { find: where, filter, ...Object.fromEntries(given) };
-  };
-  const find = (filter: unknown, options?: Document): Document => findIn(collection, filter, options);
+/** Of a command, what says which transaction it belongs to; `explain` takes none of it. */
+const ENVELOPE = new Set([
+  ...['lsid', 'txnNumber', 'autocommit', 'startTransaction', 'readConcern', 'writeConcern'],
+  ...['$db', '$clusterTime', '$readPreference', 'maxTimeMS', 'stmtId'],
+]);
+
+const asSent = (command: Document): Document =>
+  Object.fromEntries(Object.entries(command).filter(([field]) => !ENVELOPE.has(field)));
+
+/** One write as the command that does it alone, and as the read that finds the same documents. */
+interface Lookup {
+  command: Document;
+  read: Document;
+}
+
+/** What a command looks up. An insert looks up nothing. */
+const lookupsOf = ({ name, collection, command }: SentCommand): Lookup[] => {
+  const reads = (read: Document): Lookup => ({ command: read, read });
   switch (name) {
     case 'find':
-      return [find(command.filter, command)];
+      return [reads(asSent(command))];
+    case 'count':
+    case 'distinct':
+      return command.query === undefined ? [] : [reads({ find: collection, filter: command.query })];
     case 'update':
+      return (command.updates as Document[]).map((one) => ({
+        command: { update: collection, updates: [one] },
+        read: readOf(collection, one),
+      }));
     case 'delete':
-      return ((command.updates ?? command.deletes) as Document[]).map(({ q, hint }) => find(q, { hint }));
+      return (command.deletes as Document[]).map((one) => ({
+        command: { delete: collection, deletes: [one] },
+        read: readOf(collection, one),
+      }));
     case 'bulkWrite':
-      return (command.ops as Document[])
-        .filter(({ update, delete: removed }) => update !== undefined || removed !== undefined)
-        .map(({ update, delete: removed, filter, hint }) => {
-          const { ns } = (command.nsInfo as { ns: string }[])[Number(update ?? removed)] as { ns: string };
-          return findIn(ns.slice(ns.indexOf('.') + 1), filter, { hint });
-        });
+      return bulkLookups(command);
     case 'findAndModify':
-      return [find(command.query, { hint: command.hint })];
+      return [{ command: asSent(command), read: readOf(collection, { ...command, q: command.query }) }];
     case 'aggregate':
-      return aggregateLookups(collection, command);
+      return aggregateReads(collection, command).map(reads);
     default:
       return [];
   }
 };
 
-const aggregateLookups = (collection: string, { pipeline, hint }: Document): Document[] => {
-  const stages = pipeline as Document[];
-  const own = { aggregate: collection, pipeline, cursor: {}, ...(hint === undefined ? {} : { hint }) };
+const readOf = (collection: string, { q, sort, hint }: Document): Document => ({
+  find: collection,
+  filter: q,
+  ...(sort === undefined ? {} : { sort }),
+  ...(hint === undefined ? {} : { hint }),
+});
+
+const bulkLookups = ({ ops, nsInfo }: Document): Lookup[] =>
+  (ops as Document[]).flatMap(({ update, delete: removed, filter, multi, updateMods, hint }) => {
+    const index = update ?? removed;
+    if (index === undefined) return [];
+    const { ns } = (nsInfo as { ns: string }[])[Number(index)] as { ns: string };
+    const collection = ns.slice(ns.indexOf('.') + 1);
+    const given = { q: filter, ...(hint === undefined ? {} : { hint }) };
+    const command =
+      update === undefined
+        ? { delete: collection, deletes: [{ ...given, limit: multi === true ? 0 : 1 }] }
+        : { update: collection, updates: [{ ...given, u: updateMods, multi: multi === true }] };
+    return [{ command, read: readOf(collection, given) }];
+  });
+
+const aggregateReads = (collection: string, command: Document): Document[] => {
+  const stages = command.pipeline as Document[];
   // Over documents of its own it looks up nothing but what it joins.
   const joined = stages.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [$lookup as Document]));
   const joins = joined.map(({ from, foreignField }) => ({
     find: from,
     filter: { [String(foreignField)]: 'any' },
   }));
-  return collection === '' ? joins : [own, ...joins];
+  if (collection === '') return joins;
+  const [first, second] = stages;
+  // Not every server says in the plan of an aggregation how it sorts.
+  const sorted =
+    first?.$match === undefined || second?.$sort === undefined
+      ? []
+      : [{ find: collection, filter: first.$match, sort: second.$sort }];
+  return [asSent(command), ...sorted, ...joins];
 };
 
-const stagesOf = async (connection: Connection, lookup: Document): Promise<string[]> => {
-  const answer = await connection.db?.command({ explain: lookup, verbosity: 'queryPlanner' });
-  const stages = plansIn(answer).flatMap(stagesIn);
-  if (stages.length === 0) throw new Error(`the database shows no plan of ${JSON.stringify(lookup)}`);
-  return stages;
+const findFaults = async (
+  connection: Connection,
+  commands: readonly SentCommand[],
+  { small, exceptions }: Required<WatchOptions>,
+  filled: Set<string>,
+): Promise<string[]> => {
+  const server = await serverOf(connection);
+  const isExcepted = (fault: string): boolean =>
+    exceptions.some(
+      (exception) => server.name.startsWith(exception.server) && fault.split(';')[0] === exception.fault,
+    );
+  const found = new Set<string>();
+  for (const sent of commands)
+    for (const { command, read } of lookupsOf(sent)) {
+      const shape = `${sent.name} ${shapeOf(read)}`;
+      if (read.hint !== undefined) found.add(`a named index: ${shape}`);
+      if (small[collectionOf(read)] !== undefined) continue;
+      await assertFilled(connection, collectionOf(read), filled);
+      const plan = await planOf(connection, server.explainsWrites ? command : read);
+      for (const kind of kindsOfFault(plan))
+        found.add(`${kind}: ${shape}; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`);
+    }
+  return [...found].filter((fault) => !isExcepted(fault));
+};
+
+const collectionOf = ({ find, aggregate }: Document): string => String(find ?? aggregate);
+
+const assertFilled = async (
+  connection: Connection,
+  collection: string,
+  filled: Set<string>,
+): Promise<void> => {
+  if (filled.has(collection)) return;
+  const count = await connection.collection(collection).estimatedDocumentCount();
+  if (count < FILLED)
+    throw new Error(`${collection} holds ${count} documents: a plan is judged on at least ${FILLED}`);
+  filled.add(collection);
+};
+
+interface Server {
+  /** With its version. */
+  name: string;
+  /** A stand-in may explain every write as a collection scan, whatever it does. */
+  explainsWrites: boolean;
+}
+
+const servers = new WeakMap<Connection, Promise<Server>>();
+
+const serverOf = (connection: Connection): Promise<Server> => {
+  const known = servers.get(connection) ?? askServer(connection);
+  servers.set(connection, known);
+  return known;
+};
+
+const askServer = async (connection: Connection): Promise<Server> => {
+  const build = await connection.db?.admin().command({ buildInfo: 1 });
+  const byId = { delete: 'sequences', deletes: [{ q: { _id: 'none' }, limit: 1 }] };
+  const { stages } = await planOf(connection, byId);
+  return {
+    name:
+      build?.secantusVersion === undefined
+        ? `MongoDB ${build?.version}`
+        : `SecantusDB ${build.secantusVersion}`,
+    explainsWrites: !stages.includes('COLLSCAN'),
+  };
+};
+
+interface ExplainedPlan {
+  stages: string[];
+  examined: number;
+}
+
+const planOf = async (connection: Connection, command: Document): Promise<ExplainedPlan> => {
+  const answer = await connection.db?.command({ explain: command, verbosity: 'executionStats' });
+  const stages = valuesOf(answer, 'winningPlan').flatMap((plan) => stagesIn(plan as Plan));
+  if (stages.length === 0) throw new Error(`the database shows no plan of ${JSON.stringify(command)}`);
+  const examined = Math.max(0, ...valuesOf(answer, 'totalDocsExamined').map(Number));
+  return { stages, examined };
+};
+
+const kindsOfFault = ({ stages, examined }: ExplainedPlan): string[] => {
+  if (stages.includes('COLLSCAN')) return ['COLLSCAN'];
+  return [
+    ...(stages.includes('SORT') ? ['SORT'] : []),
+    ...(examined > EXAMINED_MAX ? ['a wide index scan'] : []),
+  ];
 };
 
 /**
- * A database that weighs no plans against each other (MongoDB's stand-in in Python) explains a query of several
- * conditions as a scan, and reads it by the first condition that an index serves. So each is asked about alone. To name
- * an index in the query would prove nothing: a named index is walked from end to end there, and explained as a use of it.
+ * Fills `collection` with {@link FILLED} copies of a document that it holds, each changed by `change`, which gives at least
+ * what is unique; without an `_id` each gets an ObjectId.
  */
-const isServedByOneCondition = async (connection: Connection, lookup: Document): Promise<boolean> => {
-  const collection = lookup.find ?? lookup.aggregate;
-  const pipeline = lookup.pipeline as { $match?: Document }[] | undefined;
-  const filter = (lookup.filter ?? pipeline?.[0]?.$match ?? {}) as Document;
-  for (const [field, condition] of Object.entries(filter)) {
-    // Any bound on it: that database reads along it, and does not say so of a range.
-    if (field === '_id') return true;
-    if (field === '$or' && (await areAllServed(connection, collection, condition as Document[]))) return true;
-    if (field.startsWith('$')) continue;
-    const stages = await stagesOf(connection, { find: collection, filter: { [field]: condition } });
-    if (!stages.includes('COLLSCAN')) return true;
-  }
-  return false;
-};
-
-/** The branches of an `$or`, each by an index of its own. */
-const areAllServed = async (
+export const fillLike = async (
   connection: Connection,
-  collection: unknown,
-  branches: Document[],
-): Promise<boolean> => {
-  for (const filter of branches)
-    if (!(await isServedByOneCondition(connection, { find: collection, filter }))) return false;
-  return true;
+  collection: string,
+  change: (n: number) => Document,
+  like: Document = {},
+): Promise<void> => {
+  const documents = connection.collection(collection);
+  const stored = await documents.findOne(like);
+  if (stored === null) throw new Error(`${collection} holds nothing to copy`);
+  const { _id, ...fields } = stored;
+  for (let first = 1; first <= FILLED; first += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, index) => ({ ...fields, ...change(first + index) }));
+    await documents.insertMany(batch, { ordered: false });
+  }
 };
 
-const plansIn = (answer: unknown): Plan[] => {
+/** A lookup without its values: what two calls of one query have in common. */
+const shapeOf = ({ find, filter, sort, limit, aggregate, pipeline }: Document): string => {
+  const blank = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.every((one) => isDocument(one)) ? value.map(blank) : ['?'];
+    if (!isDocument(value)) return '?';
+    return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, blank(inner)]));
+  };
+  if (find === undefined) {
+    const first = (pipeline as Document[])[0]?.$match ?? {};
+    return `${aggregate} ${JSON.stringify(blank(first))}`;
+  }
+  const sorted = sort === undefined ? '' : ` sort ${JSON.stringify(toPlain(sort))}`;
+  return `${find} ${JSON.stringify(blank(filter))}${sorted}${limit === undefined ? '' : ' limit'}`;
+};
+
+const isDocument = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** The driver sends a sort as a Map. */
+const toPlain = (sort: unknown): unknown => (sort instanceof Map ? Object.fromEntries(sort) : sort);
+
+/** Every value of `field`, at whatever depth, that is not inside another one. */
+const valuesOf = (answer: unknown, field: string): unknown[] => {
   if (typeof answer !== 'object' || answer === null) return [];
-  return Object.entries(answer).flatMap(([key, value]) =>
-    key === 'winningPlan' ? [value as Plan] : plansIn(value),
-  );
+  return Object.entries(answer).flatMap(([key, value]) => (key === field ? [value] : valuesOf(value, field)));
 };
 
 const stagesIn = (plan: Plan | undefined): string[] => {
   if (plan === undefined) return [];
   const inner = [plan.queryPlan, plan.inputStage, ...(plan.inputStages ?? [])];
-  return [plan.stage ?? '', ...inner.flatMap(stagesIn)];
+  return [plan.stage ?? '', ...inner.flatMap(stagesIn)].filter((stage) => stage !== '');
 };
