@@ -57,7 +57,7 @@ describe('there is no fault in', () => {
     ['an aggregation by an index', () => things.aggregate([{ $match: { owner: 1 } }]).toArray()],
     ['a count by an index', () => things.countDocuments({ owner: 1 })],
     ['an update by an index', () => things.updateMany({ owner: 1 }, { $set: { name: 'other' } })],
-    ['an update by id', () => things.findOneAndUpdate({ _id: 5 as never }, { $set: { name: 'other' } })],
+    ['an update by id', () => things.updateOne({ _id: 5 as never }, { $set: { name: 'other' } })],
     ['a deletion by an index', () => things.deleteMany({ owner: -1 })],
   ])('%s', async (_name, work) => {
     expect(await faultsOf(work)).toEqual([]);
