@@ -1,4 +1,5 @@
-/** Small tools of the benchmarks: quantiles, and many callers at once. */
+/** Small tools of the benchmarks: quantiles, many callers at once, memory and time of a process. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export const quantile = (values: readonly number[], q: number): number => {
@@ -28,6 +29,17 @@ export const measure = async (
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return times;
+};
+
+/** Resident memory of a process. */
+export const residentMiB = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+/** What a process has computed since it began; the kernel counts in hundredths of a second. */
+export const cpuMs = (pid: number): number => {
+  // After the name of the program, which may hold spaces; the fields that follow are numbered from 3 in proc(5).
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 };
 
 export { pause };

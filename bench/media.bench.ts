@@ -2,9 +2,8 @@
  * Ten files of 25 MiB at once through the gateway, up and then down: the memory that the gateway and the media service
  * take more than at rest (goal: less than 64 MiB of media), and how fast they are.
  */
-import { readFileSync } from 'node:fs';
 import { type Account, register, stack } from '../test/e2e/support.ts';
-import { pause, timed } from './figures.ts';
+import { pause, residentMiB, timed } from './figures.ts';
 
 const AT_ONCE = 10;
 const MEBIBYTE = 1024 * 1024;
@@ -36,9 +35,6 @@ const download = async (id: number): Promise<void> => {
   for await (const piece of response.body ?? []) bytes += piece.length;
   if (bytes !== FILE_BYTES) throw new Error(`download: ${response.status}, ${bytes} bytes`);
 };
-
-const residentMiB = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 const watched = ['media', 'gateway'].map((name) => {
   const { pid } = stack().part(name);

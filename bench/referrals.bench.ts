@@ -8,6 +8,7 @@ import { createLog } from '@fitness/shared/log.ts';
 import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { connectRedis } from '@fitness/shared/redis.ts';
 import { testServers } from '@fitness/shared/testing/harness.ts';
+import { nodeFlags } from '../scripts/lib/node-flags.mjs';
 import { createReferralsReader } from '../services/identity/src/app/referral-score.ts';
 import { createScoreTurns } from '../services/identity/src/clients/score-turns.ts';
 import { createReferralScoreStore } from '../services/identity/src/store/referral-scores.ts';
@@ -18,7 +19,6 @@ const USERS = 1_000_000;
 const STARS = 100;
 const PER_INSERT = 10_000;
 const MIB = 1024 ** 2;
-const AS_SERVICES_RUN = ['--max-semi-space-size=2', '--max-old-space-size=512'];
 
 interface Tree {
   name: string;
@@ -141,13 +141,9 @@ const compute = async (root: number): Promise<Computed> => {
 
 const inOwnProcess = (root: number): Computed =>
   JSON.parse(
-    execFileSync(
-      process.execPath,
-      [...process.execArgv, ...AS_SERVICES_RUN, import.meta.filename, String(root)],
-      {
-        encoding: 'utf8',
-      },
-    ),
+    execFileSync(process.execPath, [...process.execArgv, ...nodeFlags, import.meta.filename, String(root)], {
+      encoding: 'utf8',
+    }),
   );
 
 const report = async (tree: Tree): Promise<void> => {

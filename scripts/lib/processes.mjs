@@ -35,8 +35,6 @@ export function startProcess(part, context, options = {}) {
   const elapsed = stopwatch();
   const environment = {
     NODE_COMPILE_CACHE: compileCache(),
-    // Memory that one thread has given back is there for the others.
-    MALLOC_ARENA_MAX: '2',
     ...context.environment,
     ...ownEnvironment(part, context.ports, context.environment),
     ...options.environment,

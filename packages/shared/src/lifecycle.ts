@@ -4,7 +4,6 @@
  */
 import { ConfigError } from './config.ts';
 import type { Logger } from './log.ts';
-import { returnMemoryAtRest } from './memory.ts';
 
 const EXIT_CONFIG = 78;
 /** An orchestrator kills after ten seconds; the rest is for what runs before and after the closing. */
@@ -72,7 +71,6 @@ export const runProcess = async (
     process.exit(1);
   }
   const { log } = running;
-  returnMemoryAtRest();
   stop = () => {
     if (stopAsked) return;
     stopAsked = true;

@@ -30,7 +30,7 @@ export const startChild = async (
     String(value),
   ]);
   const child = spawn(process.execPath, [...nodeFlags, main], {
-    env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2', ...Object.fromEntries(variables), ...environment },
+    env: { PATH: process.env.PATH, ...Object.fromEntries(variables), ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
