@@ -1,8 +1,5 @@
 /** Composition root of content: wires everything, returns the addresses and close(). */
-import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
 import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
-import type { Parts } from './app/parts.ts';
-import { rewriteLists } from './app/rebuild.ts';
 import { createUseCases, type UseCases } from './app/use-cases.ts';
 import type { ContentConfig } from './config.ts';
 import { createConsumers } from './events/consumers.ts';
@@ -18,17 +15,6 @@ export interface RunningContent extends RunningService {
   removeGonePosts: UseCases['removeGonePosts'];
 }
 
-const contentUpgrades = (parts: Parts): Upgrade[] => [
-  {
-    name: 'lists are found by words and counted',
-    // Nobody counted training services, whose lists are empty without that, and words were cut otherwise.
-    run: async () => {
-      await parts.store.counters.prepare();
-      return rewriteLists(parts);
-    },
-  },
-];
-
 export const startContent = async (
   config: ContentConfig,
   overrides: Overrides = {},
@@ -41,7 +27,6 @@ export const startContent = async (
     grpc: [contentGrpc(useCases), blockersGrpc(useCases)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.CONTENT_SWEEP_SECONDS),
-    upgrades: contentUpgrades(parts),
     beforeOpen: () => parts.store.counters.prepare(),
   });
   const { finishPurchases, removeGonePosts } = useCases;

@@ -101,15 +101,6 @@ export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): 
       forgetLicense: createForgetLicense(parts),
       forgetAccount: createForgetAccount(parts),
     }),
-    upgrades: [
-      {
-        name: 'gyms are counted',
-        run: async () => {
-          await counters.prepare();
-          return counters.recount();
-        },
-      },
-    ],
     beforeOpen: async () => {
       await parts.reference.seed({ states: STATES, cities: CITIES, majors: MAJORS });
       await counters.prepare();

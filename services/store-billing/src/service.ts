@@ -32,7 +32,6 @@ import { storeBillingGrpc } from './grpc/store-billing.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs, type JobRounds } from './jobs/jobs.ts';
 import { createStore } from './store/store.ts';
-import { storeBillingUpgrades } from './store/upgrades.ts';
 
 export interface StoreBillingOverrides extends Overrides {
   /** For tests that run the rounds themselves, and look at what stands between two of them. */
@@ -97,7 +96,6 @@ export const startStoreBilling = async (
     tellBoostEnds: createTellBoostEnds(deps),
   };
   const running = await foundation.serve({
-    upgrades: storeBillingUpgrades(foundation.connection),
     routes: createRoutes({
       redeem: createRedeemStorePurchase(deps),
       catalogue: deps.catalogue,

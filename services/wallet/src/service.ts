@@ -22,7 +22,6 @@ import { sealLedgerJob } from './jobs/seal-ledger.ts';
 import { sweepDepositsJob } from './jobs/sweep-deposits.ts';
 import { createSeals, type Seals } from './store/seals.ts';
 import { createStore } from './store/store.ts';
-import { walletUpgrades } from './store/upgrades.ts';
 
 const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
 
@@ -100,7 +99,6 @@ export const startWallet = async (
     routes: createRoutes(useCases, config.PUBLIC_BASE_URL),
     grpc: [walletGrpc(useCases), blockersGrpc(useCases.evaluateBlocker)],
     consumers: createConsumers(useCases),
-    upgrades: walletUpgrades(connection),
     jobs: [
       sweepDepositsJob(useCases.sweepDeposits, config.DEPOSIT_SWEEP_SECONDS),
       sealLedgerJob(useCases.sealLedger, config.LEDGER_SEAL_SECONDS),

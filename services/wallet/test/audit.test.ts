@@ -213,6 +213,13 @@ describe('what was changed by hand is found and named', () => {
       () => 'is not what was sealed in 1',
     ],
     [
+      'an entry that loses its hash',
+      'ledger_entries',
+      () => [incomeKey],
+      () => update('ledger_entries', incomeKey, { $unset: { hash: 1 } })(),
+      () => `entry ${incomeKey} is not what was sealed in 1`,
+    ],
+    [
       'an entry that no longer says that it is sealed',
       'ledger_entries',
       () => [incomeKey],

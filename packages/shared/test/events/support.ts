@@ -18,6 +18,7 @@ const required = (name: string): string => {
   return value;
 };
 
+export const mongodbUri = (): string => required('MONGODB_URI');
 export const amqpUrl = (): string => required('AMQP_URL');
 export const redisUrl = (): string => required('REDIS_URL');
 
@@ -33,7 +34,7 @@ export const until = async (check: () => boolean | Promise<boolean>): Promise<vo
 
 export const openDatabase = async (): Promise<Connection> => {
   const connection = await connectMongo({
-    uri: required('MONGODB_URI'),
+    uri: mongodbUri(),
     database: `test_shared_${unique()}`,
     log,
   });

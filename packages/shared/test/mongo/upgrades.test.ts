@@ -1,14 +1,20 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { ManualClock } from '../../src/clock.ts';
 import { type Upgrade, upgradeData } from '../../src/mongo/upgrades.ts';
-import { log, openDatabase } from '../events/support.ts';
+import { dropDatabase, log, openDatabase } from '../events/support.ts';
+import { pricesAreNumbers, products } from './upgrade-example.ts';
+
+const VICTIM = fileURLToPath(new URL('./upgrade-victim.ts', import.meta.url));
 
 let connection: Connection;
 beforeAll(async () => {
   connection = await openDatabase();
 });
-afterAll(() => connection.close());
+afterAll(() => dropDatabase(connection));
 
 const run = (upgrades: Upgrade[]): Promise<void> =>
   upgradeData({ connection, clock: new ManualClock(), log }, upgrades);
@@ -39,15 +45,46 @@ test('one that fails is not taken for done, what stands behind it waits, and the
   expect(ran).toEqual(['broken', 'behind']);
 });
 
-test('ten replicas that start at once all wait until it is done', async () => {
-  const documents = connection.collection<{ _id: number; form: string }>('upgraded');
-  await documents.insertMany(Array.from({ length: 50 }, (_, _id) => ({ _id, form: 'old' })));
-  const upgrade: Upgrade = {
-    name: 'forms',
-    run: async () => (await documents.updateMany({ form: 'old' }, { $set: { form: 'new' } })).modifiedCount,
+describe('an upgrade of fifty products', () => {
+  const COUNT = 50;
+
+  const storeOld = async (): Promise<void> => {
+    await connection.collection('upgrades').deleteMany({});
+    await products(connection).deleteMany({});
+    await products(connection).insertMany(
+      Array.from({ length: COUNT }, (_, _id) => ({ _id, price: String(_id), changes: 0 })),
+    );
   };
-  const left = await Promise.all(
-    Array.from({ length: 10 }, () => run([upgrade]).then(() => documents.countDocuments({ form: 'old' }))),
-  );
-  expect(left).toEqual(Array(10).fill(0));
+  const countOf = (condition: Record<string, unknown>): Promise<number> =>
+    products(connection).countDocuments(condition);
+  const expectEachChangedOnce = async (): Promise<void> => {
+    expect(await countOf({ price: { $type: 'number' }, changes: 1 })).toBe(COUNT);
+  };
+  beforeEach(storeOld);
+
+  test('is done once for a database: what has the old form later is left alone', async () => {
+    await run([pricesAreNumbers(connection)]);
+    await expectEachChangedOnce();
+    await products(connection).updateOne({ _id: 7 }, { $set: { price: '7' } });
+    await run([pricesAreNumbers(connection)]);
+    expect(await countOf({ price: '7', changes: 1 })).toBe(1);
+  });
+
+  test('that is killed in the middle is finished by the next start, and no product is changed twice', async () => {
+    const victim = spawn(process.execPath, [VICTIM, connection.name], { stdio: 'ignore' });
+    expect(await once(victim, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(await countOf({ changes: 1 })).toBe(20);
+    await run([pricesAreNumbers(connection)]);
+    await expectEachChangedOnce();
+  });
+
+  test('is done when any of ten replicas that start at once goes on, and no product is changed twice', async () => {
+    const left = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        run([pricesAreNumbers(connection)]).then(() => countOf({ price: { $type: 'string' } })),
+      ),
+    );
+    expect(left).toEqual(Array(10).fill(0));
+    await expectEachChangedOnce();
+  });
 });

@@ -56,6 +56,32 @@ test('a job that fails, however it does, is logged, and its next round comes', a
   expect(logged.join('')).toContain('thrown later');
 });
 
+test('upgrades of stored data run before anything else of the service, which does not start without them', async () => {
+  const config = testConfig('foundation');
+  const steps: string[] = [];
+  const serveWith = async (run: () => Promise<number>) => {
+    const foundation = await openFoundation('foundation', config, {
+      log: createLog({ service: 'foundation', level: 'silent' }),
+    });
+    const beforeOpen = async () => void steps.push('seeds');
+    return foundation.serve({
+      routes: [],
+      grpc: [],
+      consumers: [],
+      beforeOpen,
+      upgrades: [{ name: 'one', run }],
+    });
+  };
+  await expect(serveWith(() => Promise.reject(new Error('the database is full')))).rejects.toThrow('is full');
+  expect(steps).toEqual([]);
+  const service = await serveWith(async () => steps.push('upgrade'));
+  closings.push(async () => {
+    await service.close();
+    await dropDatabase(config);
+  });
+  expect(steps).toEqual(['upgrade', 'seeds']);
+});
+
 test('connections that nobody ends keep no service from closing at the end of its grace', async () => {
   const { service, logged } = await start([], 200);
   const grpc = `http://${service.grpcAddress}`;

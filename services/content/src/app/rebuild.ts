@@ -24,19 +24,12 @@ export const rebuild = async (parts: RebuildParts): Promise<RebuildResult> => {
   for (const ref of await parts.store.posts.profiles()) refs.set(profileKey(ref), ref);
   for await (const { ref } of parts.store.profiles.all()) refs.set(profileKey(ref), ref);
   for (const batch of batches([...refs.values()])) await rebuildProfiles(parts, batch);
-  await rewriteLists(parts);
+  await recountAll(parts.store);
+  await parts.store.posts.reindex();
+  await parts.store.trainingServices.reindex();
   const services = await parts.store.trainingServices.allIds();
   for (const batch of batches(services)) await rebuildBoosts(parts, batch);
   return { profiles: refs.size, trainingServices: services.length };
-};
-
-/**
- * Counts anew, and writes anew by what words each row is found; asks nobody. Returns how many rows had other words.
- * The service may be running meanwhile.
- */
-export const rewriteLists = async ({ store }: Pick<Parts, 'store'>): Promise<number> => {
-  await recountAll(store);
-  return (await store.posts.reindex()) + (await store.trainingServices.reindex());
 };
 
 const batches = <Item>(items: readonly Item[]): Item[][] =>

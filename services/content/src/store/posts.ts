@@ -46,8 +46,8 @@ export interface Posts {
   goneIds(limit: number): Promise<number[]>;
   /** Counted one by one, to put the counters right. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
-  /** Writes anew the grams of every post that has others, how many had; reads the whole collection. */
-  reindex(): Promise<number>;
+  /** Writes anew the grams of every post that has others; reads the whole collection. */
+  reindex(): Promise<void>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
@@ -181,16 +181,13 @@ export const createPosts = ({ posts }: Models): Posts => {
       return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
     },
     reindex: async () => {
-      let rewritten = 0;
       const all = posts.find({}, { title: 1, content: 1, grams: 1, version: 1 }).lean();
       for await (const { _id, title, content, grams, version } of all.cursor()) {
         const fresh = gramsOf(title, content);
         if (sameWords(grams, fresh)) continue;
         // A post that was changed meanwhile has the grams of its new text.
-        const written = await posts.updateOne({ _id, version }, { $set: { grams: fresh } });
-        rewritten += written.modifiedCount;
+        await posts.updateOne({ _id, version }, { $set: { grams: fresh } });
       }
-      return rewritten;
     },
     profiles: async () => {
       const groups = await posts.aggregate<{ _id: ProfileRef }>([

@@ -58,8 +58,8 @@ export interface TrainingServices {
   /** How many there are in all, and the largest id; in a transaction of the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
-  /** Writes anew the facets and grams of every row that has others; how many had. */
-  reindex(): Promise<number>;
+  /** Writes anew the facets and grams of every row that has others. */
+  reindex(): Promise<void>;
   /** The ids of all of them. */
   allIds(): Promise<number[]>;
 }
@@ -250,17 +250,14 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       await trainingServices.updateOne({ _id: id }, { $set: { boosted_until: until } }, { session });
     },
     reindex: async () => {
-      let rewritten = 0;
       for await (const found of trainingServices.find({}).lean().cursor()) {
         const { _id, version } = found;
         const facets = serviceFacets({ userId: found.user_id, isActive: found.is_active });
         const grams = gramsOf(found.title, found.description);
         if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
         // A row that was changed meanwhile has those of its new state.
-        const written = await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });
-        rewritten += written.modifiedCount;
+        await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });
       }
-      return rewritten;
     },
     allIds: async () => (await trainingServices.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
   };

@@ -4,9 +4,9 @@
  */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { beforeCommit, inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
-import { type GymDocument, gymModel } from './gym-document.ts';
+import type { GymDocument } from './gym-document.ts';
 
 /** Everyone sees active gyms; `placed` ones have a whole location. */
 const CELLS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
@@ -52,8 +52,6 @@ export interface GymTotals {
 export interface GymCounters {
   /** Makes the documents; before the first write. */
   prepare(): Promise<void>;
-  /** Puts them right where gyms were written by somebody who did not count; reads every gym. 1 if they were wrong. */
-  recount(): Promise<number>;
   /** With the transaction of the write; undefined before a creation, and after a deletion. */
   move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
   totals(): Promise<GymTotals>;
@@ -74,30 +72,6 @@ const sumOf = (documents: readonly CounterDocument[]): Counts & { newest: number
 export const createGymCounters = (connection: Connection): GymCounters => {
   const counters: Model<CounterDocument> =
     connection.models.GymCounter ?? connection.model<CounterDocument>('GymCounter', counterSchema);
-  const read = (session: ClientSession | null): Promise<CounterDocument[]> =>
-    counters
-      .find({ _id: trusted({ $in: SHARDS }) })
-      .session(session)
-      .lean<CounterDocument[]>();
-
-  const counted = async (session: ClientSession): Promise<Counts & { newest: number }> => {
-    const groups = await gymModel(connection)
-      .aggregate<{ _id: { isActive: boolean; placed: boolean }; count: number; newest: number }>([
-        {
-          $group: {
-            _id: { isActive: '$isActive', placed: { $ne: ['$geohash', null] } },
-            count: { $sum: 1 },
-            newest: { $max: '$_id' },
-          },
-        },
-      ])
-      .session(session);
-    const counts = { ...EMPTY };
-    for (const { _id, count: gyms } of groups)
-      counts[cellOf({ isActive: _id.isActive, geohash: _id.placed ? '' : null })] += gyms;
-    return { ...counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
-  };
-
   return {
     prepare: async () => {
       for (const _id of SHARDS) {
@@ -107,19 +81,6 @@ export const createGymCounters = (connection: Connection): GymCounters => {
         });
       }
     },
-    recount: () =>
-      inTransaction(connection, async (session) => {
-        const right = await counted(session);
-        const stored = sumOf(await read(session));
-        const isRight = CELLS.every((cell) => right[cell] === stored[cell]);
-        if (isRight && stored.newest >= right.newest) return 0;
-        for (const _id of SHARDS) {
-          const mine = _id === SHARDS[0] ? right : { ...EMPTY, newest: 0 };
-          const { newest, ...counts } = mine;
-          await counters.updateOne({ _id }, { $set: counts, $max: { newest } }, { session });
-        }
-        return 1;
-      }),
     move: (session, id, before, after) => {
       const [from, to] = [before && cellOf(before), after && cellOf(after)];
       if (from === to) return;
@@ -131,7 +92,8 @@ export const createGymCounters = (connection: Connection): GymCounters => {
       });
     },
     totals: async () => {
-      const { newest, ...cells } = sumOf(await read(null));
+      const stored = await counters.find({ _id: trusted({ $in: SHARDS }) }).lean<CounterDocument[]>();
+      const { newest, ...cells } = sumOf(stored);
       const activePlaced = cells.active_placed;
       const allPlaced = activePlaced + cells.hidden_placed;
       const active = activePlaced + cells.active_unplaced;

@@ -44,8 +44,7 @@ export interface ReferralTree {
   /** How many users these have referred, all together. */
   countReferred(userIds: readonly number[]): Promise<number>;
   /**
-   * Those of them who have referred somebody, or of whom that is not known; in pieces as they come, never more than a
-   * piece of them is held at once.
+   * Those of them who have referred somebody; in pieces as they come, never more than a piece of them is held at once.
    */
   referrersReferred(userIds: readonly number[]): AsyncIterable<readonly number[]>;
 }

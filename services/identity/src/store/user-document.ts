@@ -19,8 +19,8 @@ export type StoredUser = User &
     erased_at: Date | null;
     tokens_issued: number;
     pins: number;
-    /** Whether he has ever referred anybody; not there: unknown, in what was stored before this was kept. */
-    has_referrals?: boolean;
+    /** Whether they have ever referred anybody. */
+    has_referrals: boolean;
   };
 
 /** A partial index serves a query only when the query repeats its condition, in words the database can compare. */
@@ -57,7 +57,7 @@ const schema = new mongoose.Schema<StoredUser>(
     credential_epoch: { type: Number, default: 0 },
     tokens_issued: { type: Number, default: 0 },
     pins: { type: Number, default: 0 },
-    has_referrals: Boolean,
+    has_referrals: { type: Boolean, default: false },
     search_text: String,
     search_grams: [String],
     search_all_text: String,

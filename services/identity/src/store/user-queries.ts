@@ -140,16 +140,15 @@ export const createReferralQueries = (connection: Connection) => {
       users.countDocuments({ referrer_user_id: anyOf(ids) }),
 
     /**
-     * The ids of those direct referrals of these who have referred others, or of whom that is not known; erased ones
-     * included. A piece at a time: one user may have a million.
+     * The ids of those direct referrals of these who have referred others, erased ones included. A piece at a time: one
+     * user may have a million.
      */
     referrersReferred: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
       // By the driver: a document of mongoose for each of a million ids is what takes the time, not the reading.
-      const cursor = users.collection.find(
-        // Null is also where the field is missing: in what was stored before it was kept.
-        { referrer_user_id: anyOf(ids), has_referrals: { $in: [true, null] } } as object,
-        { projection: { _id: 1 }, batchSize: PIECE },
-      );
+      const cursor = users.collection.find({ referrer_user_id: anyOf(ids), has_referrals: true } as object, {
+        projection: { _id: 1 },
+        batchSize: PIECE,
+      });
       try {
         while (await cursor.hasNext()) {
           yield cursor.readBufferedDocuments().map(({ _id }) => Number(_id));

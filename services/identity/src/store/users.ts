@@ -119,8 +119,7 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
 
   /** Only the first referral writes it: whoever refers thousands at once is not what they all wait for. */
   const markReferrer = async (session: ClientSession, id: number): Promise<void> => {
-    const unmarked = { _id: id, has_referrals: trusted({ $ne: true }) };
-    await users.updateOne(unmarked, { $set: { has_referrals: true } }, { session });
+    await users.updateOne({ _id: id, has_referrals: false }, { $set: { has_referrals: true } }, { session });
   };
 
   return {
@@ -128,7 +127,7 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
     insert: async (session: ClientSession, user: NewUser): Promise<User> => {
       const row = { ...user, version: 1, credential_epoch: 0 };
       await keys.claimAll(session, user._id, user);
-      const kept = { erased_at: null, tokens_issued: 0, has_referrals: false };
+      const kept = { erased_at: null, tokens_issued: 0 };
       await users.create([{ ...row, ...deriveFields(user), ...kept }], { session });
       if (user.referrer_user_id !== null) await markReferrer(session, user.referrer_user_id);
       return row;

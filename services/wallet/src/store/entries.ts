@@ -23,7 +23,7 @@ export interface Entries {
   ofPayments(paymentIds: readonly number[], session: ClientSession): Promise<BookedEntry[]>;
 }
 
-export const toEntry = (found: EntryDocument): BookedEntry => ({
+const toEntry = (found: EntryDocument): BookedEntry => ({
   key: found._id,
   kind: found.kind,
   inputHash: found.input_hash,

@@ -1,0 +1,12 @@
+/** `node upgrade-victim.ts <database>`: starts the upgrade, and is killed after the twentieth of its changes. */
+import { systemClock } from '../../src/clock.ts';
+import { connectMongo } from '../../src/mongo/connect.ts';
+import { upgradeData } from '../../src/mongo/upgrades.ts';
+import { log, mongodbUri } from '../events/support.ts';
+import { pricesAreNumbers } from './upgrade-example.ts';
+
+const connection = await connectMongo({ uri: mongodbUri(), database: process.argv[2] ?? '', log });
+const upgrade = pricesAreNumbers(connection, (changed) => {
+  if (changed === 20) process.kill(process.pid, 'SIGKILL');
+});
+await upgradeData({ connection, clock: systemClock, log }, [upgrade]);
