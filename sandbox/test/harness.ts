@@ -1,8 +1,8 @@
 import { ManualClock } from '@fitness/shared/clock.ts';
 import { type Sandbox, startSandbox } from '../src/service.ts';
 
-/** Long enough to tell a slow answer from a quick one, short enough for a test. */
-export const SLOW_MS = 150;
+/** Long enough to tell a slow answer from a quick one on a busy machine, short enough for a test. */
+export const SLOW_MS = 450;
 
 export interface Answer {
   status: number;
@@ -23,9 +23,9 @@ interface CallOptions {
   signal?: AbortSignal;
 }
 
-export async function startTestSandbox(): Promise<TestSandbox> {
+export async function startTestSandbox(slowMs = SLOW_MS): Promise<TestSandbox> {
   const clock = new ManualClock();
-  const sandbox = await startSandbox({ clock, slowMs: SLOW_MS });
+  const sandbox = await startSandbox({ clock, slowMs });
   return { ...sandbox, clock, call: (...args) => call(sandbox.url, ...args) };
 }
 

@@ -7,10 +7,11 @@ import {
   api,
   baseUrl,
   deposit,
+  eventually,
   expectStatus,
-  newestCode,
   PASSWORD,
   register,
+  smsOf,
 } from './support.ts';
 
 const oauth = () => createOauthClient(baseUrl());
@@ -100,16 +101,9 @@ describe('a third-party token', () => {
   });
 });
 
-const newestCodeOf = async (account: Account): Promise<string> => {
-  for (;;) {
-    try {
-      return await newestCode(account.phone);
-    } catch {
-      // The answer does not wait for the SMS.
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-};
+/** The answer does not wait for the SMS. */
+const newestCodeOf = (account: Account): Promise<string> =>
+  eventually(async () => (await smsOf(account.phone))[0]?.code);
 
 test('a code that is used twice ends what came of it, through the gateway too', async () => {
   const account = await register();

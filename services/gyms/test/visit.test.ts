@@ -64,26 +64,26 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 1, rating_average: ratings[0]?.score });
   });
 
-  test('a hundred users who rate and rate again at once: the average is that of their last scores', async () => {
+  test('forty users who rate and rate again at once: the average is that of their last scores', async () => {
     const id = await world.createGym(member(10));
-    const users = Array.from({ length: 100 }, (_, index) => 100 + index);
+    const users = Array.from({ length: 40 }, (_, index) => 100 + index);
     const answers = await Promise.all(
       [...users, ...users].map((user, index) =>
-        put(`/gyms/${id}/rating`, member(user), { score: 1 + ((index * 7 + Math.floor(index / 100)) % 5) }),
+        put(`/gyms/${id}/rating`, member(user), { score: 1 + ((index * 7 + Math.floor(index / 40)) % 5) }),
       ),
     );
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
     const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
     expect(new Set(ratings.map(({ userId }) => userId))).toEqual(new Set(users));
-    expect(ratings).toHaveLength(100);
+    expect(ratings).toHaveLength(40);
     const sum = ratings.reduce((total, { score }) => total + Number(score), 0);
-    expect(await gymOf(id)).toMatchObject({ rating_count: 100, rating_average: sum / 100 });
+    expect(await gymOf(id)).toMatchObject({ rating_count: 40, rating_average: sum / 40 });
   });
 
-  test('over four replicas at once, each of a hundred users twice: one rating each, and an exact average', async () => {
+  test('over four replicas at once, each of forty users twice: one rating each, and an exact average', async () => {
     const id = await world.createGym(member(10));
     const replicas = [world.send, ...(await Promise.all([1, 2, 3].map(() => world.replica())))];
-    const users = Array.from({ length: 100 }, (_, index) => 100 + index);
+    const users = Array.from({ length: 40 }, (_, index) => 100 + index);
     // Both ratings of a user go to different replicas, where nothing but the database keeps them apart.
     const rate = (user: number, index: number, round: number) =>
       replicas[(index + round) % replicas.length]?.('PUT', `/gyms/${id}/rating`, {
@@ -93,12 +93,12 @@ describe('PUT /gyms/{id}/rating', () => {
     const answers = await Promise.all(
       [0, 1].flatMap((round) => users.map((user, index) => rate(user, index, round))),
     );
-    expect(answers.map((answer) => answer?.status)).toEqual(Array(200).fill(200));
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(80).fill(200));
     const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
     expect(ratings.map(({ userId }) => userId).toSorted()).toEqual(users);
     const sum = ratings.reduce((total, { score }) => total + Number(score), 0);
-    expect(await gymOf(id)).toMatchObject({ rating_count: 100, rating_average: sum / 100 });
-  }, 60_000);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 40, rating_average: sum / 40 });
+  });
 
   test('one user at once over four replicas: one rating, and the average is its score', async () => {
     const id = await world.createGym(member(10));
@@ -115,7 +115,7 @@ describe('PUT /gyms/{id}/rating', () => {
     const ratings = await world.connection.collection('gym_ratings').find({ gymId: id }).toArray();
     expect(ratings).toHaveLength(1);
     expect(await gymOf(id)).toMatchObject({ rating_count: 1, rating_average: ratings[0]?.score });
-  }, 60_000);
+  });
 
   test('ratings and updates at once undo neither', async () => {
     const id = await world.createGym(member(10));

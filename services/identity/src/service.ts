@@ -1,6 +1,6 @@
 /** The composition root: opens what identity is made of, and hands each door what it serves. */
 import { PERMISSIONS } from '@fitness/shared/permissions.ts';
-import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
+import { openFoundation, type RunningService } from '@fitness/shared/service.ts';
 import { ensureFirstAdministrator } from './app/first-administrator.ts';
 import { createPasswords } from './clients/password-hasher.ts';
 import { firstAdministratorOf, type IdentityConfig } from './config.ts';
@@ -11,16 +11,16 @@ import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createOauthDoor } from './oauth/door.ts';
 import { createParts } from './parts.ts';
-import { createUseCases } from './use-cases.ts';
+import { createUseCases, type IdentityOverrides } from './use-cases.ts';
 
 export const startIdentity = async (
   config: IdentityConfig,
-  overrides: Overrides = {},
+  overrides: IdentityOverrides = {},
 ): Promise<RunningService> => {
   const passwords = await createPasswords();
   const foundation = await openFoundation('identity', config, overrides);
   const parts = await createParts(foundation, config, passwords);
-  const useCases = createUseCases(parts, config);
+  const useCases = createUseCases(parts, config, overrides);
   foundation.cleanup.defer('password resets under way', () => useCases.resetPassword.close());
   const { introspect, lookUpUsers, presenter, attachLicence, forgetLicence, notifications } = useCases;
   return foundation.serve({

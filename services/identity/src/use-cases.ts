@@ -1,4 +1,5 @@
 /** The use cases of identity, each with the parts that it needs. */
+import type { Overrides } from '@fitness/shared/service.ts';
 import { createAdministerUsers } from './app/administer-users.ts';
 import { createBrowseUsers } from './app/browse-users.ts';
 import { createDeleteAccount } from './app/delete-account.ts';
@@ -13,7 +14,7 @@ import { createProfile } from './app/profile.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
 import { createReferralsReader } from './app/referral-score.ts';
 import { createRegister } from './app/register.ts';
-import { createResetPassword } from './app/reset-password.ts';
+import { ANSWER_AFTER_MS, createResetPassword } from './app/reset-password.ts';
 import { createSendCode } from './app/send-code.ts';
 import { createNewSessionToken } from './app/session-tokens.ts';
 import { createSignIn } from './app/sign-in.ts';
@@ -22,7 +23,17 @@ import { createUserPresenter } from './app/user-resource.ts';
 import type { IdentityConfig } from './config.ts';
 import type { Parts } from './parts.ts';
 
-export const createUseCases = (parts: Parts, config: IdentityConfig) => {
+/** What a test puts in place of the system's. */
+export interface IdentityOverrides extends Overrides {
+  /** How long the answer to a forgotten password waits. */
+  answerAfterMs?: number;
+}
+
+export const createUseCases = (
+  parts: Parts,
+  config: IdentityConfig,
+  { answerAfterMs = ANSWER_AFTER_MS }: IdentityOverrides = {},
+) => {
   const { users, tokens, notifications, sequences, clock, random } = parts;
   const newSessionToken = createNewSessionToken(random, clock, config.TOKEN_LIFETIME_DAYS);
   const referrals = createReferralsReader(parts);
@@ -40,7 +51,7 @@ export const createUseCases = (parts: Parts, config: IdentityConfig) => {
     deleteUser: createDeleteUser(parts),
     manageRoles: createManageRoles(parts),
     deleteAccount: createDeleteAccount({ ...parts, sendCode, graceDays: config.DELETION_GRACE_DAYS }),
-    resetPassword: createResetPassword({ ...parts, sendCode }),
+    resetPassword: createResetPassword({ ...parts, sendCode, answerAfterMs }),
     notifications: inbox,
     purgeAccounts: createPurgeAccounts({ ...parts, deliver: inbox.deliver }),
     introspect: createIntrospect(parts),

@@ -29,7 +29,7 @@ export const watchEvents = async (world: World): Promise<EventWatch> => {
   const outbox = world.database.collection('outbox');
   let markers = 0;
   const settled = async (): Promise<void> => {
-    await eventually(async () => (await outbox.findOne({})) === null, { timeoutMs: 30_000 });
+    await eventually(async () => (await outbox.findOne({})) === null);
     // What the broker has confirmed is on its way here, and comes before what is published now.
     const marker = String(++markers);
     await broker.publish(broker.eventsExchange, MARKER, Buffer.from(markerEvent(marker)));

@@ -19,6 +19,7 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
 import { startIdentity } from '../src/service.ts';
+import type { IdentityOverrides } from '../src/use-cases.ts';
 
 type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
@@ -112,11 +113,19 @@ const standIns = (outside: Outside) =>
 export const identityConfig = (env: Record<string, string> = {}): IdentityConfig => {
   const base = Object.entries(testConfig('identity')).map(([name, value]) => [name, String(value)]);
   // The purge runs when a test says so.
-  const quiet = { KAVENEGAR_API_KEY: 'test-key', PURGE_INTERVAL_MS: '86400000' };
+  const quiet = {
+    KAVENEGAR_API_KEY: 'test-key',
+    PURGE_INTERVAL_MS: '86400000',
+    // A busy machine may need longer than the product waits.
+    BLOCKER_DEADLINE_MS: '30000',
+  };
   return readConfig({ ...Object.fromEntries(base), ...quiet, ...env });
 };
 
-export const startWorld = async (env: Record<string, string> = {}): Promise<World> => {
+export const startWorld = async (
+  env: Record<string, string> = {},
+  overrides: IdentityOverrides = {},
+): Promise<World> => {
   const outside: Outside = {
     media: [],
     deletedLicencesOf: [],
@@ -139,7 +148,7 @@ export const startWorld = async (env: Record<string, string> = {}): Promise<Worl
   });
   // From the real time on: the database's own expiry goes by it.
   const clock = new ManualClock(systemClock.now());
-  const service = await startIdentity(config, { clock });
+  const service = await startIdentity(config, { clock, ...overrides });
   const database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   const identity = createGrpcClient({
     definition: grpcDefinitions.identity(),
@@ -147,6 +156,7 @@ export const startWorld = async (env: Record<string, string> = {}): Promise<Worl
     target: 'identity',
     from: 'gateway',
     signer: testSigner,
+    deadlineMs: 30_000,
   });
   return {
     config,

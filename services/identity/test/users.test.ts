@@ -300,7 +300,7 @@ describe('decoration', () => {
       const { status, body } = await lonely.send('GET', `/users/${person.id}`);
       expect(status).toBe(200);
       expect(body.user).toMatchObject({ media: [], current_subscription: null });
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(performance.now() - started).toBeLessThan(5_000);
     } finally {
       await lonely.close();
     }

@@ -18,6 +18,7 @@ import type { BillingDeps } from './app/deps.ts';
 import { createListRefunds } from './app/list-refunds.ts';
 import { createLookAgain } from './app/look-again.ts';
 import { createLookUp } from './app/look-up.ts';
+import { REQUEST_PATIENCE_MS } from './app/patience.ts';
 import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
 import { createTellBoostEnds } from './app/tell-boost-ends.ts';
 import { createVerifyAttempts } from './app/verify-attempts.ts';
@@ -36,6 +37,8 @@ import { createStore } from './store/store.ts';
 export interface StoreBillingOverrides extends Overrides {
   /** For tests that run the rounds themselves, and look at what stands between two of them. */
   withoutJobs?: boolean;
+  /** For how long a request is tried that others stand in the way of. */
+  requestPatienceMs?: number;
 }
 
 export interface RunningStoreBilling extends RunningService {
@@ -45,7 +48,11 @@ export interface RunningStoreBilling extends RunningService {
   idle(): Promise<void>;
 }
 
-const connectParts = (foundation: Foundation, config: StoreBillingConfig): BillingDeps => {
+const connectParts = (
+  foundation: Foundation,
+  config: StoreBillingConfig,
+  requestPatienceMs: number,
+): BillingDeps => {
   const { connection, sequences, outbox, clock, random, log, idempotency, metrics, cleanup } = foundation;
   const client = createProviderClient({
     target: config.STORE_CHANNEL,
@@ -63,6 +70,7 @@ const connectParts = (foundation: Foundation, config: StoreBillingConfig): Billi
     log,
     idempotency,
     background,
+    requestPatienceMs,
     catalogue: createCatalogue({
       premiumPlusRial: config.PRICE_PREMIUM_PLUS_RIAL,
       boostBasicRial: config.PRICE_BOOST_BASIC_RIAL,
@@ -83,10 +91,10 @@ const connectParts = (foundation: Foundation, config: StoreBillingConfig): Billi
 
 export const startStoreBilling = async (
   config: StoreBillingConfig,
-  { withoutJobs = false, ...overrides }: StoreBillingOverrides = {},
+  { withoutJobs = false, requestPatienceMs = REQUEST_PATIENCE_MS, ...overrides }: StoreBillingOverrides = {},
 ): Promise<RunningStoreBilling> => {
   const foundation = await openFoundation('store-billing', config, overrides);
-  const deps = connectParts(foundation, config);
+  const deps = connectParts(foundation, config, requestPatienceMs);
   const buy = createBuyFromWallet(deps);
   const rounds: JobRounds = {
     verifyAttempts: createVerifyAttempts(deps),

@@ -3,7 +3,6 @@
 import { DAY_MS } from '@fitness/shared/clock.ts';
 import { type Answer, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { REQUEST_PATIENCE_MS } from '../src/app/patience.ts';
 import type { SlotDocument } from '../src/store/models.ts';
 import { say, storeThat } from './misbehaving-store.ts';
 import {
@@ -19,6 +18,8 @@ import {
   storeCalls,
   type World,
 } from './support.ts';
+
+const PATIENCE_MS = 1_000;
 
 let world: World;
 /** Two processes over one database; each lets ten requests of a user through. */
@@ -197,7 +198,8 @@ describe('one slot', () => {
     const store = await storeThat((response, socket) => {
       void held.then(() => say(200, '{"purchaseState":0,"consumptionState":1}')(response, socket));
     });
-    const { send } = await world.replica({ CAFEBAZAAR_BASE_URL: store.url });
+    const patience = { requestPatienceMs: PATIENCE_MS };
+    const { send } = await world.replica({ CAFEBAZAAR_BASE_URL: store.url }, patience);
     const redeeming = redeem(send, user, token);
     const mine = { purchase_token: token };
     await eventually(() => count(world, 'store_purchase_attempts', mine).then(Boolean));
@@ -216,7 +218,7 @@ describe('one slot', () => {
         version: 1,
       });
       answerOf();
-      await new Promise((resolve) => setTimeout(resolve, REQUEST_PATIENCE_MS + 2_000));
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS + 2_000));
       await session.abortTransaction();
       const answer = await redeeming;
       expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.premium_already_active']);

@@ -26,7 +26,7 @@ import {
 import mongoose, { type Connection } from 'mongoose';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
-import { type RunningStoreBilling, startStoreBilling } from '../src/service.ts';
+import { type RunningStoreBilling, type StoreBillingOverrides, startStoreBilling } from '../src/service.ts';
 
 /** Longer than the sandbox ever takes on a busy machine, shorter than its `slow`. */
 export const PATIENT_MS = 20_000;
@@ -130,7 +130,10 @@ export interface World {
   tap: EventTap;
   broker: Broker;
   /** Another process over the same database, with a request limit of its own. */
-  replica(change?: Partial<StoreBillingConfig>): Promise<{ service: RunningStoreBilling; send: Send }>;
+  replica(
+    change?: Partial<StoreBillingConfig>,
+    overrides?: StoreBillingOverrides,
+  ): Promise<{ service: RunningStoreBilling; send: Send }>;
   close(): Promise<void>;
 }
 
@@ -205,10 +208,10 @@ export const startWorld = async (
     database,
     tap,
     broker,
-    replica: async (different = {}) => {
+    replica: async (different = {}, overrides = {}) => {
       const ofItsOwn = { EVENTS_NAMESPACE: `test-${randomUUID().slice(0, 8)}` };
       const configured = { ...config, ...ofItsOwn, ...different };
-      const replica = await startStoreBilling(configured, { clock, withoutJobs: true });
+      const replica = await startStoreBilling(configured, { clock, withoutJobs: true, ...overrides });
       replicas.push(replica);
       namespaces.add(configured.EVENTS_NAMESPACE);
       return { service: replica, send: apiClient(replica.url) };

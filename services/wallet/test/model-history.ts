@@ -10,6 +10,7 @@ const WALLETS = 10;
 const MAX_TRIES = 20;
 /** Longer than a client's circuit breaker stays open: every try is one that reaches the service. */
 const RETRY_MS = 1_500;
+const PROVIDER_ERROR = 'payments.provider_error';
 const RUNNING = 'A request with this key is still being processed.';
 const COMMISSION_PERCENT = 10;
 
@@ -115,7 +116,11 @@ export const createPlayer = (world: World): Player => {
   const http = (...request: Parameters<World['send']>) =>
     certainly(
       () => world.send(...request),
-      ({ status, body }) => status === 503 || (status === 409 && body.message === RUNNING),
+      ({ status, body }) =>
+        status === 503 ||
+        (status === 409 && body.message === RUNNING) ||
+        // The bank did not answer in time.
+        (status === 500 && body.code === PROVIDER_ERROR),
     );
 
   /** Resolves with the payments, or with the code of a refusal. */

@@ -20,7 +20,7 @@ import { CODE_BUDGET, codeBudgetKey, unknownBudgetKey } from './code-budget.ts';
 import type { SendCode } from './send-code.ts';
 
 /** By then the SMS is usually out, so that a client who reads it at once finds it; who has no account waits as long. */
-const ANSWER_AFTER_MS = 1_000;
+export const ANSWER_AFTER_MS = 1_000;
 
 export interface ResetPasswordParts {
   users: UserStore;
@@ -32,6 +32,7 @@ export interface ResetPasswordParts {
   outbox: Outbox;
   clock: Clock;
   log: Logger;
+  answerAfterMs: number;
   transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }
 
@@ -45,7 +46,7 @@ export interface ResetPassword {
 }
 
 export const createResetPassword = (parts: ResetPasswordParts): ResetPassword => {
-  const { users, codes, limiter, sendCode, log } = parts;
+  const { users, codes, limiter, sendCode, log, answerAfterMs } = parts;
   const sending = new Set<Promise<unknown>>();
 
   /** The user, when his budget of the minute allows one more call. A login of nobody has a budget of its own. */
@@ -69,7 +70,7 @@ export const createResetPassword = (parts: ResetPasswordParts): ResetPassword =>
         .catch((error: unknown) => log.error({ err: error }, 'a reset code was not sent'))
         .finally(() => sending.delete(task));
       sending.add(task);
-      await pause(ANSWER_AFTER_MS);
+      await pause(answerAfterMs);
     },
     reset: async ({ login, code, password }) => {
       const user = await findWithinBudget(login);

@@ -20,7 +20,7 @@ import {
 } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import type { BillingDeps } from './deps.ts';
-import { BACKGROUND_PATIENCE_MS, REQUEST_PATIENCE_MS } from './patience.ts';
+import { BACKGROUND_PATIENCE_MS } from './patience.ts';
 import { placeGrant } from './place-grant.ts';
 
 export interface WalletOrder {
@@ -64,7 +64,7 @@ export const createBuyFromWallet =
   async ({ order, clientKey: given, complete }) => {
     const clientKey = given === undefined ? undefined : storedKey(order.userId, given);
     const known = await findEarlier(deps, order, clientKey);
-    const driver = { complete, patienceMs: REQUEST_PATIENCE_MS };
+    const driver = { complete, patienceMs: deps.requestPatienceMs };
     if (known !== undefined) return finishEarlier(deps, known, driver);
     const { store, clock } = deps;
     const slot = slotOf(order);
@@ -248,7 +248,7 @@ const waitFor = async (
   deps: BillingDeps,
   id: string,
   giveUpAt: number,
-  driver: Driver = { ...BACKGROUND, patienceMs: REQUEST_PATIENCE_MS },
+  driver: Driver = { ...BACKGROUND, patienceMs: deps.requestPatienceMs },
 ): Promise<WalletPurchase> => {
   const { store } = deps;
   for (;;) {

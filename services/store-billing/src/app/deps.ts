@@ -22,4 +22,6 @@ export interface BillingDeps {
   wallet: Wallet;
   idempotency: Idempotency;
   background: Background;
+  /** For how long a request is tried that others stand in the way of. */
+  requestPatienceMs: number;
 }

@@ -16,7 +16,6 @@ import type { SlotRefusal } from '../store/slots.ts';
 import type { BillingDeps } from './deps.ts';
 import { type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
 import { assertOwnTarget } from './own-target.ts';
-import { REQUEST_PATIENCE_MS } from './patience.ts';
 
 export interface Redemption {
   productId: string;
@@ -93,7 +92,7 @@ export const createRedeemStorePurchase =
     const verdict = await channel.verify(attempt);
     if (verdict.kind !== 'purchased') return refuse(deps, attempt, order, verdict);
     const isNewSlot = standing.slot === 'missing';
-    return grant(deps, { attempt, order, grantId, isNewSlot, patienceMs: REQUEST_PATIENCE_MS });
+    return grant(deps, { attempt, order, grantId, isNewSlot, patienceMs: deps.requestPatienceMs });
   };
 
 /** Specification 4.6 rule 1: holding one of the permissions does not grant the other. */
