@@ -1,26 +1,34 @@
 /** Somebody can always give roles: the last account that may is not demoted, deleted, or left without the permission. */
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { PERMISSIONS } from '@fitness/shared/permissions.ts';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createUserStore } from '../src/store/users.ts';
 import { callerOf, giveRoles, join, joinAs, type Person, startWorld, type World } from './support.ts';
 
 let world: World;
 let first: Person;
-beforeEach(async () => {
+let seededRoles: object[];
+const roles = () => world.database.collection('roles');
+beforeAll(async () => {
   world = await startWorld();
+  seededRoles = await roles().find().toArray();
+});
+beforeEach(async () => {
+  await world.database.collection('users').updateMany({}, { $set: { role_ids: [] } });
+  await roles().deleteMany({});
+  await roles().insertMany(seededRoles as never[]);
   first = await joinAs(world, 'administrator');
 });
-afterEach(() => world.close());
+afterAll(() => world.close());
 
 const demote = (whom: Person, as: Person, role_ids = [1]) =>
   world.send('PUT', `/users/${whom.id}`, { as: as.caller, body: { role_ids } });
 const editRole = (id: number, permissions: readonly string[], as = first) =>
   world.send('PUT', `/roles/${id}`, { as: as.caller, body: { permissions } });
 const managers = async (): Promise<number> => {
-  const roles = await world.database.collection('roles').find({ permissions: 'roles.manage' }).toArray();
+  const managing = await roles().find({ permissions: 'roles.manage' }).toArray();
   return world.database.collection('users').countDocuments({
-    role_ids: { $in: roles.map((role) => role._id) },
+    role_ids: { $in: managing.map((role) => role._id) },
     erased_at: null,
   } as object);
 };

@@ -479,7 +479,9 @@ describe('500 and 503', () => {
     const last = (await numbers.findOne({ _id: 'subscription' }))?.value ?? 0;
     const subscriptions = world.database.collection<{ _id: number }>('subscriptions');
     await subscriptions.insertOne({ _id: last + 1 });
-    const answer = await redeem(world.send, user, token);
+    const { EVENTS_NAMESPACE } = world.config;
+    const { send } = await world.replica({ EVENTS_NAMESPACE }, { requestPatienceMs: 500 });
+    const answer = await redeem(send, user, token);
     expect([answer.status, answer.body]).toEqual([
       500,
       {

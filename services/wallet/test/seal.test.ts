@@ -1,11 +1,16 @@
 /** The chain over the ledger: what is booked is sealed once, by whoever comes first, and told when it is. */
+import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
+import { createOutbox } from '@fitness/shared/events/outbox.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createSealLedger } from '../src/app/seal-ledger.ts';
 import { entryHash, GENESIS, type Seal, sealHash } from '../src/domain/seal.ts';
 import type { RunningWallet } from '../src/service.ts';
 import { createSeals } from '../src/store/seals.ts';
+import { createStore } from '../src/store/store.ts';
 import { startWorld, together, type World } from './support.ts';
 
 let world: World;
@@ -105,11 +110,22 @@ describe('sealing', () => {
   });
 
   test('more than one batch is sealed in one round', async () => {
-    await together(20, async () => {
-      for (let round = 0; round < 30; round += 1) await world.give(world.person().userId, 1);
-    });
-    expect(await world.wallet.sealLedger()).toBe(600);
+    const { connection } = world;
+    const sealLedger = createSealLedger(
+      {
+        store: createStore({ connection, sequences: createSequences(connection), clock: systemClock }),
+        seals: createSeals(world.sealConnection),
+        outbox: createOutbox({ connection, service: 'wallet', clock: systemClock, random: systemRandom }),
+        clock: systemClock,
+        log: createLog({ service: 'test', level: 'silent' }),
+      },
+      5,
+    );
+    const sealsBefore = (await allSeals()).length;
+    await together(12, () => world.give(world.person().userId, 1));
+    expect(await sealLedger()).toBe(12);
     expect(await unsealed()).toBe(0);
+    expect((await allSeals()).slice(sealsBefore).map(({ leaves }) => leaves.length)).toEqual([5, 5, 2]);
   });
 
   test('the seals are kept in a database of their own', async () => {

@@ -32,6 +32,8 @@ export interface S3Options {
   credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
   /** For what is on its way in. */
   directory: string;
+  /** Objects in one page of a listing. Default: what the storage gives, usually 1,000. */
+  pageSize?: number | undefined;
 }
 
 const CONNECT_MS = 3_000;
@@ -137,7 +139,11 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     listOlderThan: async function* (before) {
       yield* spool.listOlderThan(before);
       for (let from: string | undefined; ; ) {
-        const page = new ListObjectsV2Command({ Bucket, ContinuationToken: from });
+        const page = new ListObjectsV2Command({
+          Bucket,
+          ContinuationToken: from,
+          MaxKeys: options.pageSize,
+        });
         const { Contents = [], NextContinuationToken } = await ask('list', () => client.send(page));
         yield* keysOf(Contents, before);
         if (NextContinuationToken === undefined) return;

@@ -18,7 +18,7 @@ export type SealLedger = () => Promise<number>;
 
 type Deps = Pick<WalletDeps, 'store' | 'seals' | 'outbox' | 'clock' | 'log'>;
 
-export const createSealLedger = (deps: Deps): SealLedger => {
+export const createSealLedger = (deps: Deps, batch = BATCH): SealLedger => {
   const { store, seals, clock, log } = deps;
   const report = createReport(log);
   /** The newest seal that this process knows of. Should another have appended one, the next append says so. */
@@ -44,7 +44,7 @@ export const createSealLedger = (deps: Deps): SealLedger => {
     await catchUp();
     let sealed = 0;
     for (;;) {
-      const waiting = await store.entries.unsealed(BATCH);
+      const waiting = await store.entries.unsealed(batch);
       const intact = waiting.filter(isIntact);
       report(waiting.filter((entry) => !intact.includes(entry)));
       if (intact.length === 0) return sealed;
@@ -55,7 +55,7 @@ export const createSealLedger = (deps: Deps): SealLedger => {
       // A copy of the head that no database holds; the audit takes it as its argument.
       log.info({ head: headText(seal), entries: intact.length }, 'the ledger is sealed');
       sealed += intact.length;
-      if (waiting.length < BATCH) return sealed;
+      if (waiting.length < batch) return sealed;
     }
   };
 
