@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ManualClock, MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import {
   apiClient,
   caller,
@@ -17,14 +16,14 @@ import type { ContentConfig } from '../src/config.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
 import { openWorld, type World } from './support.ts';
 
-const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../src/main.ts');
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const BUYER = 3;
 const SELLER = 2;
 const PRICE = 1_000;
 const BALANCE = 1_000_000;
 const NEVER = new Promise<void>(() => undefined);
 
-let child: ChildProcess | undefined;
+let crashing: CrashTestProcess | undefined;
 let content: RunningContent | undefined;
 let world: World;
 let server: GrpcServer;
@@ -54,32 +53,13 @@ beforeEach(() => {
   world.beforeBookAnswer = async () => undefined;
 });
 afterEach(async () => {
-  child?.kill('SIGKILL');
+  await crashing?.kill();
   await content?.close();
   content = undefined;
 });
 
-/** A content service in a process of its own; resolves with its address. */
-const startProcess = (): Promise<string> => {
-  const env = Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)]));
-  const started = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, ...env, LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  child = started;
-  return new Promise((resolve, reject) => {
-    started.once('exit', (code) => reject(new Error(`it ended with ${code}`)));
-    let output = '';
-    started.stdout.on('data', (chunk) => {
-      output += String(chunk);
-      const url = /"url":"(http:[^"]+)"/.exec(output)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  });
-};
-
 const kill = async (): Promise<void> => {
-  child?.kill('SIGKILL');
+  await crashing?.kill();
   await NEVER;
 };
 
@@ -87,7 +67,7 @@ const kill = async (): Promise<void> => {
 const killWhenActive = async (): Promise<void> => {
   const active = () => connection.collection('trainees').findOne({ status: 'active' });
   await eventually(async () => (await active()) !== null, { intervalMs: 1 });
-  child?.kill('SIGKILL');
+  await crashing?.kill();
 };
 
 /** Where the process dies, and whether the purchase was begun by then. */
@@ -131,7 +111,8 @@ describe('SIGKILL in the middle of a purchase', () => {
 
   /** A purchase that dies at this step; answers the id of the service. */
   const die = async (arm: () => void): Promise<number> => {
-    const send = apiClient(await startProcess());
+    crashing = startCrashTestProcess(MAIN, { ...config, LOG_LEVEL: 'info' });
+    const send = apiClient(await crashing.url());
     const made = await send('POST', '/training-services', {
       as: caller(SELLER),
       body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30 },
@@ -140,10 +121,9 @@ describe('SIGKILL in the middle of a purchase', () => {
     // What the step before has left is forgotten.
     for (const name of ['idempotency_keys', 'purchase_keys', 'trainees'])
       await connection.collection(name).deleteMany({});
-    const ended = new Promise((resolve) => child?.once('exit', resolve));
     arm();
     await buy(send, made.body.data.id).catch(() => undefined);
-    await ended;
+    await crashing.gone;
     world.before.clear();
     world.beforeBookAnswer = async () => undefined;
     return made.body.data.id;

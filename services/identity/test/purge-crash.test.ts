@@ -1,7 +1,7 @@
 /** A purge that is killed, at whatever step: nothing is half done, and the next round does it exactly once. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '@fitness/shared/clock.ts';
+import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type EventWatch, watchEvents } from './events.ts';
@@ -12,11 +12,13 @@ import {
   notificationsOf,
   openReplica,
   type Replica,
-  VICTIM,
 } from './purge-support.ts';
 import { startWorld, type World } from './support.ts';
 
+const PROGRAM = fileURLToPath(new URL('./purge-crash-process.ts', import.meta.url));
+
 let world: World;
+let crashing: CrashTestProcess | undefined;
 let replica: Replica;
 let events: EventWatch;
 beforeAll(async () => {
@@ -26,28 +28,11 @@ beforeAll(async () => {
   replica = await openReplica(world.config, systemClock);
 });
 afterAll(async () => {
+  await crashing?.kill();
   await events.close();
   await replica.close();
   await world.close();
-}, 120_000);
-
-/** A round over one account in a process of its own, which dies at step `diesAt`; the steps that it came to. */
-const runVictim = async (userId: number, diesAt: number) => {
-  const child = spawn(process.execPath, [VICTIM], {
-    env: {
-      PATH: process.env.PATH,
-      VICTIM_CONFIG: JSON.stringify(world.config),
-      VICTIM_ACCOUNT: String(userId),
-      VICTIM_DIES_AT: String(diesAt),
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const said: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => said.push(chunk));
-  const [code, signal] = await once(child, 'close');
-  if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the victim ended with ${code ?? signal}`);
-  return { steps: Buffer.concat(said).toString().trim().split('\n'), finished: code === 0 };
-};
+});
 
 /** Everything of the account is there, and nobody was told; or nothing is, and the others were told once. */
 const expectNothingHalf = async (id: number): Promise<void> => {
@@ -65,38 +50,36 @@ const expectNothingHalf = async (id: number): Promise<void> => {
   );
 };
 
-/** One account for each step that a round has: it is killed there. The last account's round gets through. */
-const killAtEveryStep = async (mark: string, prepare: (id: number) => void) => {
+/** One account for each step that a round has: its round stops there. The last account's round gets through. */
+const stopAtEveryStep = async (process: CrashTestProcess, mark: string, prepare: (id: number) => void) => {
   const ids: number[] = [];
-  const killedAt: string[] = [];
-  for (let diesAt = 1; ; diesAt += 1) {
-    const id = await addMember(replica, `${mark}${diesAt}x`);
+  const stoppedAt: string[] = [];
+  for (let nth = 1; ; nth += 1) {
+    const id = await addMember(replica, `${mark}${nth}x`);
     ids.push(id);
     prepare(id);
     await makeDue(replica, id);
-    const { steps, finished } = await runVictim(id, diesAt);
-    await expectNothingHalf(id);
-    if (finished) return { ids, killedAt };
-    killedAt.push(steps.at(-1) ?? '');
+    const step = await process.ask<string | undefined>('purge', id, nth);
+    if (step === undefined) return { ids, stoppedAt };
+    stoppedAt.push(step);
   }
 };
 
-/** The database keeps what a dead process's transaction had locked for up to a minute: until then rounds fail. */
 const finishTheRest = () =>
-  eventually(
-    async () => {
-      const { failed, erased, postponed } = await replica.purge();
-      return failed === 0 && erased === 0 && postponed === 0;
-    },
-    { timeoutMs: 200_000, intervalMs: 500 },
-  );
+  eventually(async () => {
+    const { failed, erased, postponed } = await replica.purge();
+    return failed === 0 && erased === 0 && postponed === 0;
+  });
 
 test('killed at every step of an erasure and of a postponement: each is done once in the end, and told once', async () => {
-  const erased = await killAtEveryStep('erase', () => undefined);
-  const postponed = await killAtEveryStep('postpone', (userId) => {
+  crashing = startCrashTestProcess(PROGRAM, world.config);
+  const erased = await stopAtEveryStep(crashing, 'erase', () => undefined);
+  const postponed = await stopAtEveryStep(crashing, 'postpone', (userId) => {
     world.outside.blockers.push({ userId, code: 'gym_ownership', extras: { count: 1 } });
   });
-  expect(erased.killedAt).toEqual([
+  await crashing.kill();
+  for (const id of [...erased.ids, ...postponed.ids]) await expectNothingHalf(id);
+  expect(erased.stoppedAt).toEqual([
     'blockers.evaluate',
     'begin',
     'users.erase',
@@ -110,7 +93,7 @@ test('killed at every step of an erasure and of a postponement: each is done onc
     'commit',
     'committed',
   ]);
-  expect(postponed.killedAt).toEqual([
+  expect(postponed.stoppedAt).toEqual([
     'blockers.evaluate',
     'begin',
     'users.postponeDeletion',
@@ -131,4 +114,4 @@ test('killed at every step of an erasure and of a postponement: each is done onc
       systemClock.now().getTime(),
     );
   }
-}, 600_000);
+});

@@ -1,5 +1,4 @@
 /** Replicas of identity without doors, that purge when they are told to, and accounts whose day has come. */
-import { fileURLToPath } from 'node:url';
 import { type Clock, DAY_MS } from '@fitness/shared/clock.ts';
 import { openFoundation } from '@fitness/shared/service.ts';
 import { newMember } from '../src/app/register.ts';
@@ -83,5 +82,3 @@ export const accountOf = (world: World, id: number) =>
 
 export const notificationsOf = (world: World, id: number) =>
   world.database.collection('notifications').find({ user_id: id }).sort({ _id: 1 }).toArray();
-
-export const VICTIM = fileURLToPath(new URL('./purge-victim.ts', import.meta.url));

@@ -8,6 +8,7 @@ import { HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { createLog } from '@fitness/shared/log.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sweepFiles } from '../src/app/sweep-files.ts';
@@ -15,8 +16,7 @@ import { createLocalStorage } from '../src/clients/local-storage.ts';
 import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
 import { createMediaStore } from '../src/store/media.ts';
-import { type Child, startChild } from './child.ts';
-import type { Step } from './doomed-main.ts';
+import type { Step } from './crash-process.ts';
 import {
   fileClient,
   filesIn,
@@ -28,7 +28,8 @@ import {
   startNeighbours,
 } from './support.ts';
 
-const DOOMED = fileURLToPath(new URL('./doomed-main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 const LICENCE = { ...GYM, purpose: 'gym_license' };
 const content = picture(3_000_000);
 
@@ -36,7 +37,7 @@ let neighbours: Neighbours;
 let server: GrpcServer;
 let config: MediaConfig;
 let connection: Connection;
-let child: Child;
+let crashing: CrashTestProcess;
 
 beforeAll(async () => {
   ({ neighbours, server } = await startNeighbours());
@@ -48,22 +49,23 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   neighbours.before = () => undefined;
-  await child.kill();
+  await crashing.kill();
   await connection.close();
   await dropDatabase(config);
   await rm(config.MEDIA_DIRECTORY, { recursive: true });
 });
 
+const start = async (program: string, changes: Partial<MediaConfig> = {}): Promise<string> => {
+  crashing = startCrashTestProcess(program, { ...config, ...changes, LOG_LEVEL: 'info' });
+  return crashing.url();
+};
 /** A licence that is there before it happens. */
-const startWithLicence = async (step?: Step): Promise<void> => {
-  child = await startChild(config);
-  const { status } = await fileClient(child.url).upload(OWNER, LICENCE, content);
+const startWithLicence = async (step?: Step): Promise<string> => {
+  const url = await start(PROGRAM);
+  const { status } = await fileClient(url).upload(OWNER, LICENCE, content);
   expect(status).toBe(201);
-  await child.kill();
-  child = await startChild(config, {
-    main: DOOMED,
-    ...(step === undefined ? {} : { environment: { DIE_AT: step } }),
-  });
+  if (step !== undefined) await crashing.ask('dieAt', step);
+  return url;
 };
 const rows = (): Promise<MediaRow[]> => connection.collection<MediaRow>('media').find().toArray();
 const keysOnDisk = async (): Promise<string[]> =>
@@ -93,10 +95,10 @@ describe('killed during an upload that replaces a document', () => {
   test.each<Step>(['receiving', 'before placing', 'after placing'])(
     '%s: the old document is still the one',
     async (step) => {
-      await startWithLicence(step);
+      const url = await startWithLicence(step);
       const before = await rows();
-      await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
-      await child.exited;
+      await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+      await crashing.gone;
       expect(await rows()).toEqual(before);
       expect(await keysOnDisk()).toHaveLength(2);
       await expectWhole({ left: 1 });
@@ -104,50 +106,50 @@ describe('killed during an upload that replaces a document', () => {
   );
 
   test('between the commit and the answer: the new document is the one, and it is told of later', async () => {
-    await startWithLicence();
+    let url = await startWithLicence();
     const [before] = await rows();
     neighbours.before = async (method) => {
-      if (method === 'AttachLicense') await child.kill();
+      if (method === 'AttachLicense') await crashing.kill();
     };
-    await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
-    await child.exited;
+    await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+    await crashing.gone;
     const [after, ...others] = await rows();
     expect([others, Number(after?._id) > Number(before?._id)]).toEqual([[], true]);
     await expectWhole({ left: 1 });
     neighbours.before = () => undefined;
-    child = await startChild(config);
-    expect((await fileClient(child.url).download(OWNER, Number(after?._id))).status).toBe(200);
+    url = await start(MAIN);
+    expect((await fileClient(url).download(OWNER, Number(after?._id))).status).toBe(200);
   });
 
   test('before the replaced file is deleted', async () => {
-    await startWithLicence('before deleting');
-    await expect(fileClient(child.url).upload(OWNER, LICENCE, content)).rejects.toThrow();
-    await child.exited;
+    const url = await startWithLicence('before deleting');
+    await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+    await crashing.gone;
     expect([(await rows()).length, (await keysOnDisk()).length]).toEqual([1, 2]);
     await expectWhole({ left: 1 });
   });
 });
 
 test('killed between the row and the file of a deletion: the row is gone, the file is swept', async () => {
-  await startWithLicence('before deleting');
+  const url = await startWithLicence('before deleting');
   const [row] = await rows();
-  await expect(apiClient(child.url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
-  await child.exited;
+  await expect(apiClient(url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
+  await crashing.gone;
   expect([await rows(), await keysOnDisk()]).toEqual([[], [row?.storage_key]]);
   await expectWhole({ left: 1 });
 });
 
 test('the job of the service itself sweeps what is old', async () => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
-  child = await startChild(config);
-  await fileClient(child.url).upload(OWNER, GYM, content);
+  const url = await start(MAIN);
+  await fileClient(url).upload(OWNER, GYM, content);
   const orphan = await storage.receive(Readable.from([Buffer.from(content)]));
   await storage.place(orphan);
   const waiting = await storage.receive(Readable.from([Buffer.from(content)]));
   const long = new Date(Date.now() - 2 * HOUR_MS);
   for (const path of await filesIn(config.MEDIA_DIRECTORY)) await utimes(path, long, long);
-  await child.kill();
-  child = await startChild({ ...config, MEDIA_SWEEP_SECONDS: 1 });
+  await crashing.kill();
+  await start(MAIN, { MEDIA_SWEEP_SECONDS: 1 });
   await eventually(async () => (await keysOnDisk()).length === 1);
   const left = await keysOnDisk();
   expect([left, left.includes(orphan.key), left.includes(waiting.key)]).toEqual([

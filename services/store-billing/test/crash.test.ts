@@ -1,9 +1,7 @@
 /** A process that is killed, at whatever step: what it began is finished or undone by another one, and never twice. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
+import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -15,7 +13,6 @@ import {
   putPurchase,
   redeem,
   startWorld,
-  stirTransactions,
   storeCalls,
   unreachable,
   type World,
@@ -24,44 +21,30 @@ import {
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 let world: World;
-const children: ChildProcess[] = [];
+const processes: CrashTestProcess[] = [];
 beforeAll(async () => {
   // The killed process runs by the system's clock, so the one that comes after it begins there.
   world = await startWorld({}, systemClock.now());
 });
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const process of processes) await process.kill();
   await world.close();
-  // The database is dropped when no transaction of the dead is open in it any more.
-}, 120_000);
+});
 
-interface Victim {
+interface Crashing {
   send: Send;
   kill(): Promise<void>;
 }
 
 /** The service as it runs in production, as a process of its own over the same database. */
-const startVictim = async (): Promise<Victim> => {
-  const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, ...world.variables, NODE_ENV: 'production', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+const startProcess = async (): Promise<Crashing> => {
+  const process = startCrashTestProcess(MAIN, {
+    ...world.config,
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'info',
   });
-  children.push(child);
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`it ended with ${code} before it was ready`)));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const entry = JSON.parse(line) as { msg?: string; url?: string };
-      if (entry.msg === 'ready' && entry.url !== undefined) resolve(entry.url);
-    });
-  });
-  return {
-    send: apiClient(url),
-    kill: async () => {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
+  processes.push(process);
+  return { send: apiClient(await process.url()), kill: process.kill };
 };
 
 /** Nobody is left to answer: whatever the client sees is no answer. */
@@ -73,12 +56,7 @@ const recover = async (): Promise<void> => {
   await world.service.rounds.verifyAttempts();
 };
 
-/**
- * The database keeps what a dead process's transaction had locked for up to a minute; until then the background tries
- * in vain.
- */
 const recovered = async (): Promise<boolean> => {
-  await stirTransactions(world);
   await recover();
   const open = await count(world, 'store_purchase_attempts', { state: 'open' });
   return open === 0 && (await count(world, 'wallet_purchases', { state: 'reserved' })) === 0;
@@ -86,13 +64,13 @@ const recovered = async (): Promise<boolean> => {
 
 describe('killed', () => {
   test('while the store is asked: another process asks again and grants', async () => {
-    const victim = await startVictim();
+    const crashing = await startProcess();
     const user = newUser();
     const token = newToken();
     await putPurchase(world, token, 'slow');
-    const request = cut(redeem(victim.send, user, token));
+    const request = cut(redeem(crashing.send, user, token));
     await eventually(async () => (await storeCalls(world, token)) === 1);
-    await victim.kill();
+    await crashing.kill();
     await request;
     expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
     await putPurchase(world, token, 'purchased');
@@ -102,15 +80,15 @@ describe('killed', () => {
   });
 
   test('between the wallet’s booking and the grant: granted once, charged once', async () => {
-    const victim = await startVictim();
+    const crashing = await startProcess();
     const user = newUser();
     world.wallet.balances.set(user.userId, PREMIUM);
     world.wallet.after = async () => {
       world.wallet.after = async () => undefined;
-      await victim.kill();
+      await crashing.kill();
       await unreachable();
     };
-    await cut(buyPremium(victim.send, user));
+    await cut(buyPremium(crashing.send, user));
     expect(world.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
     expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
     await recover();
@@ -120,21 +98,21 @@ describe('killed', () => {
   });
 
   test('after the wallet’s booking, while a store redemption wants the same slot: the redemption is granted, the charge given back', async () => {
-    const victim = await startVictim();
+    const crashing = await startProcess();
     const user = newUser();
     const token = newToken();
     await putPurchase(world, token);
     world.wallet.balances.set(user.userId, PREMIUM);
     world.wallet.after = async () => {
       world.wallet.after = async () => undefined;
-      await victim.kill();
+      await crashing.kill();
       await unreachable();
     };
     const [redeemed] = await Promise.all([
       eventually(() => count(world, 'wallet_purchases', { user_id: user.userId }).then(Boolean)).then(() =>
         redeem(world.send, user, token),
       ),
-      cut(buyPremium(victim.send, user)),
+      cut(buyPremium(crashing.send, user)),
     ]);
     expect(redeemed.status).toBe(201);
     await recover();
@@ -143,17 +121,17 @@ describe('killed', () => {
     expect(world.wallet.bookings(user.userId, 'income')).toHaveLength(1);
     expect(world.wallet.balances.get(user.userId)).toBe(PREMIUM);
     expect(await count(world, 'refund_queue', { user_id: user.userId })).toBe(0);
-  }, 60_000);
+  });
 
   test('before the wallet has booked: undone when the money is not there, and the slot is free', async () => {
-    const victim = await startVictim();
+    const crashing = await startProcess();
     const user = newUser();
     world.wallet.before = async () => {
       world.wallet.before = async () => undefined;
-      await victim.kill();
+      await crashing.kill();
       await unreachable();
     };
-    await cut(buyPremium(victim.send, user));
+    await cut(buyPremium(crashing.send, user));
     expect(await count(world, 'wallet_purchases', { user_id: user.userId, state: 'reserved' })).toBe(1);
     await recover();
     expect(await count(world, 'wallet_purchases', { user_id: user.userId, state: 'undone' })).toBe(1);
@@ -164,29 +142,29 @@ describe('killed', () => {
   test.each([1, 12])(
     'with %i of 24 purchases under way: nobody pays for nothing, nothing is given twice',
     async (underWay) => {
-      const victim = await startVictim();
+      const crashing = await startProcess();
       const redeemers = Array.from({ length: 12 }, () => ({ user: newUser(), token: newToken() }));
       const buyers = Array.from({ length: 12 }, () => newUser());
       for (const { token } of redeemers) await putPurchase(world, token);
       for (const { userId } of buyers) world.wallet.balances.set(userId, PREMIUM);
       const requests = [
         ...redeemers.flatMap(({ user, token }) => [
-          cut(redeem(victim.send, user, token)),
-          cut(redeem(victim.send, user, token)),
+          cut(redeem(crashing.send, user, token)),
+          cut(redeem(crashing.send, user, token)),
         ]),
-        ...buyers.map((user) => cut(buyPremium(victim.send, user))),
+        ...buyers.map((user) => cut(buyPremium(crashing.send, user))),
       ];
       const users = [...redeemers.map(({ user }) => user), ...buyers].map(({ userId }) => userId);
       const begun = async (): Promise<number> =>
         (await count(world, 'store_purchase_attempts', { user_id: { $in: users } })) +
         (await count(world, 'wallet_purchases', { user_id: { $in: users } }));
       await eventually(async () => (await begun()) >= underWay, { intervalMs: 1 });
-      await victim.kill();
+      await crashing.kill();
       await Promise.all(requests);
       const open = await count(world, 'store_purchase_attempts', { state: 'open' });
       const reserved = await count(world, 'wallet_purchases', { state: 'reserved' });
       expect(open + reserved).toBeGreaterThan(0);
-      await eventually(recovered, { timeoutMs: 150_000, intervalMs: 1_000 });
+      await eventually(recovered);
       for (const { user, token } of redeemers) {
         // Who was journalled is served by the background; who was not presents his token again.
         const answer = await redeem(world.send, user, token);
@@ -202,6 +180,5 @@ describe('killed', () => {
       const owed = await count(world, 'refund_queue', { user_id: { $in: users } });
       expect(owed).toBe(0);
     },
-    180_000,
   );
 });

@@ -1,14 +1,14 @@
 /**
- * The process is killed before each command that a redemption, or a purchase from the wallet, sends its database: what
- * it began is finished or undone by another process, never half, never twice. The tests are what happens one after the
- * other to the same purchases, so they run in the order in which they stand.
+ * A process is killed while its instances of the service wait, each before another command that a redemption, or a
+ * purchase from the wallet, sends its database: what it began is finished or undone by another process, never half,
+ * never twice. The tests are what happens one after the other to the same purchases, so they run in the order in which
+ * they stand.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
+import { type CrashTestProcess, openInstance, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -21,100 +21,61 @@ import {
   putPurchase,
   redeem,
   startWorld,
-  stirTransactions,
   storeCalls,
   type World,
 } from './support.ts';
 
-const VICTIM = fileURLToPath(new URL('./victim.ts', import.meta.url));
-/** Processes at a time; each of them starts a whole service. */
-const AT_ONCE = 3;
-/** The database keeps what a dead process's transaction had locked for up to a minute, and one may wait for another. */
-const RECOVERY_MS = 290_000;
+const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 
 let world: World;
-const children = new Set<ChildProcess>();
-beforeAll(async () => {
-  world = await startWorld({}, systemClock.now());
-  // The counters, and everything else that comes into being once.
-  const token = newToken();
-  await putPurchase(world, token);
-  await redeem(world.send, newUser(), token);
-});
+let process: CrashTestProcess | undefined;
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  await process?.kill();
   await world.close();
-}, 120_000);
+});
 
 interface Case {
   user: UserCaller;
   token: string;
   key: string;
-  /** Where it was killed; undefined when it survived its request. */
-  killedBefore?: string | undefined;
-  status?: number | undefined;
+  /** The command before which it was killed; undefined when its request was done. */
+  killedBefore: string | undefined;
 }
 
-/** Starts a process, sends it one request and lets it die before the `killAt`-th command of that. */
-const runVictim = async (
-  killAt: number,
-  request: (send: Send, each: Case) => Promise<{ status: number }>,
-) => {
-  const each: Case = { user: newUser(), token: newToken(), key: randomUUID() };
-  await putPurchase(world, each.token);
-  world.wallet.balances.set(each.user.userId, 2 * PREMIUM);
-  const child = fork(VICTIM, {
-    env: { PATH: process.env.PATH, ...world.variables, LOG_LEVEL: 'silent' },
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  children.add(child);
-  let said = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-  const armed = once(child, 'message');
-  child.send({ killAt });
-  await armed;
-  // With all that it has said.
-  const exited = once(child, 'close');
-  const answer = await request(apiClient(url), each).catch(() => undefined);
-  each.status = answer?.status;
-  // What follows the answer has its commands too.
-  const idle = once(child, 'message');
-  child.send({ tellWhenIdle: true }, () => undefined);
-  await Promise.race([exited, idle]);
-  child.kill('SIGKILL');
-  await exited;
-  children.delete(child);
-  each.killedBefore = /killed before (.*)\n/.exec(said)?.[1]?.trim();
-  return each;
-};
+type Request = (send: Send, each: Omit<Case, 'killedBefore'>) => Promise<unknown>;
 
-/** Kills at the first command, the second, … until one survives. */
-const killEverywhere = async (request: Parameters<typeof runVictim>[1]): Promise<Case[]> => {
+/** Lets instances come to their first command, to the second, … until one has done everything. */
+const stopEverywhere = async (crashing: CrashTestProcess, request: Request): Promise<Case[]> => {
   const cases: Case[] = [];
-  while (cases.every(({ killedBefore }) => killedBefore !== undefined)) {
-    const next = Array.from({ length: AT_ONCE }, (_, index) => cases.length + index + 1);
-    cases.push(...(await Promise.all(next.map((killAt) => runVictim(killAt, request)))));
+  for (let nth = 1; ; nth += 1) {
+    const each = { user: newUser(), token: newToken(), key: randomUUID() };
+    await putPurchase(world, each.token);
+    world.wallet.balances.set(each.user.userId, 2 * PREMIUM);
+    const instance = await openInstance(crashing, nth);
+    const killedBefore = await instance.heldBefore(request(apiClient(instance.url), each));
+    cases.push({ ...each, killedBefore });
+    if (killedBefore === undefined) return cases;
   }
-  return cases;
 };
 
 const steps = (cases: Case[]): string[] => cases.flatMap(({ killedBefore }) => killedBefore ?? []);
 
 let redemptions: Case[] = [];
 let purchases: Case[] = [];
-/** All of them first: what their transactions had locked becomes free for all of them in the same minute. */
 beforeAll(async () => {
-  redemptions = await killEverywhere((send, { user, token }) => redeem(send, user, token));
-  purchases = await killEverywhere((send, { user, key }) => buyPremium(send, user, key));
-}, 240_000);
+  world = await startWorld({}, systemClock.now());
+  // The counters, and everything else that comes into being once.
+  const token = newToken();
+  await putPurchase(world, token);
+  await redeem(world.send, newUser(), token);
+  process = startCrashTestProcess(PROGRAM, { ...world.config, LOG_LEVEL: 'silent' });
+  redemptions = await stopEverywhere(process, (send, { user, token }) => redeem(send, user, token));
+  purchases = await stopEverywhere(process, (send, { user, key }) => buyPremium(send, user, key));
+  await process.kill();
+});
 
 const recovered = async (): Promise<boolean> => {
   world.clock.advance(2 * MINUTE_MS);
-  await stirTransactions(world);
   const { rounds } = world.service;
   await Promise.all([rounds.verifyAttempts(), rounds.acknowledgeAll(), rounds.sweepWalletPurchases()]);
   const left = await Promise.all([
@@ -152,27 +113,23 @@ describe('a redemption, killed before each of its commands', () => {
       );
   });
 
-  test(
-    'is finished by another process once it was journalled: granted once, told, acknowledged, owed to nobody',
-    async () => {
-      await eventually(recovered, { timeoutMs: RECOVERY_MS, intervalMs: 500 });
-      expect(await count(world, 'refund_queue', {})).toBe(0);
-      for (const { user, token, killedBefore } of redemptions) {
-        const journalled = await count(world, 'store_purchase_attempts', { purchase_token: token });
-        expect(await count(world, 'store_purchases', { purchase_token: token })).toBe(journalled);
-        expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(journalled);
-        expect(await isConsumed(world, token, 'premium_plus')).toBe(journalled === 1);
-        if (killedBefore === 'aggregate') expect(journalled).toBe(0);
-        const mine = (event: { type: string; data: unknown }): boolean =>
-          event.type === 'store_billing.store_purchase.granted' &&
-          (event.data as { user_id: number }).user_id === user.userId;
-        if (journalled === 1) await eventually(() => world.tap.events.some(mine));
-        // Delivered more than once perhaps, but never another event.
-        expect(new Set(world.tap.events.filter(mine).map(({ id }) => id)).size).toBe(journalled);
-      }
-    },
-    RECOVERY_MS + 30_000,
-  );
+  test('is finished by another process once it was journalled: granted once, told, acknowledged, owed to nobody', async () => {
+    await eventually(recovered);
+    expect(await count(world, 'refund_queue', {})).toBe(0);
+    for (const { user, token, killedBefore } of redemptions) {
+      const journalled = await count(world, 'store_purchase_attempts', { purchase_token: token });
+      expect(await count(world, 'store_purchases', { purchase_token: token })).toBe(journalled);
+      expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(journalled);
+      expect(await isConsumed(world, token, 'premium_plus')).toBe(journalled === 1);
+      if (killedBefore === 'aggregate') expect(journalled).toBe(0);
+      const mine = (event: { type: string; data: unknown }): boolean =>
+        event.type === 'store_billing.store_purchase.granted' &&
+        (event.data as { user_id: number }).user_id === user.userId;
+      if (journalled === 1) await eventually(() => world.tap.events.some(mine));
+      // Delivered more than once perhaps, but never another event.
+      expect(new Set(world.tap.events.filter(mine).map(({ id }) => id)).size).toBe(journalled);
+    }
+  });
 
   test('presented again is a replay without a question, or granted now; another’s is 404', async () => {
     for (const { user, token } of redemptions) {
@@ -211,9 +168,9 @@ describe('a purchase from the wallet, killed before each of its commands', () =>
   });
 
   test('is charged and granted, or neither, once another process has gone on', async () => {
-    await eventually(recovered, { timeoutMs: RECOVERY_MS, intervalMs: 500 });
+    await eventually(recovered);
     for (const each of purchases) expect([bought, untouched]).toContainEqual(await outcomeOf(each));
-  }, 180_000);
+  });
 
   test('is finished by the same Idempotency-Key, charged once', async () => {
     for (const each of purchases) {

@@ -1,20 +1,21 @@
 /**
- * The process is killed before each command that a booking, a deposit, a withdrawal, its settlement or a seal sends its
- * database. Whoever asks again, under the same key and somewhere else, has it once: never half, never twice.
+ * A process is killed while its instances of the wallet wait, each before another command that a booking, a deposit, a
+ * withdrawal, its settlement or a seal sends its database. Whoever asks again, under the same key and somewhere else,
+ * has it once: never half, never twice.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import type { UserCaller } from '@fitness/shared/caller.ts';
 import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import {
+  type CrashTestProcess,
+  type Instance,
+  openInstance,
+  startCrashTestProcess,
+} from '@fitness/shared/testing/crash.ts';
 import {
   type Answer,
   apiClient,
@@ -25,32 +26,28 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { atTheBank, OPERATOR, startWorld, type World } from './support.ts';
 
-const VICTIM = fileURLToPath(new URL('./victim.ts', import.meta.url));
-/** The database keeps what a dead process's transaction had locked for up to a minute. */
-const RECOVERY = { timeoutMs: 150_000, intervalMs: 500 };
-const RECOVERY_TEST_MS = RECOVERY.timeoutMs + 30_000;
-/** Commands of the first round of a process: four of them make sure that the newest seal is finished. */
+const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
+/** Commands of the first round of an instance: four of them make sure that the newest seal is finished. */
 const SEAL = { read: 5, append: 6, mark: 7, commit: 11 };
 const BALANCE = 10_000;
 const AMOUNT = 1_000;
 
 let world: World;
-let compileCache: string;
-const children = new Set<ChildProcess>();
+let crashing: CrashTestProcess | undefined;
 
 interface Door {
   send: Send;
   book: GrpcClient<WalletDefinition>;
 }
 
-/** One user, one request, one death. */
+/** One user and one request. */
 interface Case {
   as: UserCaller;
   seller: UserCaller;
   key: string;
   /** A withdrawal, or a callback, that was prepared. */
   target: string;
-  /** Undefined when it survived its request. */
+  /** Undefined when its request was done. */
   killedBefore?: string | undefined;
 }
 
@@ -60,7 +57,7 @@ interface Scene {
   request(door: Door, each: Case): Promise<unknown>;
 }
 
-const doorTo = (url: string, grpcAddress: string): Door => ({
+const doorTo = ({ url, grpcAddress }: Instance): Door => ({
   send: apiClient(url),
   book: createGrpcClient({
     definition: grpcDefinitions.wallet(),
@@ -73,43 +70,6 @@ const doorTo = (url: string, grpcAddress: string): Door => ({
 });
 const livingDoor = (): Door => ({ send: world.send, book: world.grpc });
 
-const variables = (): Record<string, string> => {
-  const given = Object.entries(world.config).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
-};
-
-/** Starts a process that dies before the `killAt`-th command from now on, gives it `work`, and says where it died. */
-const runVictim = async (
-  killAt: number,
-  work: (door: Door, child: ChildProcess) => Promise<unknown>,
-): Promise<string | undefined> => {
-  const child = fork(VICTIM, {
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...variables() },
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  children.add(child);
-  let said = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const [{ url, grpcAddress }] = (await once(child, 'message')) as [{ url: string; grpcAddress: string }];
-  const door = doorTo(url, grpcAddress);
-  const armed = once(child, 'message');
-  child.send({ killAt });
-  await armed;
-  // With its output read to the end, unlike 'exit'.
-  const closed = once(child, 'close');
-  await Promise.race([closed, work(door, child).catch(() => undefined)]);
-  // What follows the answer has its commands too.
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1_000))]);
-  child.kill('SIGKILL');
-  await closed;
-  children.delete(child);
-  door.book.close();
-  return /killed before (.*)\n/.exec(said)?.[1]?.trim();
-};
-
 const newCase = async (scene: Scene): Promise<Case> => {
   const each = { as: world.person(), seller: world.person(), key: randomUUID(), target: '' };
   await world.give(each.as.userId, BALANCE);
@@ -118,12 +78,14 @@ const newCase = async (scene: Scene): Promise<Case> => {
   return scene.prepare === undefined ? each : { ...each, target: await scene.prepare(each) };
 };
 
-/** Kills at the first command, the second, … until one survives. */
-const killEverywhere = async (scene: Scene): Promise<Case[]> => {
+/** Lets instances come to their first command, to the second, … until one has done everything. */
+const stopEverywhere = async (process: CrashTestProcess, scene: Scene): Promise<Case[]> => {
   const cases: Case[] = [];
-  for (let killAt = 1; ; killAt += 1) {
+  for (let nth = 1; ; nth += 1) {
     const each = await newCase(scene);
-    const killedBefore = await runVictim(killAt, (door) => scene.request(door, each));
+    const instance = await openInstance(process, nth);
+    const door = doorTo(instance);
+    const killedBefore = await instance.heldBefore(scene.request(door, each));
     cases.push({ ...each, killedBefore });
     if (killedBefore === undefined) return cases;
   }
@@ -166,20 +128,15 @@ const callback: Scene = {
   request: ({ send }, { target }) => send('GET', target),
 };
 
-/** Where the sealing process died, and the payments that it had to tell of. */
-const sealDeaths: (string | undefined)[] = [];
+/** Where the sealing stopped, and the payments that it had to tell of. */
+const sealStops: (string | undefined)[] = [];
 const sealedIds: number[] = [];
 
-/** A process that seals, and dies before the `killAt`-th command of that. */
-const killSealing = async (killAt: number): Promise<void> => {
+/** Lets an instance come to the `nth` command of its sealing. */
+const stopSealing = async (process: CrashTestProcess, nth: number): Promise<void> => {
   sealedIds.push(await world.give(world.person().userId, 3));
-  sealDeaths.push(
-    await runVictim(killAt, async (_door, child) => {
-      const sealed = once(child, 'message');
-      child.send({ seal: true });
-      await sealed;
-    }),
-  );
+  const instance = await openInstance(process, nth);
+  sealStops.push(await instance.heldBefore(instance.work('seal')));
 };
 
 const played = new Map<Scene, Case[]>();
@@ -187,64 +144,38 @@ const casesOf = (scene: Scene): Case[] => played.get(scene) ?? [];
 const stepsOf = (scene: Scene): string[] => casesOf(scene).flatMap(({ killedBefore }) => killedBefore ?? []);
 
 beforeAll(async () => {
-  compileCache = await mkdtemp(join(tmpdir(), 'wallet-crash-'));
   // Always ahead of the dead by more than the minute for which a claim of an Idempotency-Key is theirs.
   const clock = { now: () => new Date(systemClock.now().getTime() + 2 * MINUTE_MS) };
   world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
   // The counters, and everything else that comes into being once.
   await withdrawal.request(livingDoor(), await newCase(withdrawal));
   await world.wallet.sealLedger();
-  for (const killAt of [SEAL.read, SEAL.append, SEAL.mark]) {
-    await killSealing(killAt);
+  crashing = startCrashTestProcess(PROGRAM, { ...world.config });
+  for (const nth of [SEAL.read, SEAL.append, SEAL.mark]) {
+    await stopSealing(crashing, nth);
     // The next one begins with a finished seal.
     await world.wallet.sealLedger();
   }
-  await killSealing(SEAL.commit);
-  // All of them first, and side by side: what the dead had locked becomes free in the same minute.
-  const scenes = [sale, withdrawal, rejection, callback];
-  await Promise.all(scenes.map(async (scene) => played.set(scene, await killEverywhere(scene))));
-}, 400_000);
+  await stopSealing(crashing, SEAL.commit);
+  for (const scene of [sale, withdrawal, rejection, callback])
+    played.set(scene, await stopEverywhere(crashing, scene));
+  await crashing.kill();
+});
 
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  await crashing?.kill();
   await world.close();
-  await rm(compileCache, { recursive: true, force: true });
-}, 120_000);
-
-/**
- * Runs `work` beside transactions that do nothing, one a second: one stand-in of the database ends what the dead have
- * left open, a minute after them, only when it begins another, and lets a write that is in no transaction wait for that.
- */
-const stirring = async <T>(work: () => Promise<T>): Promise<T> => {
-  let isDone = false;
-  const stir = async (): Promise<void> => {
-    while (!isDone) {
-      // One that does not get through has stirred as well.
-      await inTransaction(world.connection, (session) =>
-        world.connection.collection('payments').findOne({}, { session }),
-      ).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-  };
-  const [result] = await Promise.all([work().finally(() => (isDone = true)), stir()]);
-  return result;
-};
+});
 
 /** Asks a living process until it answers, as a client does, and gives the answers. */
 const finish = async <Result>(scene: Scene, isDone: (result: Result) => boolean): Promise<Result[]> => {
   const asked = casesOf(scene).map((each) =>
     eventually(async () => {
-      try {
-        const result = (await scene.request(livingDoor(), each)) as Result;
-        return isDone(result) ? result : undefined;
-      } catch (error) {
-        // A transaction of the dead stands in the way.
-        if ((error as { kind?: string }).kind !== 'unavailable') throw error;
-        return undefined;
-      }
-    }, RECOVERY),
+      const result = (await scene.request(livingDoor(), each)) as Result;
+      return isDone(result) ? result : undefined;
+    }),
   );
-  return stirring(() => Promise.all(asked));
+  return Promise.all(asked);
 };
 
 /** 409: the key is still the dead one's; 503: what it had locked is. */
@@ -266,106 +197,107 @@ const toldOnce = (type: string, payments: readonly number[]): Promise<true> =>
   });
 
 describe('killed before each of its commands', () => {
-  test(
-    'a sale is booked once, whole, by whoever repeats its key',
-    async () => {
-      expect(stepsOf(sale)).toEqual(['findAndModify sequences', 'bulkWrite', 'commitTransaction']);
-      await finish<{ payment_ids: number[] }>(sale, ({ payment_ids: ids }) => ids.length === 3);
-      expect(await balances(sale)).toEqual(new Set([BALANCE - AMOUNT]));
-      expect(await balances(sale, 'seller')).toEqual(new Set([1 + AMOUNT - 100]));
-    },
-    RECOVERY_TEST_MS,
-  );
+  test('a sale is booked once, whole, by whoever repeats its key', async () => {
+    expect(stepsOf(sale)).toEqual(['findAndModify sequences', 'bulkWrite', 'commitTransaction']);
+    await finish<{ payment_ids: number[] }>(sale, ({ payment_ids: ids }) => ids.length === 3);
+    expect(await balances(sale)).toEqual(new Set([BALANCE - AMOUNT]));
+    expect(await balances(sale, 'seller')).toEqual(new Set([1 + AMOUNT - 100]));
+  });
 
-  test(
-    'a withdrawal is held once, by whoever repeats its Idempotency-Key',
-    async () => {
-      expect(stepsOf(withdrawal)).toEqual(
-        expect.arrayContaining(['update wallets', 'bulkWrite', 'insert outbox', 'commitTransaction']),
-      );
-      const answers = await finish<Answer>(withdrawal, answered);
-      expect(statuses(answers)).toEqual(new Set([201]));
-      expect(await balances(withdrawal)).toEqual(new Set([BALANCE - AMOUNT]));
-      for (const [index, { as }] of casesOf(withdrawal).entries()) {
-        const { body } = await world.send('GET', '/payments?type=withdrawal', { as });
-        expect(body.data).toEqual([answers[index]?.body.payment]);
-      }
-      await toldOnce(
-        'wallet.payment.booked',
-        answers.map(({ body }) => body.payment.id),
-      );
-    },
-    RECOVERY_TEST_MS,
-  );
+  test('a withdrawal is held once, by whoever repeats its Idempotency-Key', async () => {
+    expect(stepsOf(withdrawal)).toEqual([
+      'insert idempotency_keys',
+      'find wallets',
+      'findAndModify sequences',
+      'update wallets',
+      'bulkWrite',
+      'find wallets',
+      'update idempotency_keys',
+      'findAndModify sequences',
+      'insert outbox',
+      'commitTransaction',
+      'update idempotency_keys',
+    ]);
+    const answers = await finish<Answer>(withdrawal, answered);
+    expect(statuses(answers)).toEqual(new Set([201]));
+    expect(await balances(withdrawal)).toEqual(new Set([BALANCE - AMOUNT]));
+    for (const [index, { as }] of casesOf(withdrawal).entries()) {
+      const { body } = await world.send('GET', '/payments?type=withdrawal', { as });
+      expect(body.data).toEqual([answers[index]?.body.payment]);
+    }
+    await toldOnce(
+      'wallet.payment.booked',
+      answers.map(({ body }) => body.payment.id),
+    );
+  });
 
-  test(
-    'a rejected withdrawal is released once',
-    async () => {
-      expect(stepsOf(rejection)).toContain('commitTransaction');
-      // 409: the one who died had done it.
-      await finish<Answer>(rejection, ({ status }) => [200, 409].includes(status));
-      expect(await balances(rejection)).toEqual(new Set([BALANCE]));
-      await toldOnce(
-        'wallet.withdrawal.settled',
-        casesOf(rejection).map(({ target }) => Number(target)),
-      );
-    },
-    RECOVERY_TEST_MS,
-  );
+  test('a rejected withdrawal is released once', async () => {
+    expect(stepsOf(rejection)).toEqual([
+      'find payments',
+      'findAndModify payments',
+      'bulkWrite',
+      'findAndModify sequences',
+      'insert outbox',
+      'commitTransaction',
+      'find wallets',
+    ]);
+    // 409: the one who died had done it.
+    await finish<Answer>(rejection, ({ status }) => [200, 409].includes(status));
+    expect(await balances(rejection)).toEqual(new Set([BALANCE]));
+    await toldOnce(
+      'wallet.withdrawal.settled',
+      casesOf(rejection).map(({ target }) => Number(target)),
+    );
+  });
 
-  test(
-    'a deposit is credited once, by whoever hears of it next',
-    async () => {
-      expect(stepsOf(callback)).toContain('commitTransaction');
-      const answers = await finish<Answer>(callback, answered);
-      expect(statuses(answers)).toEqual(new Set([200]));
-      for (const { body } of answers) {
-        expect(body.payment.is_done).toBe(true);
-        expect(body.payment.description.split('\n')).toEqual([
-          expect.any(String),
-          body.payment.meta.ref_number,
-        ]);
-      }
-      expect(await balances(callback)).toEqual(new Set([BALANCE + AMOUNT]));
-      await toldOnce(
-        'wallet.payment.booked',
-        answers.map(({ body }) => body.payment.id),
-      );
-    },
-    RECOVERY_TEST_MS,
-  );
-
-  test(
-    'a seal is finished by the next round: every entry is in one, and told once',
-    async () => {
-      expect(sealDeaths).toEqual([
-        'find ledger_entries',
-        'insert ledger_seals',
-        'update ledger_entries',
-        'commitTransaction',
+  test('a deposit is credited once, by whoever hears of it next', async () => {
+    expect(stepsOf(callback)).toEqual([
+      'find payments',
+      'bulkWrite',
+      'find wallets',
+      'findAndModify payments',
+      'findAndModify sequences',
+      'insert outbox',
+      'commitTransaction',
+    ]);
+    const answers = await finish<Answer>(callback, answered);
+    expect(statuses(answers)).toEqual(new Set([200]));
+    for (const { body } of answers) {
+      expect(body.payment.is_done).toBe(true);
+      expect(body.payment.description.split('\n')).toEqual([
+        expect.any(String),
+        body.payment.meta.ref_number,
       ]);
-      const seal = (): Promise<boolean> =>
-        world.wallet.sealLedger().then(
-          () => true,
-          () => false,
-        );
-      await stirring(() => eventually(seal, RECOVERY));
-      const told = (): number[] => {
-        const seals = world.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
-        const unique = new Map(
-          seals.map(({ id, data }) => [id, data as { payments: { payment_id: number }[] }]),
-        );
-        return [...unique.values()].flatMap(({ payments }) => payments.map(({ payment_id: id }) => id));
-      };
-      await eventually(() => sealedIds.every((id) => told().includes(id)));
-      expect(
-        told()
-          .filter((id) => sealedIds.includes(id))
-          .sort((one, other) => one - other),
-      ).toEqual(sealedIds);
-    },
-    RECOVERY_TEST_MS,
-  );
+    }
+    expect(await balances(callback)).toEqual(new Set([BALANCE + AMOUNT]));
+    await toldOnce(
+      'wallet.payment.booked',
+      answers.map(({ body }) => body.payment.id),
+    );
+  });
+
+  test('a seal is finished by the next round: every entry is in one, and told once', async () => {
+    expect(sealStops).toEqual([
+      'find ledger_entries',
+      'insert ledger_seals',
+      'update ledger_entries',
+      'commitTransaction',
+    ]);
+    await world.wallet.sealLedger();
+    const told = (): number[] => {
+      const seals = world.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
+      const unique = new Map(
+        seals.map(({ id, data }) => [id, data as { payments: { payment_id: number }[] }]),
+      );
+      return [...unique.values()].flatMap(({ payments }) => payments.map(({ payment_id: id }) => id));
+    };
+    await eventually(() => sealedIds.every((id) => told().includes(id)));
+    expect(
+      told()
+        .filter((id) => sealedIds.includes(id))
+        .sort((one, other) => one - other),
+    ).toEqual(sealedIds);
+  });
 
   test('after all of this the audit finds nothing', async () => {
     const report = await world.audit();

@@ -1,6 +1,7 @@
-/** The service as it is, but for its end: it kills itself at the step that DIE_AT names. */
+/** The service as it is, in a crash-test process: told to by `dieAt(step)`, it kills itself when it comes there. */
 import { Readable } from 'node:stream';
 import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { answer } from '@fitness/shared/testing/crash-process.ts';
 import { openStorage } from '../src/clients/open-storage.ts';
 import type { Storage } from '../src/clients/storage.ts';
 import { readConfig } from '../src/config.ts';
@@ -8,8 +9,15 @@ import { startMedia } from '../src/service.ts';
 
 export type Step = 'receiving' | 'before placing' | 'after placing' | 'before deleting';
 
+let lastStep: Step | undefined;
+answer({
+  dieAt: (step: Step) => {
+    lastStep = step;
+  },
+});
+
 const reach = async (step: Step): Promise<void> => {
-  if (process.env.DIE_AT !== step) return;
+  if (step !== lastStep) return;
   process.kill(process.pid, 'SIGKILL');
   await new Promise(() => {});
 };
@@ -23,7 +31,7 @@ async function* piecesOf(content: Readable): AsyncIterable<Buffer> {
   }
 }
 
-const doomed = (storage: Storage): Storage => ({
+const endingStorage = (storage: Storage): Storage => ({
   ...storage,
   receive: (content) => storage.receive(Readable.from(piecesOf(content), { objectMode: false })),
   place: async (file) => {
@@ -39,5 +47,5 @@ const doomed = (storage: Storage): Storage => ({
 
 await runProcess(async () => {
   const config = readConfig();
-  return startMedia(config, { storage: doomed(await openStorage(config)) });
+  return startMedia(config, { storage: endingStorage(await openStorage(config)) });
 });

@@ -1,0 +1,7 @@
+/** A crash-test process with as many instances of the service as the test opens in it. */
+import { serveInstances } from '@fitness/shared/testing/crash-process.ts';
+import { readConfig } from '../src/config.ts';
+import { startStoreBilling } from '../src/service.ts';
+
+const config = readConfig();
+serveInstances(() => startStoreBilling(config, { withoutJobs: true }));
