@@ -6,13 +6,14 @@
  */
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { ModernFakeTimers } from '@jest/fake-timers';
 import * as globals from './globals.mjs';
 
 /**
  * What this file uses of jest's runtime and of its runner.
  * @typedef {Record<string, ((...given: any[]) => any) | undefined>} Runtime
  * @typedef {(globalConfig: object, config: object, environment: Environment, runtime: Runtime, path: string, send?: object) => Promise<object>} RunTestFile
- * @typedef {{ moduleMocker: (typeof import('@jest/globals'))['jest'] & { restoreAllMocks(): void } }} Environment
+ * @typedef {{ moduleMocker: import('jest-mock').ModuleMocker }} Environment
  */
 
 const require = createRequire(import.meta.url);
@@ -24,6 +25,33 @@ registerHooks({
   resolve: (specifier, context, next) =>
     specifier === '@jest/globals' ? { url: globalsUrl, shortCircuit: true } : next(specifier, context),
 });
+
+const timerControls = /** @type {const} */ ([
+  'useFakeTimers',
+  'useRealTimers',
+  'advanceTimersByTime',
+  'advanceTimersByTimeAsync',
+]);
+
+/**
+ * The part of the object `jest` that does not need jest's own way of loading modules.
+ * @param {Environment} environment
+ * @param {any} config
+ */
+function createJest({ moduleMocker }, config) {
+  const timers = new ModernFakeTimers({ config, global: globalThis });
+  const controls = timerControls.map((name) => [name, timers[name].bind(timers)]);
+  const jest = {
+    fn: moduleMocker.fn.bind(moduleMocker),
+    spyOn: moduleMocker.spyOn.bind(moduleMocker),
+    ...Object.fromEntries(controls),
+  };
+  const restore = () => {
+    timers.dispose();
+    moduleMocker.restoreAllMocks();
+  };
+  return { jest, restore };
+}
 
 /**
  * The suite keeps its state in its module and its handlers on the global object: each test file begins without.
@@ -37,7 +65,7 @@ function loadSuite(path) {
 
 /** @type {RunTestFile} */
 export default async function runTestFile(globalConfig, config, environment, runtime, testPath, send) {
-  const jest = environment.moduleMocker;
+  const { jest, restore } = createJest(environment, config);
   const own = ['requireModule', 'enterTestCode', 'leaveTestCode', 'clearAllMocks', 'restoreAllMocks'];
   /** @type {Runtime} */
   const native = {
@@ -51,6 +79,6 @@ export default async function runTestFile(globalConfig, config, environment, run
   try {
     return await runSuite(globalConfig, config, environment, native, testPath, send);
   } finally {
-    jest.restoreAllMocks();
+    restore();
   }
 }
