@@ -16,7 +16,7 @@ export interface FakeUser extends Body {
   subscribed: boolean;
 }
 
-export interface FakePayment {
+interface FakePayment {
   id: number;
   user_id: number;
   type: string;
@@ -26,7 +26,7 @@ export interface FakePayment {
 }
 
 /** What a request meets: nothing done and no answer, all done and no answer, or a 503 with nothing done. */
-export type Fault = 'lost before' | 'lost after' | 'unavailable';
+type Fault = 'lost before' | 'lost after' | 'unavailable';
 
 export interface FakePlatform {
   url: string;

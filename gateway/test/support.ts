@@ -26,9 +26,9 @@ export interface Received {
   caller: Caller | undefined;
 }
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface Upstream {
+interface Upstream {
   url: string;
   /** What reached its public paths. */
   received: Received[];

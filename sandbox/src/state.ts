@@ -58,7 +58,7 @@ export interface Purchase {
 const KEPT = 10_000;
 
 /** A map that forgets its oldest entry when it is full, so that a long-lived sandbox cannot eat the machine. */
-export class BoundedMap<K, V> extends Map<K, V> {
+class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
 
   constructor(limit: number = KEPT) {

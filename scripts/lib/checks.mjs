@@ -19,6 +19,11 @@ export const checks = [
   },
   { name: 'format and lint (biome)', group: 'lint', args: [binary('biome'), 'check', '.'] },
   { name: 'lint with types (oxlint)', group: 'lint', args: [binary('oxlint'), '--type-aware'] },
+  {
+    name: 'every export is imported (knip)',
+    group: 'lint',
+    args: [binary('knip'), '--no-progress', '--no-config-hints'],
+  },
   { name: 'who imports whom', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
 ];
 

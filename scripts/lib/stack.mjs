@@ -9,8 +9,6 @@ import { freePorts } from './ports.mjs';
 import { startProcess } from './processes.mjs';
 import { warmUp } from './warm-up.mjs';
 
-export { connectStack } from './stack-client.mjs';
-
 /**
  * @typedef {object} StackOptions
  * @property {import('./supervisor.mjs').Supervisor} supervisor

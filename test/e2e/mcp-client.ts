@@ -49,7 +49,7 @@ export class MemoryProvider implements OAuthClientProvider {
 export const mcpUrl = (): URL => new URL(`${baseUrl()}/mcp`);
 
 /** Signs in and consents; the code that the client is sent. */
-export const consent = async (url: URL, { login, password }: Credentials): Promise<string> => {
+const consent = async (url: URL, { login, password }: Credentials): Promise<string> => {
   const browser = createBrowser(baseUrl());
   const page = await browser.follow(await browser.get(url.href));
   const asked = await browser.follow(await browser.submit(page, 'login', { login, password }));

@@ -7,13 +7,13 @@ const PATIENCE_MS = 10_000;
 const RETRY_DELAY_MS = 200;
 const REQUEST_TIMEOUT_MS = 15_000;
 
-export interface Answer {
+interface Answer {
   status: number;
   location: string | null;
   body: unknown;
 }
 
-export interface SendOptions {
+interface SendOptions {
   token?: string;
   body?: Record<string, unknown>;
   /** `Idempotency-Key`. */

@@ -25,7 +25,7 @@ export const parseConfig = <Schema extends z.ZodObject>(
 const port = z.coerce.number().int().min(0).max(65_535);
 /** `1`, `true`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();
-export const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
+const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
 export const url = z.url();
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();

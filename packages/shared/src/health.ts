@@ -1,5 +1,5 @@
 /** What `/health/live` and `/health/ready` answer (contract 10). */
-export interface DependencyHealth {
+interface DependencyHealth {
   state: 'up' | 'down';
   /** Whole milliseconds that the check took. */
   latency_ms: number;
@@ -7,7 +7,7 @@ export interface DependencyHealth {
   required: boolean;
 }
 
-export interface Readiness {
+interface Readiness {
   status: 'ready' | 'not_ready';
   dependencies: Record<string, DependencyHealth>;
 }

@@ -37,11 +37,7 @@ export const MCP_PATH = '/mcp';
  * The resource indicators (RFC 8707) of one origin: the origin itself and its two doors. They name one protected
  * resource, since `/mcp` answers out of the API with the caller's own token.
  */
-export const oauthResources = (baseUrl: string): string[] => [
-  baseUrl,
-  `${baseUrl}${MCP_PATH}`,
-  `${baseUrl}/api/v1`,
-];
+const oauthResources = (baseUrl: string): string[] => [baseUrl, `${baseUrl}${MCP_PATH}`, `${baseUrl}/api/v1`];
 
 /** Whether `resource` is one of ours, whatever the case of its host and a slash at its end. */
 export const isOauthResource = (baseUrl: string, resource: string): boolean => {

@@ -6,7 +6,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Connection } from 'mongoose';
-import type { Caller } from './caller.ts';
 import { type CallerSigner, createCallerSigner } from './caller.ts';
 import { type Clock, type Random, systemClock, systemRandom } from './clock.ts';
 import { type Broker, connectBroker } from './events/broker.ts';
@@ -290,5 +289,3 @@ const startJob = (job: Job, log: Logger): (() => Promise<void>) => {
     await round;
   };
 };
-
-export type { Caller };

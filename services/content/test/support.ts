@@ -173,7 +173,7 @@ const storeBillingOf = (world: World) =>
   });
 
 /** Events as their producers would publish them. */
-export type Tell = <Definition extends EventDefinition>(
+type Tell = <Definition extends EventDefinition>(
   definition: Definition,
   event: { subject: number; version: number; data: EventInput<Definition> },
 ) => Promise<void>;

@@ -33,7 +33,7 @@ import {
 import type { GymsConfig } from '../src/config.ts';
 import { startGyms } from '../src/service.ts';
 
-export const OPERATOR_PERMISSIONS: readonly Permission[] = [
+const OPERATOR_PERMISSIONS: readonly Permission[] = [
   ...MEMBER_PERMISSIONS,
   'users.view_all',
   'gyms.update_any',
@@ -43,14 +43,14 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
 ];
 
 /** Users that the stand-in of identity knows: 1 to this. */
-export const KNOWN_USERS = 999;
+const KNOWN_USERS = 999;
 export const UNKNOWN_USER = 4_000;
 
 export const member = (id: number): UserCaller => caller(id);
 export const operator = (id = 900): UserCaller => caller(id, OPERATOR_PERMISSIONS);
 export const holder = (id: number, ...permissions: Permission[]): UserCaller => caller(id, permissions);
 
-export interface Neighbours {
+interface Neighbours {
   /** Turned off, a service answers as one that cannot. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];

@@ -5,7 +5,7 @@ import { createLog } from '@fitness/shared/log.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import type { World } from './support.ts';
 
-export interface Told {
+interface Told {
   type: string;
   data: unknown;
 }

@@ -24,7 +24,7 @@ import type { IdentityOverrides } from '../src/use-cases.ts';
 type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
 /** What the stand-ins answer; a test changes it. */
-export interface Outside {
+interface Outside {
   media: { id: number; userId: number; filename: string }[];
   deletedLicencesOf: number[];
   /** What media was asked to delete, in the order of asking. */

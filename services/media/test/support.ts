@@ -208,7 +208,7 @@ export const filesIn = async (directory: string): Promise<string[]> =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-export const mediaClient = (address: string) =>
+const mediaClient = (address: string) =>
   createGrpcClient({
     definition: grpcDefinitions.media(),
     address,

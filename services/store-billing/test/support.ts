@@ -37,7 +37,7 @@ export const PREMIUM = 1_999_000;
 export const BASIC = 99_000;
 
 /** The wallet as a stand-in: idempotent by key, with balances that a test sets. */
-export class WalletStandIn {
+class WalletStandIn {
   readonly balances = new Map<number, number>();
   /** By idempotency key; what is in here was booked once. */
   readonly booked = new Map<string, Booking__Output[]>();
@@ -78,7 +78,7 @@ export const unreachable = async (): Promise<void> => {
   throw new AppError({ kind: 'unavailable', code: 'unavailable', message: message('error.unavailable') });
 };
 
-export interface Targets {
+interface Targets {
   gyms: Map<number, { user_id?: number; is_active: boolean }>;
   services: Map<number, { user_id: number; is_active: boolean }>;
   down: boolean;

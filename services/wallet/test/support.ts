@@ -35,7 +35,7 @@ import { createStore } from '../src/store/store.ts';
 
 const log = createLog({ service: 'wallet test', level: 'silent' });
 
-export interface Person {
+interface Person {
   id: number;
   bankAccount: string | null;
 }

@@ -9,9 +9,7 @@ import { type Link, openLink } from './link.ts';
 import { BrokerUnavailableError, publishConfirmed } from './publish.ts';
 import { declareEventsExchange, eventsExchangeName } from './topology.ts';
 
-export type { ConfirmChannel, ConsumeMessage, Options } from 'amqplib';
-export type { ManagedChannel } from './channel.ts';
-export { BrokerUnavailableError, PublishRejectedError, PublishUnconfirmedError } from './publish.ts';
+export { PublishUnconfirmedError } from './publish.ts';
 
 export interface BrokerOptions {
   /** `amqp://user:password@host:port/vhost` */

@@ -14,7 +14,11 @@ export interface ReceivedEvent<Data = unknown> {
   subject: string;
   /** When it happened. */
   time: Date;
-  /** Version of the aggregate after the change; see {@link isNewerVersion}. */
+  /**
+   * Version of the aggregate after the change. Retries and replicas may bring events of one aggregate out of order: a
+   * consumer that keeps a copy of the aggregate's state stores this beside it, and ignores an event that is not newer.
+   * Consumers that add something up need no guard; the inbox suffices.
+   */
   aggregateVersion: number;
   data: Data;
 }
@@ -50,13 +54,3 @@ export const onEvent = <Definition extends EventDefinition>(
   // The consumer parses `data` with this very definition before it calls.
   handle: (event, context) => handle(event as ReceivedEvent<EventData<Definition>>, context),
 });
-
-/**
- * Whether `event` tells something newer about its aggregate than what is stored. Retries and replicas may bring events
- * of one aggregate out of order: a consumer that keeps a copy of the aggregate's state stores `aggregateVersion` beside
- * it, and ignores an event that is not newer. Consumers that add something up need no guard; the inbox suffices.
- */
-export const isNewerVersion = (
-  storedVersion: number | null | undefined,
-  event: Pick<ReceivedEvent, 'aggregateVersion'>,
-): boolean => storedVersion === undefined || storedVersion === null || event.aggregateVersion > storedVersion;

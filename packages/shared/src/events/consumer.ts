@@ -19,12 +19,8 @@ import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './to
 
 export {
   type EventConsumer,
-  type EventContext,
-  isNewerVersion,
   onEvent,
-  type ReceivedEvent,
 } from './consumer-types.ts';
-export { RETRY_DELAYS_MS } from './topology.ts';
 
 const PREFETCH = 20;
 const REPUBLISH_DELAY_MS = 500;
@@ -58,7 +54,7 @@ export interface Consumers {
  *
  * Each consumer of an event gets it once and is retried alone: a retried copy names the one consumer that failed. In
  * this process events of one aggregate are handled in the order they came, others side by side; after a retry or
- * between replicas the order may differ, see `isNewerVersion`. A failing event waits in a queue of its own delay while
+ * between replicas the order may differ, see `aggregateVersion`. A failing event waits in a queue of its own delay while
  * the others go on, and is parked in the dead-letter queue after the last delay; one that does not fit its schema is
  * parked at once.
  *

@@ -21,7 +21,7 @@ export interface DeadLetter {
   firstFailure: string | undefined;
 }
 
-export interface DeadLetterSelection {
+interface DeadLetterSelection {
   /** Only the event of this id; all of them otherwise. */
   id?: string | undefined;
 }

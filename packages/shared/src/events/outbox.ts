@@ -9,7 +9,7 @@ import { afterCommit, attemptKey, beforeCommit } from '../mongo/transaction.ts';
 import { currentTraceparent } from '../trace.ts';
 import { announceCommittedEvents } from './wake.ts';
 
-export interface EmitOptions<Definition extends EventDefinition> {
+interface EmitOptions<Definition extends EventDefinition> {
   /** Id of the aggregate that changed. */
   subject: string | number;
   data: EventInput<Definition>;

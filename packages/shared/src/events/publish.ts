@@ -13,7 +13,7 @@ export class BrokerUnavailableError extends Error {
 }
 
 /** The broker said that it did not take the message. */
-export class PublishRejectedError extends Error {
+class PublishRejectedError extends Error {
   override name = 'PublishRejectedError';
 }
 

@@ -31,7 +31,7 @@ export interface RelayOptions {
   unroutableRetryMs?: number | undefined;
 }
 
-export interface RelayStats {
+interface RelayStats {
   /** Confirmed by the broker and deleted from the outbox. */
   published: number;
   /** Given up because no queue was bound for them. */

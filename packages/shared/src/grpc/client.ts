@@ -32,7 +32,7 @@ export interface GrpcClientOptions<Definition> {
   deadlineMs?: number;
 }
 
-export interface CallOptions {
+interface CallOptions {
   deadlineMs?: number;
   /** The user on whose behalf the call is made. */
   caller?: Caller;

@@ -24,7 +24,7 @@ export type ErrorStyle = 'message' | 'error_code';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-export interface RouteInput<A extends Access, Params, Query, Body> {
+interface RouteInput<A extends Access, Params, Query, Body> {
   caller: A extends 'user' ? UserCaller : Caller;
   params: Parsed<Params>;
   query: Parsed<Query>;

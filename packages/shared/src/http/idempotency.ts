@@ -41,7 +41,7 @@ export interface IdempotentRun {
   complete(session: ClientSession, reply: RouteReply): Promise<void>;
 }
 
-export interface IdempotencyRequest {
+interface IdempotencyRequest {
   userId: number;
   /** Undefined: the request is simply run. */
   key: string | undefined;

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { invalid, message } from '../error.ts';
 import { says } from './validation.ts';
 
-export const DEFAULT_PER_PAGE = 30;
-export const MAX_PER_PAGE = 100;
+const DEFAULT_PER_PAGE = 30;
+const MAX_PER_PAGE = 100;
 
 const wholeNumber = z
   .string()

@@ -38,7 +38,7 @@ export interface ProviderClient {
 }
 
 /** No answer could be had. */
-export class ProviderFailure extends Error {
+class ProviderFailure extends Error {
   override name = 'ProviderFailure';
 }
 

@@ -8,15 +8,7 @@ import Fastify, {
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import {
-  ANY_TOKEN,
-  CALLER_HEADER,
-  type Caller,
-  type CallerSigner,
-  can,
-  FIRST_PARTY,
-  GUEST,
-} from '../caller.ts';
+import { ANY_TOKEN, CALLER_HEADER, type Caller, type CallerSigner, can, FIRST_PARTY } from '../caller.ts';
 import { AppError, forbidden, message, methodNotAllowed, notFound, unauthenticated } from '../error.ts';
 import type { Health } from '../health.ts';
 import { negotiateLocale } from '../i18n/negotiate.ts';
@@ -421,9 +413,3 @@ const keepNamesFromIds = (app: FastifyInstance, routes: Route[]): void => {
     });
   }
 };
-
-/** Where a server listens, once it does. */
-export const listen = async (app: FastifyInstance, host: string, port: number): Promise<string> =>
-  app.listen({ host, port });
-
-export { GUEST };

@@ -1,6 +1,6 @@
 /** zod issues → the 422 body of the specification, in the reader's language. */
 import { z } from 'zod';
-import { type AppError, invalid, type Message, message } from '../error.ts';
+import { invalid, type Message, message } from '../error.ts';
 import type { MessageKey } from '../i18n/catalogue.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -110,8 +110,6 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
 /** As {@link parseInputs} for a single value, e.g. multipart fields. */
 export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
   parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
-
-export type { AppError };
 
 /** A schema that reads text, documented as what the text stands for. */
 const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<string, unknown>): Schema => {

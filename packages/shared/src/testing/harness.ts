@@ -111,7 +111,7 @@ export interface Answer {
   text: string;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   as?: Caller;
   body?: unknown;
   headers?: Record<string, string>;

@@ -5,7 +5,6 @@ import {
   type Consumers,
   type EventConsumer,
   type EventOutcome,
-  isNewerVersion,
   onEvent,
   startConsumers,
 } from '../../src/events/consumer.ts';
@@ -174,13 +173,6 @@ describe('delivery', () => {
     await expect(startConsumers({ connection, broker, service: 'same', consumers, log })).rejects.toThrow(
       'same',
     );
-  });
-
-  test('isNewerVersion', () => {
-    expect(isNewerVersion(undefined, { aggregateVersion: 0 })).toBe(true);
-    expect(isNewerVersion(3, { aggregateVersion: 4 })).toBe(true);
-    expect(isNewerVersion(3, { aggregateVersion: 3 })).toBe(false);
-    expect(isNewerVersion(3, { aggregateVersion: 2 })).toBe(false);
   });
 });
 

@@ -20,7 +20,7 @@ import { showTrainee } from './resources.ts';
 const LEASE_MS = 30 * SECOND_MS;
 const SWEEP_BATCH = 50;
 
-export interface Purchase {
+interface Purchase {
   trainingServiceId: number;
   /** What the buyer has read; undefined where he takes any. */
   price: number | undefined;

@@ -26,7 +26,7 @@ import type { Profile } from '../store/profiles.ts';
 import type { Parts } from './parts.ts';
 import { type PostResource, showPosts } from './resources.ts';
 
-export interface PostQuery {
+interface PostQuery {
   /** All of them when undefined. */
   kinds?: readonly ProfileKind[] | undefined;
   itemIds?: readonly number[] | undefined;

@@ -7,7 +7,7 @@ import type { ServiceFilter } from '../store/training-services.ts';
 import type { Parts } from './parts.ts';
 import { decorateServices, showService, type TrainingServiceResource } from './resources.ts';
 
-export interface TrainingServiceQuery {
+interface TrainingServiceQuery {
   search?: string | undefined;
   userId?: number | undefined;
   minPrice?: number | undefined;
@@ -15,7 +15,7 @@ export interface TrainingServiceQuery {
 }
 
 /** The page as read, and of it what the viewer may see: a seller with a pending deletion is dropped at reading time. */
-export interface TrainingServicePage {
+interface TrainingServicePage {
   page: PageOf<unknown>;
   data: TrainingServiceResource[];
 }

@@ -9,19 +9,19 @@ const postShard = (id: number): string => `posts/${id % POST_SHARDS}`;
 const POST_COUNTERS = Array.from({ length: POST_SHARDS }, (_, shard) => postShard(shard));
 const SERVICE_COUNTER = 'training_services';
 
-export interface PostTotals {
+interface PostTotals {
   /** How many posts are in a cell. */
   count(cell: Cell): number;
   /** The largest id of a post, ever. */
   newest: number;
 }
 
-export interface ServiceCounts {
+interface ServiceCounts {
   active: number;
   inactive: number;
 }
 
-export interface ServiceTotals extends ServiceCounts {
+interface ServiceTotals extends ServiceCounts {
   /** The largest id of a training service, ever. */
   newest: number;
 }

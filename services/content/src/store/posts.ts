@@ -20,7 +20,7 @@ import type { Models, PostDocument } from './models.ts';
 /** What a writer decides; the rest follows from it and from the profile. */
 export type PostContent = Pick<Post, 'title' | 'content' | 'isDraft' | 'inBlog'>;
 
-export interface PostPage extends Omit<Listed, 'rows'> {
+interface PostPage extends Omit<Listed, 'rows'> {
   rows: Post[];
 }
 

@@ -27,7 +27,7 @@ export interface ServiceFilter {
   search?: string | undefined;
 }
 
-export interface ServicePageRequest {
+interface ServicePageRequest {
   filter: ServiceFilter;
   /** How many rows the filter has, its text left aside; a guess does. */
   total: number;

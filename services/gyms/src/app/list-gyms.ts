@@ -6,7 +6,7 @@ import type { Gym } from '../domain/gym.ts';
 import type { GymQuery, ListViewer } from '../store/gym-store.ts';
 import type { Parts } from './parts.ts';
 
-export interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
+interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
   near?: Point | undefined;
 }
 

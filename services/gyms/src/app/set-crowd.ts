@@ -5,7 +5,7 @@ import type { Gym } from '../domain/gym.ts';
 import { findForChange } from './find-for-change.ts';
 import type { Parts } from './parts.ts';
 
-export interface CrowdReport {
+interface CrowdReport {
   current: number;
   /** The one known before when it is not said again. */
   capacity?: number | undefined;

@@ -7,7 +7,7 @@
 const ALPHABET = '0123456789bcdefghjkmnpqrstuvwxyz';
 const BITS_PER_CHARACTER = 5;
 /** About 5 m by 5 m. */
-export const GEOHASH_LENGTH = 9;
+const GEOHASH_LENGTH = 9;
 const EARTH_RADIUS_M = 6_371_008.8;
 const METRES_PER_DEGREE = (Math.PI / 180) * EARTH_RADIUS_M;
 

@@ -73,7 +73,7 @@ export const newGym = (id: number, details: GymDetails, now: Date): Gym => ({
   updatedAt: now,
 });
 
-export const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
+const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
   caller.kind === 'user' && gym.ownerId === caller.userId;
 
 /** Whether `caller` also sees who owns the gym and its licence (contract 4), and the gym while it is inactive. */

@@ -14,7 +14,7 @@ export interface WorkingStatus {
   changes_at: string | null;
 }
 
-export const GYM_TIME_ZONE = 'Asia/Tehran';
+const GYM_TIME_ZONE = 'Asia/Tehran';
 const DAY_MINUTES = 24 * 60;
 const WEEK_MINUTES = 7 * DAY_MINUTES;
 const SATURDAY_FROM_SUNDAY = 1;

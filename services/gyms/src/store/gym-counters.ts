@@ -38,9 +38,9 @@ const counterSchema = new Schema<CounterDocument>(
 privacy(counterSchema, retain('how many gyms there are', '_id', ...CELLS, 'newest'));
 
 /** What of a gym is counted. */
-export type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
+type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
 
-export interface GymTotals {
+interface GymTotals {
   active: number;
   all: number;
   activePlaced: number;

@@ -29,7 +29,7 @@ export interface AdministerUsersParts {
   transact: Transact;
 }
 
-export interface OperatorChanges extends ProfileChanges {
+interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
   trainer_license_approved?: boolean | null | undefined;
   trainer_license_rejection_reason?: string | null | undefined;

@@ -7,7 +7,7 @@ import type { User } from '../domain/user.ts';
 import type { RoleStore } from '../store/roles.ts';
 import type { UserFilter, UserStore } from '../store/users.ts';
 
-export interface UserSearch {
+interface UserSearch {
   search?: string | undefined;
   isTrainer?: boolean | undefined;
   order?: 'ASC' | 'DESC' | undefined;

@@ -34,13 +34,13 @@ export interface DeleteAccountParts {
   transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }
 
-export interface DeletionSchedule {
+interface DeletionSchedule {
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   deletion_requested_at: string;
   deletion_scheduled_at: string;
 }
 
-export type ArmOutcome = { state: 'code_sent' } | { state: 'already_pending'; schedule: DeletionSchedule };
+type ArmOutcome = { state: 'code_sent' } | { state: 'already_pending'; schedule: DeletionSchedule };
 
 export interface DeleteAccount {
   /** Phase 1. 422 wrong password; 409 blocked; 503 a blocker unknown; 500 no SMS; nothing is ever scheduled. */

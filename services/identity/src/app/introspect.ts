@@ -16,7 +16,7 @@ export interface IntrospectParts {
   clock: Clock;
 }
 
-export interface Presenter {
+interface Presenter {
   userId: number;
   permissions: Permission[];
   tokenId: string;

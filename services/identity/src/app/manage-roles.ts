@@ -10,7 +10,7 @@ import type { UserStore } from '../store/users.ts';
 import { assertManagerRemains, MANAGING, managesRoles } from './keep-a-manager.ts';
 import type { Transact } from './transact.ts';
 
-export interface RoleChanges {
+interface RoleChanges {
   title?: string | undefined;
   permissions?: readonly Permission[] | undefined;
 }

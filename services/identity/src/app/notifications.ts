@@ -29,7 +29,7 @@ export const notificationSchema = z
   })
   .meta({ id: 'Notification' });
 
-export type NotificationType = z.output<typeof notificationSchema>['type'];
+type NotificationType = z.output<typeof notificationSchema>['type'];
 
 /** Reviews read differently by their outcome; the others have one text. */
 const textKey = (row: NotificationRow): string => {

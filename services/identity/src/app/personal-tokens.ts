@@ -21,7 +21,7 @@ export interface PersonalTokensParts {
   lifetimeDays: number;
 }
 
-export interface PersonalTokenInput {
+interface PersonalTokenInput {
   name: string;
   /** Left out: as many as the presenting token has. */
   permissions?: readonly string[] | undefined;

@@ -44,7 +44,7 @@ export interface ProfileChanges {
   trainer_license_image?: null | undefined;
 }
 
-export interface OwnChanges extends ProfileChanges {
+interface OwnChanges extends ProfileChanges {
   is_trainer?: boolean | undefined;
   is_gym_owner?: boolean | undefined;
 }

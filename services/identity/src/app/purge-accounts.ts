@@ -24,7 +24,7 @@ export interface PurgeAccountsParts extends EraseAccountParts {
  * `failed`: a blocker could not be evaluated, or the database did not answer; the next round tries again, and nothing
  * was changed. `not_due`: cancelled, postponed or erased by somebody else meanwhile.
  */
-export type PurgeOutcome = 'erased' | 'postponed' | 'not_due' | 'failed';
+type PurgeOutcome = 'erased' | 'postponed' | 'not_due' | 'failed';
 
 /** One round over everything that is due, the longest waiting first; it ends early when `stopping` says so. */
 export type PurgeAccounts = (stopping?: AbortSignal) => Promise<Record<PurgeOutcome, number>>;

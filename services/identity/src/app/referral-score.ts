@@ -15,7 +15,7 @@ const KEPT_MS = 10 * HOUR_MS;
 const MAX_AT_ONCE = 4;
 const LOOK_AGAIN_MS = 50;
 
-export interface Referrals {
+interface Referrals {
   count: number;
   score: number;
 }

@@ -12,7 +12,7 @@ export interface SendCodeParts {
   random: Random;
 }
 
-export interface CodeRecipient {
+interface CodeRecipient {
   userId: number;
   /** E.164. */
   phone: string;

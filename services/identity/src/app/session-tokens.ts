@@ -2,7 +2,7 @@ import { type Clock, DAY_MS, type Random } from '@fitness/shared/clock.ts';
 import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
 
-export interface SessionToken {
+interface SessionToken {
   /** Shown to its owner once. */
   token: string;
   /** What is stored of it. */

@@ -28,7 +28,7 @@ export interface SignIn {
   signIn(login: string, password: string): Promise<SignedIn<User>>;
 }
 
-export const LOGIN_LIMIT: RateLimit = { name: 'login', points: 10, windowS: 60 };
+const LOGIN_LIMIT: RateLimit = { name: 'login', points: 10, windowS: 60 };
 /** How often credentials may be revoked between the look at the password and the issue of a token. */
 const ATTEMPTS = 5;
 

@@ -31,7 +31,7 @@ export const CLIENT_METADATA = [
  * Whether codes may be sent there: https, or plain http to the client's own machine. Compared literally later; only a
  * native client may name another port of its own machine (RFC 8252, 7.3).
  */
-export const isRedirectUri = (value: unknown): value is string => {
+const isRedirectUri = (value: unknown): value is string => {
   if (typeof value !== 'string' || value.length > MAX_URI_LENGTH || !PRINTABLE_ASCII.test(value))
     return false;
   if (!WRITTEN_OUT.test(value) || value.includes('\\')) return false;

@@ -8,7 +8,7 @@ export interface Role {
 }
 
 export const MEMBER_ROLE_ID = 1;
-export const OPERATOR_ROLE_ID = 2;
+const OPERATOR_ROLE_ID = 2;
 export const ADMINISTRATOR_ROLE_ID = 3;
 
 /** What a new installation has; later edits stay, but administrators get what permissions have come since. */

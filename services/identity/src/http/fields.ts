@@ -53,14 +53,14 @@ export const passwordField = z.string().min(10).max(128);
 export const givenPasswordField = z.string().min(1).max(1_000);
 export const loginField = z.string().min(1).max(255);
 
-export const heightField = z.int().min(50).max(300).nullable();
+const heightField = z.int().min(50).max(300).nullable();
 /** A day that exists; that it is not in the future is for the use case, which has the clock. */
-export const birthDateField = z.iso
+const birthDateField = z.iso
   .date()
   .refine((date) => date >= EARLIEST_BIRTH_DATE, says('validation.min_value', { min: EARLIEST_BIRTH_DATE }))
   .nullable();
-export const genderField = z.enum(GENDERS).nullable();
-export const bankAccountNumberField = z
+const genderField = z.enum(GENDERS).nullable();
+const bankAccountNumberField = z
   .string()
   .min(1)
   .max(34)

@@ -28,7 +28,7 @@ export interface AdapterParts {
 /** The `_id` of a record. */
 export const recordKey = (kind: string, id: string): string => `${kind}:${hashToken(id)}`;
 
-export const grantKey = (grantId: string): string => recordKey('Grant', grantId);
+const grantKey = (grantId: string): string => recordKey('Grant', grantId);
 
 /** The account that a record is about, as soon as it is known. */
 const userIdOf = ({ accountId, session, result, lastSubmission }: AdapterPayload): number | null => {

@@ -31,7 +31,7 @@ export interface InteractionParts {
 }
 
 /** One look at, or answer of, a page. */
-export interface Visit {
+interface Visit {
   provider: Provider;
   raw: IncomingMessage;
   response: ServerResponse;

@@ -24,7 +24,7 @@ interface PageOptions {
 }
 
 /** The app as the pages name it. */
-export interface ShownClient {
+interface ShownClient {
   name: string | undefined;
   redirectUri: string;
 }

@@ -16,7 +16,7 @@ interface LoginKey {
 export type Named = Record<LoginField, string>;
 
 /** Another account has it. The transaction is lost. */
-export class TakenError extends Error {
+class TakenError extends Error {
   override name = 'TakenError';
   readonly field: LoginField;
 

@@ -7,10 +7,10 @@ import { createLoginKeys, type LoginKeys } from './login-keys.ts';
 import { deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
-export type { DueAccount, UserFilter, UserWindow } from './user-queries.ts';
+export type { DueAccount, UserFilter } from './user-queries.ts';
 
 /** What can be changed on a live account; keys and search fields follow by themselves. */
-export type UserChanges = Partial<Omit<User, '_id' | 'version' | 'credential_epoch' | 'created_at'>>;
+type UserChanges = Partial<Omit<User, '_id' | 'version' | 'credential_epoch' | 'created_at'>>;
 export type NewUser = Omit<User, 'version' | 'credential_epoch'>;
 
 const takenField = (error: unknown): LoginField | 'referral_code' | undefined => {

@@ -3,7 +3,7 @@ import type { MediaResource } from '@fitness/shared/resources/media.ts';
 import type { MediaRow } from '../domain/media.ts';
 
 /** The path that serves a row; the name at its end is cosmetic. */
-export const mediaPath = ({ _id, filename }: Pick<MediaRow, '_id' | 'filename'>): string =>
+const mediaPath = ({ _id, filename }: Pick<MediaRow, '_id' | 'filename'>): string =>
   `/api/v1/media/${_id}/${encodeURIComponent(filename)}`;
 
 export const toMedia = (row: MediaRow, baseUrl: string): MediaResource => ({

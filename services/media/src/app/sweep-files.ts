@@ -8,7 +8,7 @@ import type { MediaStore } from '../store/media.ts';
  * Far longer than an upload may take to arrive, and a placed file waits for the commit of its row: a younger one may be
  * about to get its row.
  */
-export const MIN_AGE_MS = HOUR_MS;
+const MIN_AGE_MS = HOUR_MS;
 /** Keys that one question to the database names. */
 const KEYS_AT_ONCE = 500;
 

@@ -16,7 +16,7 @@ export type GrantOutcome =
   | { outcome: 'refused'; refusal: SlotRefusal };
 
 /** What the ledger's look said of the slot, and the reservation in it that does not count. */
-export interface SlotView {
+interface SlotView {
   isNewSlot: boolean;
   heldBy: string | null;
 }

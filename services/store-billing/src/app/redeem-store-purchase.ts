@@ -17,7 +17,7 @@ import type { BillingDeps } from './deps.ts';
 import { type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
 import { assertOwnTarget } from './own-target.ts';
 
-export interface Redemption {
+interface Redemption {
   productId: string;
   purchaseToken: string;
   /** Present for a boost, whatever was sent for premium. */
@@ -25,7 +25,7 @@ export interface Redemption {
 }
 
 /** `fresh`: granted by this very call. Otherwise it is the replay of an earlier redemption. */
-export interface Redeemed {
+interface Redeemed {
   fresh: boolean;
   grant: Grant;
 }

@@ -15,7 +15,7 @@ export interface StoreProduct {
   purchaseToken: string;
 }
 
-export interface RedeemedProduct extends StoreProduct {
+interface RedeemedProduct extends StoreProduct {
   redeemedAt: Date;
 }
 

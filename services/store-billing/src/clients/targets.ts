@@ -4,7 +4,7 @@ import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts'
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Target } from '../domain/target.ts';
 
-export interface TargetFacts {
+interface TargetFacts {
   /** Null while a gym has no owner. */
   ownerId: number | null;
   isActive: boolean;

@@ -4,7 +4,7 @@ import { SECOND_MS } from '@fitness/shared/clock.ts';
 import { type AppError, isAppError } from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
-export interface Charge {
+interface Charge {
   /** Stable over all tries: the wallet books it once. */
   key: string;
   userId: number;
@@ -15,7 +15,7 @@ export interface Charge {
 }
 
 /** `booked`, now or before. `refused`: definitely not booked. `unknown`: nobody can say. */
-export type ChargeOutcome =
+type ChargeOutcome =
   | { outcome: 'booked' }
   | { outcome: 'refused'; error: AppError }
   | { outcome: 'unknown'; error: unknown };

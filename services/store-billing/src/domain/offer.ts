@@ -6,14 +6,14 @@ export const BOOST_LEVELS = ['basic', 'pro'] as const;
 
 export type BoostLevel = (typeof BOOST_LEVELS)[number];
 
-export interface PremiumOffer {
+interface PremiumOffer {
   kind: 'premium';
   type: 'plus';
   /** Whole Tooman. */
   price: number;
 }
 
-export interface BoostOffer {
+interface BoostOffer {
   kind: 'boost';
   name: BoostLevel;
   /** As the resource shows it: basic 1, pro 2. */

@@ -24,7 +24,7 @@ export const receiptNumber = ({ kind, id }: StorePurchase['grant']): number =>
   kind === 'premium' ? 2 * id - 1 : 2 * id;
 
 /** How long, and how often, a redeemed purchase is looked at again. */
-export const SECOND_LOOK_DAYS = 30;
+const SECOND_LOOK_DAYS = 30;
 export const SECOND_LOOK_INTERVAL_MS = DAY_MS;
 
 /** When to look again after `now`; null when the purchase is old enough to stand for good. */

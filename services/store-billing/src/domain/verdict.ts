@@ -1,7 +1,7 @@
 /** What a store says about a purchase. */
 
 /** Why it is no purchase to grant for. */
-export type NotPurchased = 'canceled' | 'refunded' | 'pending' | 'no_such_purchase' | 'other_product';
+type NotPurchased = 'canceled' | 'refunded' | 'pending' | 'no_such_purchase' | 'other_product';
 
 export type Verdict =
   | { kind: 'purchased' }
@@ -12,6 +12,3 @@ export type Verdict =
   | { kind: 'unreachable'; detail: string }
   /** It does not accept our own credentials. */
   | { kind: 'credentials_refused'; detail: string };
-
-/** Nothing is known about the purchase yet: it is to be asked about again. */
-export type OpenVerdict = Extract<Verdict, { detail: string }>;

@@ -6,7 +6,7 @@ import { insertPlain } from './insert.ts';
 import type { Models, StorePurchaseDocument } from './models.ts';
 
 /** The token was redeemed meanwhile; the transaction that hears it is over. */
-export class AlreadyRedeemed extends Error {
+class AlreadyRedeemed extends Error {
   override name = 'AlreadyRedeemed';
 }
 

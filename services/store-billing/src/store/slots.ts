@@ -11,7 +11,7 @@ export type SlotState = 'free' | 'missing' | 'active' | 'reserved' | 'closed';
 export type SlotRefusal = { by: 'active' | 'closed' } | { by: 'reserved'; purchaseId: string };
 
 /** Somebody has made the slot meanwhile; the transaction that hears it is over, and its next try updates. */
-export class SlotAppeared extends Error {
+class SlotAppeared extends Error {
   override name = 'SlotAppeared';
 }
 

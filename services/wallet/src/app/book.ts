@@ -14,12 +14,12 @@ import type { WalletDeps } from './deps.ts';
 const MAX_KEY_LENGTH = 255;
 const MAX_BOOKINGS = 100;
 
-export interface BookInput {
+interface BookInput {
   key: string;
   bookings: readonly (Omit<Booking, 'type'> & { type: string })[];
 }
 
-export interface BookOutput {
+interface BookOutput {
   /** In the order of the bookings. */
   paymentIds: readonly number[];
   replayed: boolean;

@@ -10,7 +10,7 @@ import type { Seals } from '../store/seals.ts';
 import type { WalletStore } from '../store/store.ts';
 
 /** In percent. */
-export interface Rates {
+interface Rates {
   gatewayFeePercent: number;
   commissionPercent: number;
   vatPercent: number;

@@ -22,7 +22,7 @@ export const disputedDepositSchema = z
   })
   .meta({ id: 'DisputedDeposit' });
 
-export interface DisputedDeposit {
+interface DisputedDeposit {
   payment: PaymentResource;
   track_id: string;
   reported: z.output<typeof disputedDepositSchema>['reported'];

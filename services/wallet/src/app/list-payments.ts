@@ -6,7 +6,7 @@ import type { PaymentFilter } from '../store/store.ts';
 import type { WalletDeps } from './deps.ts';
 import { type PaymentResource, presentPayments } from './payment-resource.ts';
 
-export interface ListPaymentsInput {
+interface ListPaymentsInput {
   caller: UserCaller;
   filter: PaymentFilter;
   page: PageRequest;

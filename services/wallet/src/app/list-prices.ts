@@ -1,7 +1,7 @@
 import type { WalletDeps } from './deps.ts';
 
 /** Tooman, and percent where it says so. */
-export interface Prices {
+interface Prices {
   premium: { plus: number };
   boosts: { basic: number; pro: number };
   gateway_fee_percent: number;

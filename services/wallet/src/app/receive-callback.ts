@@ -7,17 +7,17 @@ import type { WalletDeps } from './deps.ts';
 import { type PaymentResource, presentPayments } from './payment-resource.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
-export interface CallbackInput {
+interface CallbackInput {
   trackId: string;
   orderId: string | undefined;
   caller: Caller;
 }
 
 /** `pending`: not decided yet, the gateway will be asked again. */
-export type DepositStatus = 'done' | 'cancelled' | 'failed' | 'pending';
+type DepositStatus = 'done' | 'cancelled' | 'failed' | 'pending';
 
 /** An address to send the browser to, or the payment. */
-export type CallbackResult = { location: string } | { payment: PaymentResource };
+type CallbackResult = { location: string } | { payment: PaymentResource };
 
 /** Throws 404 for a payment that is not ours. */
 export type ReceiveCallback = (input: CallbackInput) => Promise<CallbackResult>;

@@ -6,7 +6,7 @@ import { newPayment } from '../domain/payment.ts';
 import { announceBooked } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
 
-export interface StorePurchase {
+interface StorePurchase {
   storePurchaseId: number;
   userId: number;
   channel: string;

@@ -13,7 +13,7 @@ import { providerError } from './provider-error.ts';
 
 const SECRET_BYTES = 12;
 
-export interface RequestDepositInput {
+interface RequestDepositInput {
   caller: UserCaller;
   amount: number;
   description: string;

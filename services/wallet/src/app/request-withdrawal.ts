@@ -11,7 +11,7 @@ import { announceBooked } from './announce.ts';
 import type { WalletDeps } from './deps.ts';
 import { toResource } from './payment-resource.ts';
 
-export interface RequestWithdrawalInput {
+interface RequestWithdrawalInput {
   caller: UserCaller;
   amount: number;
   description: string;

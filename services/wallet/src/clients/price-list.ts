@@ -3,7 +3,7 @@ import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_bi
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
 /** Whole Tooman. */
-export interface HousePrices {
+interface HousePrices {
   premiumPlus: number;
   boostBasic: number;
   boostPro: number;

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { type GatewayAnswer, readPaidAt } from '../domain/deposit.ts';
 import type { GatewayReceipt } from '../domain/payment.ts';
 
-export interface PaymentOrder {
+interface PaymentOrder {
   /** What the payer is charged. */
   amountRial: number;
   /** Our own name of the payment; the gateway repeats it when it sends the payer back, and when it is verified. */
@@ -22,7 +22,7 @@ export interface PaymentGateway {
 }
 
 /** It answered, but with nothing that can be used: a refusal of our own credentials, or not its own format. */
-export class GatewayRefusal extends Error {
+class GatewayRefusal extends Error {
   override name = 'GatewayRefusal';
 }
 

@@ -97,7 +97,7 @@ const unbalanced = (entry: LedgerEntry): Difference => {
   }
 };
 
-export const differenceOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): Difference => {
+const differenceOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): Difference => {
   if (!Number.isSafeInteger(amount) || amount < 0) return `payment ${id} has the amount ${amount}`;
   if (isDone && rejectedAt !== null) return `payment ${id} is both done and rejected`;
   return undefined;

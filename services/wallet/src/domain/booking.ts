@@ -6,7 +6,7 @@ import type { DepositMeta, PaymentType, StorePurchaseMeta, VatMeta } from './pay
 /** What other services may book. */
 export const BOOKABLE_TYPES = ['purchase', 'income', 'commission'] as const satisfies readonly PaymentType[];
 
-export type BookableType = (typeof BOOKABLE_TYPES)[number];
+type BookableType = (typeof BOOKABLE_TYPES)[number];
 
 export interface Booking {
   userId: number;

@@ -46,7 +46,7 @@ export const GATEWAY_STATES = ['open', 'done', 'cancelled', 'failed', 'expired',
 
 export type GatewayState = (typeof GATEWAY_STATES)[number];
 
-export interface GatewayRecord {
+interface GatewayRecord {
   trackId: string;
   /** How we named the payment there: not to be guessed, so that who knows it was sent back from there. */
   orderId: string;

@@ -39,7 +39,7 @@ export interface ReportedDocument {
   paid_at: string | null;
 }
 
-export interface GatewayDocument {
+interface GatewayDocument {
   track_id: string;
   order_id: string;
   state: GatewayState;

@@ -12,7 +12,6 @@ import { createWallets, MissingWallet, type WalletMove, type Wallets } from './w
 import { createWriteTogether } from './write-together.ts';
 
 export type { PaymentFilter } from './payments.ts';
-export type { WalletState } from './wallets.ts';
 
 export interface WalletStore {
   wallets: Wallets;

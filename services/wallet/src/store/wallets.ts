@@ -13,12 +13,12 @@ export interface WalletMove {
   amount: number;
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   /** Whether something personal is written beside it, which an erased account does not get any more. */
   unerased: boolean;
 }
 
-export interface WalletState {
+interface WalletState {
   userId: number;
   balance: number;
   version: number;

@@ -16,7 +16,7 @@ export interface Insert {
   documents: readonly object[];
 }
 
-export interface Writes {
+interface Writes {
   /** Made first, in their order. */
   updates: readonly Update[];
   inserts: readonly Insert[];

@@ -6,7 +6,7 @@ import type { BillingDeps } from '../deps.ts';
 type Parts = Pick<BillingDeps, 'store' | 'clock'>;
 
 /** A premium subscription that is still running (specification 4.1, rule 5). */
-export const evaluateActivePremium = async (
+const evaluateActivePremium = async (
   { store, clock }: Parts,
   userId: number,
 ): Promise<BlockerExtras<'active_premium'> | undefined> => {
