@@ -23,81 +23,65 @@ const OWNERS = ['gyms', 'wallet', 'store-billing', 'content'];
 
 describe('a service that owns a blocker is killed while it is asked', () => {
   test.each(OWNERS)(
-    '%s: 503 with Retry-After, no SMS, nothing scheduled; it works again once it is back',
+    '%s: both phases are 503, no SMS, nothing scheduled; once it is back they work, with the code of before',
     async (name) => {
       const product = stack();
       const account = await register();
+      const armed = await register();
+      expectStatus(await arm(armed), 200);
+      const code = await newestCode(armed.phone);
       await product.kill(name);
       try {
         const answer = await arm(account);
         expect([answer.status, answer.body]).toEqual([503, { message: expect.any(String) }]);
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
         expect(await smsOf(account.phone)).toHaveLength(0);
+        expect((await commit(armed, code)).status).toBe(503);
       } finally {
         await product.start(name);
       }
-      const { user } = (await api('GET', '/auth/me', { token: account.token })).body;
-      expect(user.deletion_scheduled_at).toBeNull();
+      for (const { token } of [account, armed]) {
+        const { user } = expectStatus(await api('GET', '/auth/me', { token }), 200).body;
+        expect(user.deletion_scheduled_at).toBeNull();
+      }
+      // By others: each try takes from the account's budget.
       await armsAgain();
+      expect((await commit(armed, code)).status).toBe(202);
     },
   );
-
-  test('phase 2 with an owner gone: 503, nothing scheduled, and the code still works afterwards', async () => {
-    const product = stack();
-    const account = await register();
-    expectStatus(await arm(account), 200);
-    const code = await newestCode(account.phone);
-    await product.kill('gyms');
-    try {
-      expect((await commit(account, code)).status).toBe(503);
-    } finally {
-      await product.start('gyms');
-    }
-    expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(200);
-    // By others, as each try takes from the account's budget.
-    await armsAgain();
-    expect((await commit(account, code)).status).toBe(202);
-  });
 });
 
+/** Resolves with how to read them, once there is a notification. */
+const notified = async ({ username }: Account) => {
+  const token = await tokenOf(username);
+  const read = async () => expectStatus(await api('GET', '/notifications', { token }), 200).body.data;
+  await eventually(async () => (await read()).length > 0);
+  return read;
+};
+
 describe('the broker', () => {
-  test('restarted between commit and publish: the notification still arrives, once', async () => {
+  test('gone: phase 1 is a 500 {message}; phase 2 is taken, and its notification arrives later, once', async () => {
     const product = stack();
-    const account = await register();
-    expectStatus(await arm(account), 200);
-    const code = await newestCode(account.phone);
+    const [account, armed] = [await register(), await register()];
+    expectStatus(await arm(armed), 200);
+    const code = await newestCode(armed.phone);
     await product.stop('rabbitmq');
     try {
-      expect((await commit(account, code)).status).toBe(202);
+      expect((await commit(armed, code)).status).toBe(202);
+      const answer = await arm(account);
+      expect([answer.status, Object.keys(answer.body)]).toEqual([500, ['message']]);
+      const { user } = expectStatus(await api('GET', '/auth/me', { token: account.token }), 200).body;
+      expect(user.deletion_scheduled_at).toBeNull();
     } finally {
       await product.start('rabbitmq');
     }
-    const notified = async ({ username }: Account) => {
-      const token = await tokenOf(username);
-      const read = async () => expectStatus(await api('GET', '/notifications', { token }), 200).body.data;
-      await eventually(async () => (await read()).length > 0);
-      return read;
-    };
-    const read = await notified(account);
+    const read = await notified(armed);
+    await armsAgain();
     // What is published later has arrived, and so has what was published twice.
     const later = await register();
-    await armsAgain();
     await scheduleDeletion(later);
     await notified(later);
     expect(await read()).toHaveLength(1);
-  });
-
-  test('gone: phase 1 is a 500 {message} and schedules nothing', async () => {
-    const product = stack();
-    const account = await register();
-    await product.stop('rabbitmq');
-    try {
-      const answer = await arm(account);
-      expect([answer.status, Object.keys(answer.body)]).toEqual([500, ['message']]);
-    } finally {
-      await product.start('rabbitmq');
-    }
-    await armsAgain();
   });
 });
 

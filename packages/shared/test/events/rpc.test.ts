@@ -89,7 +89,7 @@ describe('an answer', () => {
       z.object({ other: z.string() }),
       response,
       { other: 'x' },
-      { timeoutMs: 5_000 },
+      { timeoutMs: 20_000 },
     );
     await expect(unfit).rejects.toMatchObject({ name: 'RpcRemoteError', code: 'invalid_request' });
   });

@@ -239,7 +239,7 @@ describe('a key that comes to two services', () => {
   beforeAll(async () => {
     otherDatabase = await openDatabase();
     await createIdempotencyIndexes(otherDatabase);
-    gone = await connectRedis({ url: 'redis://127.0.0.1:1' });
+    gone = await connectRedis({ url: 'redis://127.0.0.1:1', firstWaitMs: 0 });
   });
   afterAll(async () => {
     gone.disconnect();
