@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GUEST } from '@fitness/shared/caller.ts';
+import { environmentOf } from '@fitness/shared/testing/crash.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openStage, type Stage } from './support.ts';
 
 const USER = 'App\\Models\\User';
 const GYM = 'App\\Models\\Gym';
-const REBUILD = join(dirname(fileURLToPath(import.meta.url)), '../src/rebuild.ts');
+const REBUILD = fileURLToPath(new URL('../src/rebuild.ts', import.meta.url));
 
 let stage: Stage;
 beforeAll(async () => {
@@ -18,9 +18,8 @@ beforeAll(async () => {
 afterAll(() => stage?.close());
 
 const rebuild = async (): Promise<string> => {
-  const env = Object.fromEntries(Object.entries(stage.config).map(([name, value]) => [name, String(value)]));
   const child = spawn(process.execPath, [REBUILD], {
-    env: { PATH: process.env.PATH, ...env },
+    env: environmentOf(stage.config),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -116,8 +116,6 @@ const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcSer
 };
 
 export interface World {
-  /** From which `config` was read. */
-  variables: Record<string, string>;
   config: StoreBillingConfig;
   clock: ManualClock;
   service: RunningStoreBilling;
@@ -174,8 +172,7 @@ export const startWorld = async (
   const wallet = new WalletStandIn();
   const targets: Targets = { gyms: new Map(), services: new Map(), down: false };
   const others = await startStandIns(wallet, targets);
-  const variables = environment(sandbox.url, others.address, change);
-  const config = readConfig(variables);
+  const config = readConfig(environment(sandbox.url, others.address, change));
   const broker = await connectBroker({
     url: config.AMQP_URL,
     namespace: config.EVENTS_NAMESPACE,
@@ -197,7 +194,6 @@ export const startWorld = async (
   const replicas: RunningStoreBilling[] = [];
   const namespaces = new Set<string>();
   return {
-    variables,
     config,
     clock,
     service,
@@ -331,19 +327,6 @@ export const publish = async (
     data,
   };
   await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
-};
-
-/**
- * A transaction that does nothing: one stand-in of the database ends what the dead have left open, a minute after
- * them, only when it begins another.
- */
-export const stirTransactions = async ({ database }: Pick<World, 'database'>): Promise<void> => {
-  // One that does not get through has stirred as well.
-  await database
-    .transaction(async (session) => {
-      await database.collection<{ _id: string }>('slots').findOne({ _id: 'none' }, { session });
-    })
-    .catch(() => undefined);
 };
 
 export const count = (world: World, collection: string, filter: Record<string, unknown>): Promise<number> =>

@@ -160,7 +160,7 @@ beforeAll(async () => {
   for (const scene of [sale, withdrawal, rejection, callback])
     played.set(scene, await stopEverywhere(crashing, scene));
   await crashing.kill();
-});
+}, 180_000);
 
 afterAll(async () => {
   await crashing?.kill();

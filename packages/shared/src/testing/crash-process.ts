@@ -51,6 +51,7 @@ const held = new Set<number>();
 interface Writer {
   writeCommand(message: { requestId: number }, options: unknown): Promise<void>;
 }
+/** The driver announces a command right before it writes it, and has no place of its own to wait there. */
 const driver = createRequire(createRequire(import.meta.url).resolve('mongoose'))(
   'mongodb/lib/cmap/connection.js',
 ) as { Connection: { prototype: Writer } };

@@ -24,7 +24,6 @@ interface Answer {
 }
 
 export interface CrashTestProcess {
-  pid: number;
   /** The address in the log line that says "ready"; rejects when the process ends without one. */
   url(): Promise<string>;
   /** Lets one of the functions that the process has given to `answer` run there; rejects when the process dies. */
@@ -35,21 +34,23 @@ export interface CrashTestProcess {
   gone: Promise<void>;
 }
 
-/** An environment variable for each value of a configuration. */
-const environmentOf = (config: object): Record<string, string> =>
-  Object.fromEntries(
+/** The environment of a service's process: a variable for each value of its configuration. */
+export const environmentOf = (config: object): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: COMPILE_CACHE,
+  ...Object.fromEntries(
     Object.entries(config).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-  );
+  ),
+});
 
 /** Starts `program` with a service's configuration. The caller kills it. */
 export const startCrashTestProcess = (
   program: string,
   config: { MONGODB_URI: string; [name: string]: unknown },
-  nodeFlags: readonly string[] = [],
 ): CrashTestProcess => {
   const child = fork(program, {
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environmentOf(monitored(config)) },
-    execArgv: ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', INSIDE],
+    env: environmentOf(monitored(config)),
+    execArgv: ['--disable-warning=ExperimentalWarning', '--import', INSIDE],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const sessions = new Set<string>();
@@ -69,7 +70,6 @@ export const startCrashTestProcess = (
   url.catch(() => undefined);
   let lastQuestion = 0;
   return {
-    pid: child.pid as number,
     url: () => url,
     ask: <T>(name: string, ...args: unknown[]) =>
       new Promise<T>((resolve, reject) => {
