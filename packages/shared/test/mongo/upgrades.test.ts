@@ -8,7 +8,7 @@ import { type Upgrade, upgradeData } from '../../src/mongo/upgrades.ts';
 import { dropDatabase, log, openDatabase } from '../events/support.ts';
 import { pricesAreNumbers, products } from './upgrade-example.ts';
 
-const VICTIM = fileURLToPath(new URL('./upgrade-victim.ts', import.meta.url));
+const CRASH_PROCESS = fileURLToPath(new URL('./upgrade-crash-process.ts', import.meta.url));
 
 let connection: Connection;
 beforeAll(async () => {
@@ -71,8 +71,8 @@ describe('an upgrade of fifty products', () => {
   });
 
   test('that is killed in the middle is finished by the next start, and no product is changed twice', async () => {
-    const victim = spawn(process.execPath, [VICTIM, connection.name], { stdio: 'ignore' });
-    expect(await once(victim, 'exit')).toEqual([null, 'SIGKILL']);
+    const child = spawn(process.execPath, [CRASH_PROCESS, connection.name], { stdio: 'ignore' });
+    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     expect(await countOf({ changes: 1 })).toBe(20);
     await run([pricesAreNumbers(connection)]);
     await expectEachChangedOnce();

@@ -1,4 +1,4 @@
-/** `node upgrade-victim.ts <database>`: starts the upgrade, and is killed after the twentieth of its changes. */
+/** `node upgrade-crash-process.ts <database>`: starts the upgrade, and is killed after the twentieth of its changes. */
 import { systemClock } from '../../src/clock.ts';
 import { connectMongo } from '../../src/mongo/connect.ts';
 import { upgradeData } from '../../src/mongo/upgrades.ts';
