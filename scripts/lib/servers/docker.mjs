@@ -8,7 +8,7 @@ import { findExecutable, root } from '../paths.mjs';
  * @param {{ timeoutMs: number, firstWordMs?: number }} limits firstWordMs: give up when nothing was said by then
  * @returns {Promise<{ ok: boolean, output: string }>}
  */
-export function docker(args, { timeoutMs, firstWordMs }) {
+function docker(args, { timeoutMs, firstWordMs }) {
   return new Promise((resolve) => {
     const client = spawn('docker', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';

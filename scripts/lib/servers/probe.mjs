@@ -7,7 +7,7 @@ import { connect } from 'node:net';
  * @param {(answer: Buffer) => boolean} accepts
  * @returns {Promise<boolean>}
  */
-export function probe({ host, port }, question, accepts) {
+function probe({ host, port }, question, accepts) {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
     let received = Buffer.alloc(0);
