@@ -1,6 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from 'amqplib';
+import { systemRandom } from '../../src/clock.ts';
 import { type Broker, connectBroker } from '../../src/events/broker.ts';
 import { onEvent, startConsumers } from '../../src/events/consumer.ts';
 import { createRpcClient } from '../../src/events/rpc-client.ts';
@@ -66,6 +67,8 @@ const openWire = async () => {
   };
 };
 
+const newNamespace = (): string => `test-${systemRandom.uuid()}`;
+
 const tookMs = async (work: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now();
   await work;
@@ -76,12 +79,14 @@ describe('a broker that falls silent', () => {
   test('is noticed by its missing heartbeats, and used again when it speaks', async () => {
     const wire = await openWire();
     const url = `${wire.url}?heartbeat=1`;
-    const broker = await connectBroker({ url, namespace: 'test-silent', log });
+    const broker = await connectBroker({ url, namespace: newNamespace(), log });
     wire.silence();
     await until(() => !broker.isConnected());
     wire.silence(false);
     await until(() => broker.isConnected());
-    expect(await broker.publish('', 'test-silent.nobody', Buffer.from('x'))).toEqual({ routed: false });
+    expect(await broker.publish('', `${broker.namespace}.nobody`, Buffer.from('x'))).toEqual({
+      routed: false,
+    });
     await removeBroker(broker, []);
   });
 
@@ -96,7 +101,7 @@ describe('a broker that falls silent', () => {
 
   test('does not hold up the closing of whoever listens, asks, answers or publishes', async () => {
     const wire = await openWire();
-    const broker = await connectBroker({ url: wire.url, namespace: 'test-closing', log });
+    const broker = await connectBroker({ url: wire.url, namespace: newNamespace(), log });
     const connection = await openDatabase();
     const queue = commandQueue(broker.namespace, 'silent');
     const consumers = [onEvent(orderPlaced, async () => undefined)];
@@ -114,7 +119,7 @@ describe('a broker that falls silent', () => {
   test('at the start is given up at the end of the time for it', async () => {
     const wire = await openWire();
     wire.silence();
-    const opening = connectBroker({ url: wire.url, namespace: 'test-start', log, startTimeoutMs: 500 });
+    const opening = connectBroker({ url: wire.url, namespace: newNamespace(), log, startTimeoutMs: 500 });
     expect(await tookMs(expect(opening).rejects.toThrow())).toBeLessThan(10_000);
   });
 });
