@@ -218,6 +218,14 @@ const hasTests = (directory) =>
   existsSync(directory) &&
   readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.test.ts'));
 
+/** @param {string} service @param {string[]} forJest patterns of paths, among options */
+function mayRunTestsOf(service, forJest) {
+  const patterns = forJest.filter((argument) => !argument.startsWith('-'));
+  const directory = join(root, 'services', service, 'test');
+  const paths = readdirSync(directory).map((name) => join(directory, name));
+  return patterns.length === 0 || patterns.some((pattern) => paths.some((path) => path.match(pattern)));
+}
+
 /** @param {string} name @param {() => Promise<void>} work */
 async function runStage(name, work) {
   log(`${clockOf(Date.now() - startedAt)}  == ${name}`);
@@ -232,9 +240,7 @@ async function main() {
   const directory = makeTemporaryDirectory();
   temporary = directory;
   const needsServers = ['service', 'e2e', 'long'].some((kind) => selected.has(kind));
-  const named = forJest.filter((argument) => !argument.startsWith('-'));
-  const withS3 =
-    selected.has('service') && (named.length === 0 || named.some((name) => name.includes('media')));
+  const withS3 = ['service', 'long'].some((kind) => selected.has(kind)) && mayRunTestsOf('media', forJest);
   const starting = needsServers ? startTestServers(temporary, { withS3 }) : undefined;
   // Reported when it is awaited, after what needs no server.
   starting?.catch(() => {});
