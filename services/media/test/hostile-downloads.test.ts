@@ -252,7 +252,9 @@ describe('a refusal', () => {
         ]) {
           const answer = await sendRaw(world.url, { as, method: 'GET', path, headers });
           expect([401, 403]).toContain(answer.status);
-          const text = JSON.stringify(answer.headers) + answer.body.toString();
+          // These two may hold any digits, the length of the file among them.
+          const { 'x-request-id': _id, date: _date, ...said } = answer.headers;
+          const text = JSON.stringify(said) + answer.body.toString();
           for (const secret of [etag.slice(1, -1), 'secret', '1000', 'image/png'])
             expect(text).not.toContain(secret);
           expect(answer.headers['cache-control']).toBe('no-store');
