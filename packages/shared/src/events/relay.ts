@@ -136,6 +136,9 @@ const createDoze = () => {
   };
 };
 
+/** Every date: a range is read along the index by every server, an inequality is not. */
+const KEPT_ASIDE = { unroutableSince: trusted({ $gt: new Date(0) }) };
+
 type DrainOutcome = 'drained' | 'busy' | 'failed';
 
 const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => boolean) => {
@@ -158,18 +161,24 @@ const createDrain = (options: RelayOptions, stats: RelayStats, isClosed: () => b
     return 'drained';
   };
 
+  const isRetryDue = (): boolean => performance.now() - unroutableCheckedMs >= unroutableRetryMs;
+
   const retryUnroutable = async (): Promise<void> => {
-    if (performance.now() - unroutableCheckedMs < unroutableRetryMs) return;
+    if (!isRetryDue()) return;
     unroutableCheckedMs = performance.now();
-    const waiting = { unroutableSince: trusted({ $ne: null }) };
-    const batch = await outbox.find(waiting).sort({ _id: 1 }).limit(BATCH_SIZE).lean();
+    const batch = await outbox.find(KEPT_ASIDE).sort({ unroutableSince: 1, _id: 1 }).limit(BATCH_SIZE).lean();
     await settle(batch, await publish(batch));
   };
 
-  /** `announced` says that there is something to publish; else one cheap read decides. */
+  const holds = async (filter: { unroutableSince: null } | typeof KEPT_ASIDE): Promise<boolean> =>
+    (await outbox.exists(filter)) !== null;
+
+  /** `announced` says that there is something to publish; else a cheap read or two decide. */
   return async (announced: boolean): Promise<DrainOutcome> => {
     await prepareEventModels(connection);
-    if (!announced && (await outbox.exists({})) === null) return 'drained';
+    const hasWork =
+      announced || (await holds({ unroutableSince: null })) || (isRetryDue() && (await holds(KEPT_ASIDE)));
+    if (!hasWork) return 'drained';
     if (!(await lease.take())) return 'busy';
     try {
       const outcome = await publishAll();

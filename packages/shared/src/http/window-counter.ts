@@ -7,6 +7,7 @@ import { SECOND_MS, systemClock } from '../clock.ts';
 import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
 import { collectionPrivacy, retain } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
+import { updateWhere } from '../mongo/update-where.ts';
 import type { RateLimit, RateLimitState } from './rate-limit-types.ts';
 
 const COLLECTION = 'rate_limits';
@@ -15,17 +16,17 @@ const WRITE_CONFLICT = 112;
 const ATTEMPTS = 50;
 
 interface Window {
-  key: string;
+  /** The key. */
+  _id: string;
   points: number;
   expire: Date;
 }
 
-collectionPrivacy<Window & { _id: unknown }>(
+collectionPrivacy<Window>(
   COLLECTION,
   retain(
     'counts for a minute, by the number of an account or the hash of a login',
     '_id',
-    'key',
     'points',
     'expire',
   ),
@@ -36,11 +37,10 @@ export interface WindowCounter {
   take(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
 }
 
-/** Awaited at start, before the first write: the unique key decides who begins a window. */
+/** Awaited at start, before the first write: two first writers would both make the collection. */
 export const createRateLimitIndexes = async (connection: Connection): Promise<void> => {
   const collection = connection.collection(COLLECTION);
   await collection.createIndex({ expire: -1 }, { expireAfterSeconds: 0 });
-  await collection.createIndex({ key: 1 }, { unique: true });
 };
 
 export const createWindowCounter = (connection: Connection): WindowCounter => {
@@ -49,24 +49,22 @@ export const createWindowCounter = (connection: Connection): WindowCounter => {
   /** Undefined when somebody else began or ended the window between two questions: ask again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
     const now = systemClock.now();
-    const taken = await windows.findOneAndUpdate(
-      { key, expire: { $gt: now }, points: { $lt: limit.points } },
-      { $inc: { points: 1 } },
-      { returnDocument: 'after' },
-    );
-    if (taken !== null) return toState(limit, taken, now, true);
-    const standing = await windows.findOne({ key });
+    const open = { expire: { $gt: now }, points: { $lt: limit.points } };
+    const taken = await updateWhere(windows, key, open, { inc: { points: 1 } });
+    const standing = await windows.findOne({ _id: key });
+    if (taken && standing !== null) return toState(limit, standing, now, true);
     // A spent window is only read: whoever hammers at it causes no writes.
     if (standing !== null && standing.expire > now) {
       return standing.points < limit.points ? undefined : toState(limit, standing, now, false);
     }
-    const fresh = { key, points: 1, expire: new Date(now.getTime() + limit.windowS * SECOND_MS) };
+    const fresh = { _id: key, points: 1, expire: new Date(now.getTime() + limit.windowS * SECOND_MS) };
     if (standing === null) {
       await windows.insertOne(fresh);
       return toState(limit, fresh, now, true);
     }
-    const renewed = await windows.updateOne({ key, expire: standing.expire }, { $set: fresh });
-    return renewed.matchedCount === 1 ? toState(limit, fresh, now, true) : undefined;
+    const set = { points: 1, expire: fresh.expire };
+    const renewed = await updateWhere(windows, key, { expire: standing.expire }, { set });
+    return renewed ? toState(limit, fresh, now, true) : undefined;
   };
 
   return {

@@ -1,6 +1,7 @@
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import {
   type CommandWatch,
+  FILL_TIMEOUT_MS,
   FILLED,
   fillLike,
   monitored,
@@ -29,7 +30,7 @@ beforeAll(async () => {
   await fillLike(connection, 'things', (n) => ({ _id: n, owner: Math.floor(n / 4) }));
   await few.insertOne({ owner: 1 });
   watch = watchCommands(config.MONGODB_DATABASE);
-});
+}, FILL_TIMEOUT_MS);
 afterAll(async () => {
   await connection.close();
   await dropDatabase(config);
