@@ -1,29 +1,73 @@
-/** Every query that the wallet sends is served by an index, and names none: asked of the database itself. */
-import { systemClock } from '@fitness/shared/clock.ts';
+/** How the database finds what the wallet asks it for, among 20,000 of each: by an index, in its order. */
+import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
+import {
+  type CommandWatch,
+  FILLED,
+  fillLike,
+  type PlanException,
+  watchCommands,
+} from '@fitness/shared/testing/commands.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { createEntry } from '../src/domain/ledger.ts';
-import { newPayment } from '../src/domain/payment.ts';
+import { newPayment, PAYMENT_TYPES } from '../src/domain/payment.ts';
+import { nextSeal } from '../src/domain/seal.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore, type WalletStore } from '../src/store/store.ts';
 
 const config = testConfig('wallet');
 const at = new Date('2026-01-15T10:00:00Z');
+const after = (minutes: number): Date => new Date(at.getTime() + minutes * MINUTE_MS);
 const FIRST_PAGE = { mode: 'page', page: 1, perPage: 30, skip: 0 } as const;
-const LATER = { mode: 'cursor', perPage: 30, after: [20] } as const;
+const LATER = { mode: 'cursor', perPage: 30, after: [FILLED / 2] } as const;
+const USERS = 4_000;
+
+const except = (reason: string, faults: readonly string[]): PlanException[] =>
+  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
+
+const EXCEPTIONS = [
+  ...except('it reads one document by `_id` only where nothing else is asked; the guard decides a race', [
+    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$lte":"?"}}',
+    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$gte":"?"}}',
+    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$lte":"?"},"erased_at":"?"}',
+    'COLLSCAN: update wallets {"_id":"?","erased_at":"?"}',
+    'COLLSCAN: findAndModify payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$ne":"?"}}',
+    'COLLSCAN: findAndModify payments {"_id":"?","type":"?","is_done":"?","is_rejected":"?"}',
+    'COLLSCAN: update payments {"_id":"?","is_done":"?","gateway.check_at":{"$lte":"?"}}',
+    'COLLSCAN: update payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$ne":"?"}}',
+    'COLLSCAN: update payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$nin":["?"]}}',
+  ]),
+  ...except('it does not walk along `_id`; the auditor reads all of it, and a process the newest seal once', [
+    'COLLSCAN: find ledger_entries {"_id":{"$gt":"?"}} sort {"_id":1} limit',
+    'COLLSCAN: find payments {"_id":{"$gt":"?"}} sort {"_id":1} limit',
+    'COLLSCAN: find wallets {"_id":{"$gt":"?"}} sort {"_id":1} limit',
+    'COLLSCAN: find ledger_seals {"_id":{"$gt":"?"}} sort {"_id":1} limit',
+    'COLLSCAN: find ledger_seals {} sort {"_id":-1} limit',
+  ]),
+  ...except('it sorts what an index has found, also where the index is in that order; these are few', [
+    'SORT: find payments {"gateway.state":"?"} sort {"_id":-1} limit',
+    'SORT: find payments {"gateway.state":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
+    'SORT: find payments {"user_id":{"$in":["?"]}} sort {"user_id":1,"_id":1}',
+  ]),
+  ...except('it reads all of a list to sort or to count it; the list of everybody is for operators', [
+    'a wide index scan: aggregate payments {"type":{"$in":["?"]}}',
+  ]),
+];
 
 let connection: Connection;
 let store: WalletStore;
 let watch: CommandWatch;
 
+/** The payments that are copied belong to users of their own. */
+const ownerOf = (id: number): number => (id > FILLED ? id : 1 + (id % USERS));
+
 const deposit = (id: number) =>
   newPayment({
     id,
-    userId: 1 + (id % 4),
+    userId: ownerOf(id),
     type: 'deposit',
     amount: 1_000,
     isDone: false,
@@ -32,16 +76,69 @@ const deposit = (id: number) =>
     gateway: { trackId: String(id), orderId: `${id}-x`, state: 'open', checkAt: at, reported: null },
   });
 
-const entryOf = (id: number) =>
+const entryOf = (id: number, name = 'booking', amount = 5) =>
   createEntry({
-    key: `booking:${id}`,
+    key: `${name}:${id}`,
     kind: 'booking',
     rows: [
-      { account: `wallet:${1 + (id % 4)}`, amount: 5 },
-      { account: 'revenue', amount: -5 },
+      { account: `wallet:${ownerOf(id)}`, amount },
+      { account: 'revenue', amount: -amount },
     ],
     paymentIds: [id],
   });
+
+const income = (id: number) =>
+  newPayment({ id, userId: ownerOf(id), type: 'income', amount: 5, isDone: true, createdAt: at });
+
+const described = (id: number) => ({ ...income(id), userId: ownerOf(FILLED + 1), description: 'text' });
+
+const STATES = ['open', 'done', 'cancelled', 'expired'];
+
+/** Every third withdrawal is open, paid or rejected; deposits stand in every state at the gateway. */
+const paymentChange = (n: number): Record<string, unknown> => {
+  const type = PAYMENT_TYPES[n % PAYMENT_TYPES.length];
+  const turn = Math.floor(n / PAYMENT_TYPES.length);
+  const isRejected = type === 'withdrawal' && turn % 3 === 2;
+  const state = turn % 100 === 0 ? 'mismatch' : STATES[turn % STATES.length];
+  const isDone = { deposit: state === 'done', withdrawal: turn % 3 === 1 }[String(type)] ?? true;
+  return {
+    _id: n,
+    user_id: ownerOf(n),
+    type,
+    is_done: isDone,
+    is_rejected: isRejected,
+    rejected_at: isRejected ? after(n) : null,
+    created_at: after(n),
+    gateway: type !== 'deposit' ? null : gatewayOf(n, state),
+  };
+};
+
+const gatewayOf = (n: number, state: string | undefined): Record<string, unknown> => ({
+  track_id: `t${n}`,
+  order_id: `${n}-x`,
+  state,
+  check_at: state === 'open' ? after(n) : null,
+  reported: state === 'mismatch' ? { card_number: '6037' } : null,
+});
+
+/** Copies of what the store itself has written. */
+const fill = async (): Promise<void> => {
+  const seals = createSeals(connection);
+  await store.transaction(async (session) => {
+    await store.post(session, entryOf(FILLED + 1), [income(FILLED + 1), deposit(FILLED + 2)]);
+  });
+  const [entry] = await store.entries.unsealed(1);
+  if (entry === undefined) throw new Error('nothing is booked');
+  await seals.append({ ...nextSeal(undefined, [entry], at), number: FILLED + 1 });
+  await fillLike(connection, 'payments', paymentChange);
+  await fillLike(connection, 'wallets', (n) => ({ _id: n }));
+  await fillLike(connection, 'ledger_entries', (n) => ({
+    _id: `booking:${n}`,
+    payment_ids: [n],
+    seal: n % 1_000 === 0 ? null : Math.ceil(n / 500),
+  }));
+  await fillLike(connection, 'ledger_seals', (n) => ({ _id: n }));
+};
 
 beforeAll(async () => {
   mongoose.set('sanitizeFilter', true);
@@ -57,19 +154,8 @@ beforeAll(async () => {
   const seals = createSeals(connection);
   await syncIndexes(connection);
   await seals.prepare();
-  for (let id = 1; id <= 40; id += 1)
-    await store.transaction(async (session) => {
-      const income = newPayment({
-        id,
-        userId: 1 + (id % 4),
-        type: id % 3 === 0 ? 'withdrawal' : 'income',
-        amount: 5,
-        isDone: id % 3 !== 0,
-        createdAt: at,
-      });
-      await store.post(session, entryOf(id), [id % 5 === 0 ? deposit(id) : income]);
-    });
-  watch = watchCommands(config.MONGODB_DATABASE);
+  await fill();
+  watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
 });
 
 afterAll(async () => {
@@ -77,14 +163,10 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-/** The commands of `work` that scan a collection, or name their index. */
-const faults = async (by: CommandWatch, work: () => Promise<unknown>): Promise<string[]> => {
-  const sent = await by.during(work);
+const faultsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const sent = await watch.during(work);
   expect(sent.length).toBeGreaterThan(0);
-  const named = sent
-    .filter(namesIndex)
-    .map(({ name, collection }) => `${name} ${collection}: names its index`);
-  return [...named, ...(await by.scans(sent))];
+  return watch.faults(sent);
 };
 
 const payments = () => store.payments;
@@ -97,10 +179,18 @@ const drain = async (rows: AsyncIterable<unknown>): Promise<number> => {
 const receipt = { amountRial: 5, orderId: '1', refNumber: null, cardNumber: null, paidAt: null };
 
 const cases: [string, () => Promise<unknown>][] = [
-  ['a wallet is moved', inSession((session) => store.post(session, entryOf(41), []))],
-  ['a wallet is opened', () => store.wallets.open(77)],
+  ['a wallet is moved', inSession((session) => store.post(session, entryOf(FILLED + 1, 'again'), []))],
+  ['a wallet pays', inSession((session) => store.post(session, entryOf(FILLED + 1, 'back', -1), []))],
+  [
+    'a wallet that must not be erased is moved',
+    inSession((session) => store.post(session, entryOf(FILLED + 1, 'described'), [described(FILLED + 3)])),
+  ],
+  ['a wallet is opened', () => store.wallets.open(FILLED + 77)],
   ['balances', () => store.wallets.balances([1, 2, 3])],
-  ['a wallet is marked as erased', inSession((session) => store.wallets.markErased(session, 78, at))],
+  [
+    'a wallet is marked as erased',
+    inSession((session) => store.wallets.markErased(session, FILLED + 78, at)),
+  ],
   ['wallets for the auditor', inSession((session) => store.wallets.after(1, 10, session))],
   ['owners for the auditor', inSession((session) => store.wallets.owners([1, 2], session))],
   ['an entry by its key', () => store.entries.find('booking:1')],
@@ -109,7 +199,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ['their number', () => store.entries.countUnsealed()],
   ['entries are sealed', inSession((session) => store.entries.markSealed(session, ['booking:1'], 1))],
   ['entries of a seal', inSession((session) => store.entries.ofSeal(1, session))],
-  ['entries for the auditor', inSession((session) => store.entries.after('', 10, session))],
+  ['entries for the auditor', inSession((session) => store.entries.after('booking:5', 10, session))],
   ['entries of payments', inSession((session) => store.entries.ofPayments([1, 2], session))],
   ['a payment', () => payments().find(1)],
   ['payments', () => payments().findMany([1, 2])],
@@ -140,32 +230,24 @@ const cases: [string, () => Promise<unknown>][] = [
       [
         {},
         { userId: 1 },
-        { userId: 1, type: 'income' as const, isDone: true, rejected: false, from: at, to: at },
+        { userId: 1, type: 'income' as const, isDone: true, rejected: false, from: after(10), to: after(99) },
         { type: 'income' as const },
         { type: 'withdrawal' as const, isDone: false, rejected: true },
         { isDone: false },
         { rejected: true },
-        { from: at, to: at },
+        { from: after(100), to: after(FILLED - 100) },
+        { from: after(10_000), to: after(10_500) },
       ].map((filter): [string, () => Promise<unknown>] => [
         `the history, ${request.mode}, ${order}, ${JSON.stringify(filter)}`,
         () => payments().page({ ...filter, order }, request),
       ]),
     ),
   ),
-  ['the newest seal', () => createSeals(connection).last(3)],
+  ['the newest seal, when a process begins', () => createSeals(connection).last(0)],
+  ['the newest seal', () => createSeals(connection).last(FILLED - 3)],
   ['seals for the auditor', () => createSeals(connection).after(0, 5)],
 ];
 
 test.each(cases)('%s', async (_what, work) => {
-  expect(await faults(watch, work)).toEqual([]);
-});
-
-test('the explanation does find a scan, and a named index', async () => {
-  const collection = connection.collection('payments');
-  expect(await faults(watch, () => collection.find({ amount: 5 }).toArray())).toEqual([
-    expect.stringContaining('COLLSCAN'),
-  ]);
-  expect(
-    await faults(watch, () => collection.find({ user_id: 1 }).hint({ user_id: 1, _id: 1 }).toArray()),
-  ).toEqual(['find payments: names its index']);
+  expect(await faultsOf(work)).toEqual([]);
 });

@@ -25,6 +25,8 @@ export interface PaymentDocument {
   meta: Record<string, unknown> | null;
   is_done: boolean;
   rejected_at: Date | null;
+  /** Whether there is a `rejected_at`: an index counts by it without reading the payments. */
+  is_rejected: boolean;
   created_at: Date;
   version: number;
   gateway: GatewayDocument | null;
@@ -115,6 +117,7 @@ const paymentSchema = new Schema<PaymentDocument>(
     meta: { type: Schema.Types.Mixed, default: null },
     is_done: { type: Boolean, required: true },
     rejected_at: { type: Date, default: null },
+    is_rejected: { type: Boolean, required: true },
     created_at: { type: Date, required: true },
     version: exactAmount,
     gateway: { type: gatewaySchema, default: null },
@@ -122,13 +125,15 @@ const paymentSchema = new Schema<PaymentDocument>(
   { collection: 'payments', versionKey: false, minimize: false },
 )
   .index({ user_id: 1, _id: 1 })
-  .index({ type: 1, is_done: 1, _id: 1 })
-  // Withdrawals alone: what stands in the way of a deletion is counted without reading the user's history.
-  .index({ user_id: 1, is_done: 1 }, { partialFilterExpression: { type: 'withdrawal' } })
+  // A user's history, and everybody's, are read in the order of their ids and counted without reading them.
+  .index({ user_id: 1, type: 1, is_done: 1, is_rejected: 1, _id: 1 })
+  .index({ type: 1, is_done: 1, is_rejected: 1, _id: 1 })
+  .index({ type: 1, is_done: 1, is_rejected: 1, created_at: 1, _id: 1 })
   // A track id pays for one deposit.
   .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
   // Those that are due to be asked about, and those that were set aside.
-  .index({ 'gateway.state': 1, 'gateway.check_at': 1 }, OF_DEPOSITS);
+  .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
+  .index({ 'gateway.state': 1, _id: 1 }, { partialFilterExpression: { 'gateway.state': 'mismatch' } });
 
 const entrySchema = new Schema<EntryDocument>(
   {
@@ -167,7 +172,7 @@ privacy(
   ),
   pseudonymise('the number of the account', 'user_id'),
   retain('the books are kept: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
-  retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'created_at', 'version'),
+  retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'is_rejected', 'created_at', 'version'),
   retain('the bank gateway names the deposit by it', 'gateway.track_id', 'gateway.order_id'),
   retain('where the deposit stands there', 'gateway.state', 'gateway.check_at'),
   retain(

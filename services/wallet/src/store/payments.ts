@@ -2,14 +2,16 @@
 import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import type { PipelineStage } from 'mongoose';
 import { exact } from '../domain/money.ts';
-import type {
-  DepositMeta,
-  GatewayReceipt,
-  GatewayState,
-  Payment,
-  PaymentMeta,
-  PaymentType,
+import {
+  type DepositMeta,
+  type GatewayReceipt,
+  type GatewayState,
+  PAYMENT_TYPES,
+  type Payment,
+  type PaymentMeta,
+  type PaymentType,
 } from '../domain/payment.ts';
 import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
 import type { Insert } from './write-together.ts';
@@ -122,6 +124,7 @@ const toDocument = (payment: Payment): PaymentDocument => ({
   meta: payment.meta === null ? null : { ...payment.meta },
   is_done: payment.isDone,
   rejected_at: payment.rejectedAt,
+  is_rejected: payment.rejectedAt !== null,
   created_at: payment.createdAt,
   version: payment.version,
   gateway:
@@ -136,51 +139,84 @@ const toDocument = (payment: Payment): PaymentDocument => ({
         },
 });
 
-const toQuery = (filter: PaymentFilter): Record<string, unknown> => ({
-  ...(filter.userId === undefined ? {} : { user_id: filter.userId }),
-  ...(filter.type === undefined ? {} : { type: filter.type }),
-  ...(filter.isDone === undefined ? {} : { is_done: filter.isDone }),
-  ...(filter.rejected === undefined ? {} : { rejected_at: filter.rejected ? trusted({ $ne: null }) : null }),
-  ...(filter.from === undefined && filter.to === undefined
-    ? {}
-    : {
-        created_at: trusted({
-          ...(filter.from === undefined ? {} : { $gte: filter.from }),
-          ...(filter.to === undefined ? {} : { $lte: filter.to }),
-        }),
-      }),
-});
+const EITHER = [true, false];
+
+/**
+ * Two stages, which MongoDB reads as one condition. The first is about one indexed field: a database whose planner uses
+ * an index for nothing else still does not scan. The second names every value of what is not filtered by: with each
+ * combination of them an index is in the order of the ids.
+ */
+const toStages = (filter: PaymentFilter): [PipelineStage.Match, PipelineStage.Match] => {
+  const { userId, type, isDone, rejected, from, to } = filter;
+  const types = { type: { $in: type === undefined ? [...PAYMENT_TYPES] : [type] } };
+  const created = {
+    ...(from === undefined ? {} : { $gte: from }),
+    ...(to === undefined ? {} : { $lte: to }),
+  };
+  const rest = {
+    is_done: { $in: isDone === undefined ? EITHER : [isDone] },
+    is_rejected: { $in: rejected === undefined ? EITHER : [rejected] },
+    ...(from === undefined && to === undefined ? {} : { created_at: created }),
+  };
+  return userId === undefined
+    ? [{ $match: types }, { $match: rest }]
+    : [{ $match: { user_id: userId } }, { $match: { ...types, ...rest } }];
+};
+
+/** How many payments there are, and their smallest and largest id. */
+interface Extent {
+  total: number;
+  first: number;
+  last: number;
+}
+
+const extentOf = async (payments: Models['payments'], filter: PaymentFilter): Promise<Extent> => {
+  // By type, as the index has it: no payment is read for it.
+  const each = {
+    $group: { _id: '$type', total: { $sum: 1 }, first: { $min: '$_id' }, last: { $max: '$_id' } },
+  };
+  const extents = await payments.aggregate<Extent>([...toStages(filter), each]);
+  return {
+    total: extents.reduce((sum, { total }) => sum + total, 0),
+    first: Math.min(...extents.map(({ first }) => first)),
+    last: Math.max(...extents.map(({ last }) => last)),
+  };
+};
 
 const createPage =
   ({ payments }: Models) =>
   async (filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>> => {
-    const query = toQuery(filter);
+    const { userId, from, to } = filter;
     const ascending = filter.order === 'ASC';
     const after = request.mode === 'cursor' ? request.after[0] : undefined;
-    // There is always a bound on `_id`, so that no combination of filters is without an index.
-    const bound = after === undefined ? { $gt: 0 } : ascending ? { $gt: after } : { $lt: after };
-    const rows = await payments
-      .find({ ...query, _id: trusted(bound) })
-      .sort({ _id: ascending ? 1 : -1 })
-      .skip(request.mode === 'page' ? request.skip : 0)
-      .limit(request.perPage + 1)
-      .lean<PaymentDocument[]>();
+    const isPeriod = userId === undefined && (from !== undefined || to !== undefined);
+    // A period is a range of ids but for its ends: without it everything on the way there would be read.
+    const extent = isPeriod ? await extentOf(payments, filter) : undefined;
+    const bound = {
+      ...(extent === undefined ? {} : { $gte: extent.first, $lte: extent.last }),
+      ...(after === undefined ? {} : ascending ? { $gt: after } : { $lt: after }),
+    };
+    const [indexed, rest] = toStages(filter);
+    const rows = await payments.aggregate<PaymentDocument>([
+      indexed,
+      { $match: { ...rest.$match, ...(Object.keys(bound).length === 0 ? {} : { _id: bound }) } },
+      { $sort: { _id: ascending ? 1 : -1 } },
+      { $skip: request.mode === 'page' ? request.skip : 0 },
+      { $limit: request.perPage + 1 },
+    ]);
     const shown = rows.slice(0, request.perPage).map(toPayment);
     const last = shown.at(-1);
     const next: CursorKey | undefined =
       rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
-    return { rows: shown, total: await count(payments, query, request), next };
+    const total = async () => extent?.total ?? count(payments, filter);
+    return { rows: shown, total: request.mode === 'cursor' ? undefined : await total(), next };
   };
 
-const count = async (
-  payments: Models['payments'],
-  query: Record<string, unknown>,
-  request: PageRequest,
-): Promise<number | undefined> => {
-  if (request.mode === 'cursor') return undefined;
+const count = async (payments: Models['payments'], filter: PaymentFilter): Promise<number> => {
+  const { order: _order, ...fields } = filter;
   // Without a filter the collection knows its own size.
-  if (Object.keys(query).length === 0) return payments.estimatedDocumentCount();
-  return payments.countDocuments({ ...query, _id: trusted({ $gt: 0 }) });
+  if (Object.values(fields).every((value) => value === undefined)) return payments.estimatedDocumentCount();
+  return (await extentOf(payments, filter)).total;
 };
 
 type DepositStates = Pick<
@@ -234,7 +270,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
     const after = request.mode === 'cursor' ? request.after[0] : undefined;
     const state: Record<string, unknown> = { 'gateway.state': 'mismatch' };
     const rows = await payments
-      .find({ ...state, _id: trusted(after === undefined ? { $gt: 0 } : { $lt: after }) })
+      .find({ ...state, ...(after === undefined ? {} : { _id: trusted({ $lt: after }) }) })
       .sort({ _id: -1 })
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
@@ -248,7 +284,8 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
   },
   dueDeposits: async (now, limit) => {
     const due = await payments
-      .find({ 'gateway.state': 'open', 'gateway.check_at': trusted({ $lte: now }) })
+      // Only an open deposit has a moment.
+      .find({ 'gateway.check_at': trusted({ $lte: now }) })
       .sort({ 'gateway.check_at': 1 })
       .limit(limit)
       .lean<PaymentDocument[]>();
@@ -293,14 +330,14 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
     countOpenWithdrawals: (userId) =>
-      payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, rejected_at: null }),
+      payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
     ...createDepositStates(models),
     settleWithdrawal: async (session, id, outcome) => {
       const settled = await payments
         .findOneAndUpdate(
-          { _id: id, type: 'withdrawal', is_done: false, rejected_at: null },
+          { _id: id, type: 'withdrawal', is_done: false, is_rejected: false },
           {
-            $set: outcome.paid ? { is_done: true } : { rejected_at: outcome.at },
+            $set: outcome.paid ? { is_done: true } : { rejected_at: outcome.at, is_rejected: true },
             $inc: { version: 1 },
           },
           { session, returnDocument: 'after' },
@@ -315,8 +352,16 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         { $set: { 'meta.card_number': null } },
         { session },
       );
+      const disputed = await payments
+        .aggregate<{ _id: number }>([
+          { $match: { user_id: userId } },
+          { $match: { 'gateway.state': 'mismatch' } },
+          { $project: { _id: 1 } },
+        ])
+        .session(session);
+      if (disputed.length === 0) return;
       await payments.updateMany(
-        { user_id: userId, 'gateway.state': 'mismatch' },
+        { _id: trusted({ $in: disputed.map(({ _id }) => _id) }) },
         { $set: { 'gateway.reported.card_number': null } },
         { session },
       );
