@@ -4,6 +4,7 @@ import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import {
   type CommandWatch,
+  FILL_TIMEOUT_MS,
   FILLED,
   fillLike,
   type PlanException,
@@ -156,7 +157,7 @@ beforeAll(async () => {
   await seals.prepare();
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
-});
+}, FILL_TIMEOUT_MS);
 
 afterAll(async () => {
   await connection.close();

@@ -21,8 +21,11 @@ const MODEL_NAMES: Readonly<Record<TargetType, string>> = {
 /** The model name of the public resource, e.g. `App\Models\Gyms\Gym`. */
 export const modelNameOf = (type: TargetType): string => MODEL_NAMES[type];
 
+/** Type and id in one text, so that one indexed field finds targets of both types. */
+export const targetKey = ({ type, id }: Target): string => `${type}:${id}`;
+
 /** Where a user's subscription runs. */
 export const premiumSlot = (userId: number): string => `premium:${userId}`;
 
 /** Where a target's boost runs. */
-export const boostSlot = ({ type, id }: Target): string => `boost:${type}:${id}`;
+export const boostSlot = (target: Target): string => `boost:${targetKey(target)}`;

@@ -2,7 +2,7 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { Boost, Grant, Subscription } from '../domain/grant.ts';
-import type { Target } from '../domain/target.ts';
+import { type Target, targetKey } from '../domain/target.ts';
 import { insertPlain } from './insert.ts';
 import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
 
@@ -70,8 +70,8 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       return insertPlain(subscriptions, session, document);
     }
     const { target, level, endsAt } = grant;
-    const boostable = { boostable_type: target.type, boostable_id: target.id };
-    const document = { ...common, ...boostable, level, ends_at: endsAt, end_due_at: endsAt };
+    const boosted = { target: targetKey(target), boostable_type: target.type, boostable_id: target.id };
+    const document = { ...common, ...boosted, level, ends_at: endsAt, end_due_at: endsAt };
     return insertPlain(boosts, session, document);
   },
   find: async (kind, id, session) => {
@@ -88,19 +88,19 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
   },
   runningSubscriptions: async (userIds, now) => {
     if (userIds.length === 0) return [];
-    const found = await subscriptions
-      .find({ user_id: trusted({ $in: [...userIds] }), expires_at: trusted({ $gt: now }) })
-      .lean<SubscriptionDocument[]>();
+    // Two stages, which MongoDB reads as one condition: a planner that takes but one field does not scan.
+    const found = await subscriptions.aggregate<SubscriptionDocument>([
+      { $match: { user_id: { $in: [...userIds] } } },
+      { $match: { expires_at: { $gt: now } } },
+    ]);
     return found.map(toSubscription);
   },
   liveBoosts: async (targets, now) => {
     if (targets.length === 0) return [];
-    const clauses = [...Map.groupBy(targets, ({ type }) => type)].map(([type, same]) => ({
-      boostable_type: type,
-      boostable_id: trusted({ $in: same.map(({ id }) => id) }),
-      ends_at: trusted({ $gt: now }),
-    }));
-    const found = await boosts.find({ $or: clauses }).lean<BoostDocument[]>();
+    const found = await boosts.aggregate<BoostDocument>([
+      { $match: { target: { $in: targets.map(targetKey) } } },
+      { $match: { ends_at: { $gt: now } } },
+    ]);
     return found.map(toBoost);
   },
   end: async (session, kind, id, now) => {

@@ -19,6 +19,8 @@ export interface SubscriptionDocument {
 export interface BoostDocument {
   _id: number;
   user_id: number;
+  /** Type and id of what is boosted. */
+  target: string;
   boostable_type: TargetType;
   boostable_id: number;
   level: number;
@@ -149,6 +151,7 @@ const boosts = new Schema<BoostDocument>(
   {
     _id: id,
     user_id: id,
+    target: text,
     boostable_type: text,
     boostable_id: id,
     level: id,
@@ -161,7 +164,7 @@ const boosts = new Schema<BoostDocument>(
   },
   options('boosts'),
 )
-  .index({ boostable_type: 1, boostable_id: 1, ends_at: 1 })
+  .index({ target: 1, ends_at: 1 })
   .index({ end_due_at: 1 });
 
 const slots = new Schema<SlotDocument>(
@@ -218,8 +221,8 @@ const storePurchases = new Schema<StorePurchaseDocument>(
     { marketing_boost_id: 1 },
     { unique: true, partialFilterExpression: { marketing_boost_id: isNumber } },
   )
-  .index({ acknowledge_due_at: 1 })
-  .index({ look_due_at: 1 });
+  .index({ channel: 1, acknowledge_due_at: 1 })
+  .index({ channel: 1, look_due_at: 1 });
 
 const attempts = new Schema<AttemptDocument>(
   {
@@ -240,7 +243,7 @@ const attempts = new Schema<AttemptDocument>(
     updated_at: date,
   },
   options('store_purchase_attempts'),
-).index({ next_check_at: 1 });
+).index({ channel: 1, next_check_at: 1 });
 
 const refunds = new Schema<RefundDocument>(
   {
@@ -262,9 +265,9 @@ const refunds = new Schema<RefundDocument>(
   options('refund_queue'),
 )
   // A purchase is owed back once, however often it is presented.
-  .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $type: 'string' } } })
+  .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $gt: '' } } })
   .index({ resolved_at: 1, _id: 1 })
-  .index({ look_due_at: 1 });
+  .index({ channel: 1, look_due_at: 1 });
 
 const walletPurchases = new Schema<WalletPurchaseDocument>(
   {
@@ -287,7 +290,7 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
   options('wallet_purchases'),
 )
   .index({ lease_until: 1 })
-  .index({ user_id: 1, client_key: 1 });
+  .index({ user_id: 1, client_key: 1, created_at: 1 });
 
 privacy(
   subscriptions,
@@ -310,6 +313,7 @@ privacy(
   retain(
     'what was granted, for the books',
     '_id',
+    'target',
     'boostable_type',
     'boostable_id',
     'level',

@@ -48,9 +48,9 @@ const createPage =
   ({ refunds }: Models): Refunds['page'] =>
   async (request) => {
     const owed = { resolved_at: null };
-    const bound = request.mode === 'cursor' ? { $lt: request.after[0] ?? 0 } : { $gt: 0 };
+    const behind = request.mode === 'cursor' ? { _id: trusted({ $lt: request.after[0] ?? 0 }) } : {};
     const rows = await refunds
-      .find({ ...owed, _id: trusted(bound) })
+      .find({ ...owed, ...behind })
       .sort({ _id: -1 })
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
@@ -92,8 +92,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
     },
     resolve: async ({ channel, purchaseToken }, resolution, now) => {
       await refunds.updateOne(
-        // What is owed is not resolved: a second condition, for a planner that takes no partial index.
-        { owed_for: receiptKey(channel, purchaseToken), resolved_at: null },
+        { owed_for: receiptKey(channel, purchaseToken) },
         { $set: { owed_for: null, resolved_at: now, resolution, look_due_at: null } },
       );
     },
