@@ -1,18 +1,61 @@
 import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
+import {
+  type CommandWatch,
+  FILL_TIMEOUT_MS,
+  FILLED,
+  fillLike,
+  monitored,
+  type PlanException,
+  watchCommands,
+} from '@fitness/shared/testing/commands.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
+import { hashCode } from '../src/domain/confirmation-code.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
+import { createCodeStore } from '../src/store/codes.ts';
 import { createNotificationStore } from '../src/store/notifications.ts';
 import { createOauthStore } from '../src/store/oauth.ts';
 import { createReferralScoreStore } from '../src/store/referral-scores.ts';
 import { createRoleStore } from '../src/store/roles.ts';
 import { createTokenStore } from '../src/store/tokens.ts';
+import { deriveFields } from '../src/store/user-document.ts';
 import { createUserStore } from '../src/store/users.ts';
 import { identityConfig } from './support.ts';
+
+const except = (reason: string, faults: readonly string[]): PlanException[] =>
+  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
+
+const EXCEPTIONS = [
+  ...except('it reads one document by `_id` only where nothing else is asked; the guard decides a race', [
+    'COLLSCAN: delete login_keys {"_id":"?","user_id":"?"}',
+    'COLLSCAN: findAndModify confirmation_codes {"_id":"?","locked_until":"?","reset.expires_at":{"$gt":"?"},"reset.tries":{"$lt":"?"}}',
+    'COLLSCAN: findAndModify users {"_id":"?","credential_epoch":"?","erased_at":"?"}',
+    'COLLSCAN: findAndModify users {"_id":"?","deletion_scheduled_at":"?","erased_at":"?"}',
+    'COLLSCAN: findAndModify users {"_id":"?","deletion_scheduled_at":{"$ne":"?"},"erased_at":"?"}',
+    'COLLSCAN: findAndModify users {"_id":"?","erased_at":"?"}',
+    'COLLSCAN: update confirmation_codes {"_id":"?","locked_until":{"$lte":"?"}}',
+    'COLLSCAN: update confirmation_codes {"_id":"?","reset.id":"?","reset.expires_at":{"$gt":"?"}}',
+    'COLLSCAN: update confirmation_codes {"_id":"?","reset.id":"?"}',
+    'COLLSCAN: update notifications {"_id":"?","user_id":"?","read_at":"?"}',
+    'COLLSCAN: update oauth_clients {"_id":"?","expires_at":{"$lt":"?"}}',
+    'COLLSCAN: update oauth_records {"_id":"?","consumed_at":"?"}',
+    'COLLSCAN: update users {"_id":"?","credential_epoch":"?","deletion_scheduled_at":"?","erased_at":"?"}',
+    'COLLSCAN: update users {"_id":"?","credential_epoch":"?","erased_at":"?"}',
+    'COLLSCAN: update users {"_id":"?","erased_at":"?"}',
+    'COLLSCAN: update users {"_id":"?","has_referrals":{"$ne":"?"}}',
+  ]),
+  ...except('it sorts what an index has found, also where the index is in that order', [
+    'SORT: find notifications {"user_id":"?"} sort {"_id":-1} limit',
+    'SORT: find notifications {"user_id":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
+  ]),
+  ...except('it reads all of a list to sort or to count it', [
+    'a wide index scan: aggregate users {"standing":{"$in":["?"]}}',
+    'a wide index scan: aggregate users {"search_all_grams":"?"}',
+  ]),
+];
 
 const config = monitored(identityConfig());
 let connection: Connection;
@@ -28,24 +71,25 @@ let roles: ReturnType<typeof createRoleStore>;
 let oauth: ReturnType<typeof createOauthStore>;
 let notifications: ReturnType<typeof createNotificationStore>;
 let scores: ReturnType<typeof createReferralScoreStore>;
+let codes: ReturnType<typeof createCodeStore>;
 
 const now = new Date('2026-01-01T00:00:00Z');
 const later = new Date('2100-01-01T00:00:00Z');
-const member = (id: number) =>
-  newMember(
-    id,
-    {
-      username: `user.${id}`,
-      email: `user.${id}@example.org`,
-      phone: `+9891200${10_000 + id}`,
-      first_name: 'A',
-      last_name: 'B',
-    },
-    'hash',
-    `CODE${id}`,
-    id > 1 ? 1 : null,
-    now,
-  );
+const FIRST = ['Aram', 'Bahar', 'Cyrus', 'Darya', 'Elham', 'Farid', 'Golnar', 'Homa', 'Iman', 'Jaleh'];
+const LAST = ['Ahmadi', 'Bakhtiar', 'Daneshvar', 'Esfahani', 'Golzar', 'Hosseini', 'Kiani', 'Mostofi'];
+const nameOf = (names: readonly string[], n: number): string => names[n % names.length] ?? '';
+
+const member = (id: number) => {
+  const [first, last] = [nameOf(FIRST, id), nameOf(LAST, Math.floor(id / FIRST.length))];
+  const fields = {
+    username: `${first}.${last}.${id}`,
+    email: `${id}@example.org`,
+    phone: `+9891200${10_000 + id}`,
+    first_name: first,
+    last_name: last,
+  };
+  return newMember(id, fields, 'hash', `CODE${id}`, id > 1 ? 1 : null, now);
+};
 const token = (id: number) => ({
   _id: `hash-${id}`,
   user_id: id,
@@ -57,6 +101,8 @@ const token = (id: number) => ({
   expires_at: later,
 });
 
+const CODE = { id: 'x', hash: hashCode('x', '123456'), expires_at: later, tries: 0 };
+
 const record = (id: string) => ({
   _id: id,
   user_id: 5,
@@ -66,6 +112,15 @@ const record = (id: string) => ({
   expires_at: later,
 });
 
+const notification = (id: number) => ({
+  _id: id,
+  user_id: id,
+  type: 'x',
+  data: {},
+  created_at: now,
+  read_at: null,
+});
+
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   ({ users, tokens } = stores());
@@ -73,32 +128,104 @@ beforeAll(async () => {
   oauth = createOauthStore(connection);
   scores = createReferralScoreStore(connection);
   notifications = createNotificationStore(connection);
+  codes = createCodeStore(connection);
   await syncIndexes(connection);
-  for (let id = 1; id <= 20; id += 1)
-    await inTransaction(connection, (session) => users.insert(session, member(id)));
-  watch = watchCommands(config.MONGODB_DATABASE);
-});
+  await fill();
+  watch = watchCommands(config.MONGODB_DATABASE, {
+    exceptions: EXCEPTIONS,
+    small: { roles: 'a handful of named sets of permissions' },
+  });
+}, FILL_TIMEOUT_MS);
 afterAll(async () => {
   await connection.close();
   await dropDatabase(config);
 });
 
-/** What of all that `work` asks the database would scan a collection. */
-const scansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
-  const sent = await watch.during(work);
-  expect(sent.length).toBeGreaterThan(0);
-  return watch.scans(sent);
-};
-
 const filters = {
   everything: {},
-  'a search': { search: searchQuery('user.1') },
+  'a search': { search: searchQuery('homa.kiani') },
   'a short search': { search: searchQuery('u') },
-  'a search in everything': { search: searchQuery('example.org'), searchEverything: true },
+  'a search in everything': { search: searchQuery('org'), searchEverything: true },
   trainers: { isTrainer: true },
   'a role': { roleId: 2 },
-  'all at once': { search: searchQuery('user'), isTrainer: false, roleId: 1 },
+  'all at once': { search: searchQuery('farid'), isTrainer: false, roleId: 2 },
 };
+
+/** The grams that are searched for: an index of all grams of all accounts takes minutes to fill. */
+const SEARCHED = new Set(
+  Object.values(filters).flatMap((filter) => ('search' in filter ? (filter.search?.grams ?? []) : [])),
+);
+const searched = (grams: readonly string[]): string[] => grams.filter((gram) => SEARCHED.has(gram));
+
+/** None of these lose what they have: the collections stay as full as they are. */
+const HOLDER = 1_000;
+const holderOf = (n: number): number => HOLDER + (n % 4_000);
+
+/** Copies of what the stores themselves have written; every account is found by a name of its own. */
+const fill = async (): Promise<void> => {
+  const real = FILLED + 1;
+  const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
+    fillLike(connection, collection, change);
+  await inTransaction(connection, async (session) => {
+    await users.insert(session, member(real));
+    await tokens.insert(session, token(real), 0);
+    await notifications.insert(session, notification(real));
+  });
+  await oauth.put(record('Session:real'));
+  await oauth.insertClient('real', '{}', later);
+  await scores.save({ _id: real, score: 1, computed_at: later });
+  await codes.replace(real, 'reset', CODE);
+  await like('users', accountChange);
+  await like('login_keys', (n) => ({ _id: `username:user.${n}`, user_id: n }));
+  await like('tokens', (n) => ({
+    _id: `filled-${n}`,
+    user_id: holderOf(n),
+    kind: n % 2 === 0 ? 'personal' : 'oauth',
+    token_number: n % 2 === 0 ? n : null,
+    grant_id: n % 2 === 0 ? null : `grant-${n % 5_000}`,
+  }));
+  await like('notifications', (n) => ({
+    _id: n,
+    user_id: holderOf(n),
+    read_at: n % 3 === 0 ? null : now,
+  }));
+  await like('oauth_records', (n) => ({
+    _id: `RefreshToken:${n}`,
+    user_id: holderOf(n),
+    grant_id: `grant-${n % 5_000}`,
+    uid: n % 10 === 0 ? `uid-${n}` : null,
+  }));
+  await like('oauth_clients', (n) => ({ _id: `client-${n}` }));
+  await like('referral_scores', (n) => ({ _id: n, computed_at: later }));
+  await like('confirmation_codes', (n) => ({ _id: n }));
+};
+
+/** Every tenth is pending, and every tenth a trainer; few have another role than that of a member. */
+const accountChange = (n: number): Record<string, unknown> => {
+  const account = member(n);
+  const { _id, username, email, phone, referral_code } = account;
+  const derived = deriveFields(account);
+  const isPending = n % 10 === 0;
+  return {
+    ...{ _id, username, email, phone, referral_code, ...derived },
+    search_grams: searched(derived.search_grams),
+    search_all_grams: searched(derived.search_all_grams),
+    referrer_user_id: n > 1 ? Math.ceil(n / 5) : null,
+    has_referrals: n <= FILLED / 5,
+    is_trainer: n % 10 === 1,
+    role_ids: n % 500 === 0 ? [1, 2] : [1],
+    deletion_scheduled_at: isPending ? later : null,
+    standing: isPending ? 'pending' : 'live',
+  };
+};
+
+/** What is wrong with the plans of all that `work` asks the database. */
+const faultsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const sent = await watch.during(work);
+  expect(sent.length).toBeGreaterThan(0);
+  return watch.faults(sent);
+};
+
 const base = { searchEverything: false, withPending: false, ascending: false };
 const transact = (work: Parameters<typeof inTransaction>[1]) => inTransaction(connection, work);
 const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
@@ -112,19 +239,19 @@ const both = async (ask: (ids: number[]) => Promise<unknown>): Promise<void> => 
   await ask([1, 2]);
 };
 
-describe('no query of the service scans a collection', () => {
+describe('an index finds, among 20,000,', () => {
   test.each(Object.entries(filters))(
     'the list of %s, by page and by cursor, and its total',
     async (_name, filter) => {
       for (const ascending of [false, true]) {
         const asked = { ...base, ...filter, ascending };
-        const scans = [
-          ...(await scansOf(() => users.list(asked, { skip: 2, limit: 5 }))),
-          ...(await scansOf(() => users.list(asked, { skip: 0, limit: 5, afterId: 10 }))),
-          ...(await scansOf(() => users.list({ ...asked, withPending: true }, { skip: 0, limit: 5 }))),
-          ...(await scansOf(() => users.count(asked))),
+        const faults = [
+          ...(await faultsOf(() => users.list(asked, { skip: 2, limit: 5 }))),
+          ...(await faultsOf(() => users.list(asked, { skip: 0, limit: 5, afterId: 10 }))),
+          ...(await faultsOf(() => users.list({ ...asked, withPending: true }, { skip: 0, limit: 5 }))),
+          ...(await faultsOf(() => users.count(asked))),
         ];
-        expect(scans).toEqual([]);
+        expect(faults).toEqual([]);
       }
     },
   );
@@ -146,6 +273,7 @@ describe('no query of the service scans a collection', () => {
     ['accounts due for deletion', () => all(users.dueForDeletion(now))],
     ['who has a role', () => users.someoneHasRole(3)],
     ['who else has one of some roles', () => transact((session) => users.findHolder([2, 3], 1, session))],
+    ['a registration', () => transact((session) => users.insert(session, member(FILLED + 2)))],
     ['a change', () => transact((session) => users.update(session, 1, { username: 'changed.name' }))],
     ['a password', () => transact((session) => users.setPassword(session, 1, 'x', 0))],
     [
@@ -163,23 +291,26 @@ describe('no query of the service scans a collection', () => {
     ['a forgotten score', () => transact((session) => scores.forget(session, 1))],
     ['a new token', () => transact((session) => tokens.insert(session, token(1), 0))],
     ['a token', () => tokens.findLive('hash-1', now)],
-    ['personal tokens', () => tokens.listPersonal(1, now, undefined, { skip: 0, limit: 5 })],
+    ['personal tokens', () => tokens.listPersonal(HOLDER, now, undefined, { skip: 0, limit: 5 })],
     [
       'personal tokens behind a cursor',
-      () => tokens.listPersonal(1, now, ['posts.view'], { skip: 0, limit: 5, beforeNumber: 9 }),
+      () => tokens.listPersonal(HOLDER, now, ['posts.view'], { skip: 0, limit: 5, beforeNumber: 16_000 }),
     ],
-    ['how many personal tokens', () => tokens.countPersonal(1, now, ['posts.view'])],
+    ['how many personal tokens', () => tokens.countPersonal(HOLDER, now, ['posts.view'])],
     ['a personal token revoked', () => tokens.deletePersonal(1, 1, ['posts.view'])],
     ['a session ended', () => tokens.delete('hash-1')],
     ['all tokens revoked', () => transact((session) => tokens.revokeAll(session, 1))],
     ['other tokens revoked', () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1'))],
-    ['a page of notifications', () => notifications.list(1, { mode: 'page', page: 2, perPage: 5, skip: 5 })],
+    [
+      'a page of notifications',
+      () => notifications.list(HOLDER, { mode: 'page', page: 2, perPage: 5, skip: 5 }),
+    ],
     [
       'notifications behind a cursor',
-      () => notifications.list(1, { mode: 'cursor', perPage: 5, after: [9] }),
+      () => notifications.list(HOLDER, { mode: 'cursor', perPage: 5, after: [16_000] }),
     ],
-    ['how many notifications are unread', () => notifications.unreadCount(1)],
-    ['a notification read', () => notifications.markRead(1, 1, now)],
+    ['how many notifications are unread', () => notifications.unreadCount(HOLDER)],
+    ['a notification read', () => notifications.markRead(HOLDER, 12_000, now)],
     ['all notifications gone', () => transact((session) => notifications.deleteOf(session, 1))],
     ['a record of OAuth written', () => oauth.put(record('Session:1'))],
     ['a record of OAuth', () => oauth.find('Session:1', now)],
@@ -196,16 +327,16 @@ describe('no query of the service scans a collection', () => {
     ['a grant revoked', () => transact((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
     ['a client', () => oauth.findClient('client', now)],
     ['a client kept', () => transact((session) => oauth.keepClient(session, 'client', later))],
+    ['a code checked, right', () => codes.check(1, 'reset', '123456', now)],
+    ['a code put back', () => codes.restore(1, 'reset', CODE, null)],
+    ['a code spent', () => transact((session) => codes.spend(session, 1, 'reset', 'x', now))],
+    ['codes withdrawn', () => transact((session) => codes.withdraw(session, 1))],
+    ['codes forgotten', () => transact((session) => codes.forget(session, 1))],
     ['roles by id', () => roles.findByIds([1, 2])],
     ['a role by name', () => roles.findByName('member')],
     ['the last known scores', () => scores.findLast([1, 2])],
     ['a score to keep', () => scores.save({ _id: 1, score: 1, computed_at: now })],
   ])('%s', async (_name, work) => {
-    expect(await scansOf(work)).toEqual([]);
-  });
-
-  test('the explanation does find a scan', async () => {
-    const scans = await scansOf(() => connection.collection('users').find({ height: 1 }).toArray());
-    expect(scans).toEqual([expect.stringContaining('COLLSCAN')]);
+    expect(await faultsOf(work)).toEqual([]);
   });
 });

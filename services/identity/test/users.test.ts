@@ -280,6 +280,7 @@ describe('an erased account', () => {
       'credential_epoch',
       'erased_at',
       'pins',
+      'standing',
       'tokens_issued',
       'version',
     ]);

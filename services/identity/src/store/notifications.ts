@@ -26,6 +26,7 @@ const schema = new mongoose.Schema<NotificationRow>(
   { collection: 'notifications', versionKey: false },
 );
 schema.index({ user_id: 1, _id: -1 });
+schema.index({ user_id: 1, read_at: 1 });
 
 privacy(
   schema,
@@ -69,7 +70,8 @@ export const createNotificationStore = (connection: Connection): NotificationSto
     markRead: async (userId, id, now) => {
       const unread = { _id: id, user_id: userId, read_at: null };
       await model.updateOne(unread, { $set: { read_at: now } });
-      return model.findOne({ _id: id, user_id: userId }).lean<NotificationRow>();
+      const found = await model.findById(id).lean<NotificationRow>();
+      return found?.user_id === userId ? found : null;
     },
     deleteOf: async (session, userId) => {
       await model.deleteMany({ user_id: userId }, { session });

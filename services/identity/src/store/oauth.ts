@@ -50,8 +50,10 @@ const createRecords = (connection: Connection) => {
     delete: async (id: string): Promise<boolean> => (await records.deleteOne({ _id: id })).deletedCount === 1,
 
     /** The access token of this hash, as it was issued. */
-    findAccessToken: (hash: string): Promise<Token | null> =>
-      tokenModel(connection).findOne({ _id: hash, kind: 'oauth' }).lean<Token>(),
+    findAccessToken: async (hash: string): Promise<Token | null> => {
+      const token = await tokenModel(connection).findById(hash).lean<Token>();
+      return token?.kind === 'oauth' ? token : null;
+    },
   };
 };
 
@@ -111,10 +113,10 @@ const createGrants = (connection: Connection) => {
 
     /** The grant and everything under it; again does no harm. */
     revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
-      const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
-      if (grant === null) return;
+      const { deletedCount } = await records.deleteOne({ _id: grantKey }, { session });
+      if (deletedCount === 0) return;
       await records.deleteMany({ grant_id: grantId }, { session });
-      await tokens.deleteMany({ user_id: grant.user_id, kind: 'oauth', grant_id: grantId }, { session });
+      await tokens.deleteMany({ grant_id: grantId }, { session });
     },
   };
 };

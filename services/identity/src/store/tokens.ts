@@ -40,7 +40,8 @@ const schema = new mongoose.Schema<Token>(
   { versionKey: false, collection: 'tokens' },
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
-  .index({ user_id: 1, kind: 1, token_number: 1 });
+  .index({ user_id: 1, kind: 1, token_number: 1 })
+  .index({ grant_id: 1 }, { partialFilterExpression: { grant_id: { $gt: '' } } });
 
 privacy(
   schema,
@@ -55,8 +56,11 @@ export const tokenModel = (connection: Connection): Model<Token> =>
 const noMoreThan = (within: readonly string[] | undefined): Record<string, unknown> => {
   if (within === undefined) return {};
   const beyond = PERMISSIONS.filter((permission) => !within.includes(permission));
-  return { permissions: trusted({ $ne: null, $nin: beyond }) };
+  return { permissions: { $ne: null, $nin: beyond } };
 };
+
+/** The first stage of two, which MongoDB reads as one condition: one that an index serves whatever the second asks. */
+const personalOf = (userId: number) => ({ $match: { user_id: userId, kind: 'personal' } });
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
@@ -65,14 +69,9 @@ export const createTokenStore = (connection: Connection) => {
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
 
-  const revoke = async (
-    session: ClientSession,
-    userId: number,
-    filter: Record<string, unknown>,
-  ): Promise<void> => {
-    // First the user: whoever issues a credential at this moment writes the same document, and one of the two waits.
+  /** First the user: whoever issues a credential at this moment writes the same document, and one of the two waits. */
+  const beginRevoking = async (session: ClientSession, userId: number): Promise<void> => {
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
-    await tokens.deleteMany({ user_id: userId, ...filter }, { session });
     await oauthRecords.deleteMany({ user_id: userId }, { session });
   };
 
@@ -102,11 +101,18 @@ export const createTokenStore = (connection: Connection) => {
     },
 
     /** Every credential of the user dies with the transaction: sessions, personal tokens, OAuth records. */
-    revokeAll: (session: ClientSession, userId: number): Promise<void> => revoke(session, userId, {}),
+    revokeAll: async (session: ClientSession, userId: number): Promise<void> => {
+      await beginRevoking(session, userId);
+      await tokens.deleteMany({ user_id: userId }, { session });
+    },
 
     /** As `revokeAll`, but for one. */
-    revokeOthers: (session: ClientSession, userId: number, keptHash: string): Promise<void> =>
-      revoke(session, userId, { _id: trusted({ $ne: keptHash }) }),
+    revokeOthers: async (session: ClientSession, userId: number, keptHash: string): Promise<void> => {
+      await beginRevoking(session, userId);
+      const found = await tokens.find({ user_id: userId }, { _id: 1 }, { session }).lean<{ _id: string }[]>();
+      const others = found.map(({ _id }) => _id).filter((hash) => hash !== keptHash);
+      await tokens.deleteMany({ _id: trusted({ $in: others }) }, { session });
+    },
 
     delete: async (hash: string): Promise<void> => {
       await tokens.deleteOne({ _id: hash });
@@ -118,13 +124,13 @@ export const createTokenStore = (connection: Connection) => {
       tokenNumber: number,
       within: readonly string[] | undefined,
     ): Promise<boolean> => {
-      const result = await tokens.deleteOne({
-        user_id: userId,
-        kind: 'personal',
-        token_number: tokenNumber,
-        ...noMoreThan(within),
-      });
-      return result.deletedCount === 1;
+      const [token] = await tokens.aggregate<{ _id: string }>([
+        { $match: { user_id: userId, kind: 'personal', token_number: tokenNumber } },
+        { $match: noMoreThan(within) },
+        { $project: { _id: 1 } },
+      ]);
+      if (token === undefined) return false;
+      return (await tokens.deleteOne({ _id: token._id })).deletedCount === 1;
     },
 
     /** Live personal tokens that may no more than `within`, newest first. */
@@ -134,27 +140,31 @@ export const createTokenStore = (connection: Connection) => {
       within: readonly string[] | undefined,
       window: { skip: number; limit: number; beforeNumber?: number | undefined },
     ): Promise<Token[]> =>
-      tokens
-        .find({
-          user_id: userId,
-          kind: 'personal',
-          expires_at: trusted({ $gt: now }),
-          ...noMoreThan(within),
-          ...(window.beforeNumber === undefined
-            ? {}
-            : { token_number: trusted({ $lt: window.beforeNumber }) }),
-        })
-        .sort({ token_number: -1 })
-        .skip(window.skip)
-        .limit(window.limit)
-        .lean<Token[]>(),
+      tokens.aggregate<Token>([
+        personalOf(userId),
+        {
+          $match: {
+            expires_at: { $gt: now },
+            ...noMoreThan(within),
+            ...(window.beforeNumber === undefined ? {} : { token_number: { $lt: window.beforeNumber } }),
+          },
+        },
+        { $sort: { token_number: -1 } },
+        { $skip: window.skip },
+        { $limit: window.limit },
+      ]),
 
-    countPersonal: (userId: number, now: Date, within: readonly string[] | undefined): Promise<number> =>
-      tokens.countDocuments({
-        user_id: userId,
-        kind: 'personal',
-        expires_at: trusted({ $gt: now }),
-        ...noMoreThan(within),
-      }),
+    countPersonal: async (
+      userId: number,
+      now: Date,
+      within: readonly string[] | undefined,
+    ): Promise<number> => {
+      const [counted] = await tokens.aggregate<{ total: number }>([
+        personalOf(userId),
+        { $match: { expires_at: { $gt: now }, ...noMoreThan(within) } },
+        { $count: 'total' },
+      ]);
+      return counted?.total ?? 0;
+    },
   };
 };

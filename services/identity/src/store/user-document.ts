@@ -14,9 +14,14 @@ interface DerivedFields {
   search_all_grams: string[];
 }
 
+/** Which lists an account is in: an index counts by it, as it cannot by a date that is there or not. */
+export const STANDINGS = ['live', 'pending', 'erased'] as const;
+export type Standing = (typeof STANDINGS)[number];
+
 export type StoredUser = User &
   DerivedFields & {
     erased_at: Date | null;
+    standing: Standing;
     tokens_issued: number;
     pins: number;
     /** Whether they have ever referred anybody. */
@@ -53,6 +58,7 @@ const schema = new mongoose.Schema<StoredUser>(
     deletion_requested_at: { type: Date, default: null },
     deletion_scheduled_at: { type: Date, default: null },
     erased_at: { type: Date, default: null },
+    standing: { type: String, enum: STANDINGS, required: true },
     version: { type: Number, default: 1 },
     credential_epoch: { type: Number, default: 0 },
     tokens_issued: { type: Number, default: 0 },
@@ -66,17 +72,13 @@ const schema = new mongoose.Schema<StoredUser>(
   { versionKey: false, collection: 'users' },
 )
   // Partial: an erased account has none.
-  .index(
-    { referral_code: 1 },
-    { unique: true, partialFilterExpression: { referral_code: { $exists: true } } },
-  )
+  .index({ referral_code: 1 }, { unique: true, partialFilterExpression: { referral_code: { $gt: '' } } })
   .index({ referrer_user_id: 1, has_referrals: 1, _id: 1 })
   .index(
     { deletion_scheduled_at: 1 },
     { partialFilterExpression: { deletion_scheduled_at: { $gt: LONG_AGO } } },
   )
-  .index({ erased_at: 1, deletion_scheduled_at: 1, _id: 1 })
-  .index({ is_trainer: 1, _id: 1 })
+  .index({ standing: 1, is_trainer: 1, _id: 1 })
   .index({ role_ids: 1, _id: 1 })
   .index({ search_grams: 1, _id: 1 })
   .index({ search_all_grams: 1, _id: 1 });
@@ -96,7 +98,7 @@ privacy(
   erase('nobody signs in with it any more', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
   erase('made of the names', 'search_text', 'search_grams', 'search_all_text', 'search_all_grams'),
   retain('the tombstone: payments and receipts name it, and it is counted where it was invited', '_id'),
-  retain('likewise', 'created_at', 'referrer_user_id', 'erased_at'),
+  retain('likewise', 'created_at', 'referrer_user_id', 'erased_at', 'standing'),
   retain('whom it has invited are counted on', 'has_referrals'),
   retain('counters that order what is written', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
@@ -130,7 +132,20 @@ export const HIDDEN_FROM_READERS = {
   pins: 0,
   has_referrals: 0,
   erased_at: 0,
+  standing: 0,
 } as const;
+
+const { erased_at: _needed, ...hiddenInDoubt } = HIDDEN_FROM_READERS;
+
+/** For `select`, where it is not known whether the account is erased; see {@link alive}. */
+export const HIDDEN_IN_DOUBT = hiddenInDoubt;
+
+/** The account, unless it is erased. */
+export const alive = (found: (User & { erased_at: Date | null }) | null): User | null => {
+  if (found === null || found.erased_at !== null) return null;
+  const { erased_at: _erased, ...user } = found;
+  return user;
+};
 
 /** What an erasure sets and, below, removes. */
 export const ERASED = {

@@ -1,8 +1,10 @@
 /** Lists, counts and sums over accounts; an index serves each. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { COUNTED_MAX } from '@fitness/shared/mongo/list-reader.ts';
+import type { PipelineStage } from 'mongoose';
 import type { SearchQuery } from '../domain/search-text.ts';
 import { NOBODY, type User } from '../domain/user.ts';
-import { HIDDEN_FROM_READERS, LONG_AGO, userModel } from './user-document.ts';
+import { HIDDEN_FROM_READERS, LONG_AGO, type Standing, type StoredUser, userModel } from './user-document.ts';
 
 export interface UserFilter {
   search?: SearchQuery | undefined;
@@ -31,27 +33,33 @@ const DUE_BATCH = 100;
 /** Ids in one answer of the database: some 100 KB. */
 const PIECE = 5_000;
 
-const toFilter = (filter: UserFilter): Record<string, unknown> => {
+const EITHER = [true, false];
+
+/**
+ * Two stages, which MongoDB reads as one condition. The first is about one indexed field: a database whose planner uses
+ * an index for nothing else still does not scan. Every value of what is not filtered by is named: with each combination
+ * of them an index is in the order of the ids.
+ */
+const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match] => {
   const { search, isTrainer, roleId } = filter;
+  const shown: Standing[] = filter.withPending ? ['live', 'pending'] : ['live'];
+  const standing = { standing: { $in: shown } };
+  const rest = { is_trainer: { $in: isTrainer === undefined ? EITHER : [isTrainer] } };
+  const role = roleId === undefined ? undefined : { role_ids: roleId };
+  if (search === undefined)
+    return role === undefined
+      ? [{ $match: standing }, { $match: rest }]
+      : [{ $match: role }, { $match: { ...standing, ...rest } }];
   const [grams, text] = filter.searchEverything
     ? ['search_all_grams', '$search_all_text']
     : ['search_grams', '$search_text'];
-  return {
-    erased_at: null,
-    ...(filter.withPending ? {} : { deletion_scheduled_at: null }),
-    ...(isTrainer === undefined ? {} : { is_trainer: isTrainer }),
-    ...(roleId === undefined ? {} : { role_ids: roleId }),
-    ...(search === undefined
-      ? {}
-      : {
-          [grams]: trusted({ $all: search.grams }),
-          $expr: trusted({
-            $or: search.texts.map((wanted) => ({
-              $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0],
-            })),
-          }),
-        }),
-  };
+  const [first, ...others] = search.grams;
+  const holds = search.texts.map((wanted) => ({ $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0] }));
+  const more = others.length === 0 ? {} : { [grams]: { $all: others } };
+  return [
+    { $match: { [grams]: first } },
+    { $match: { ...standing, ...rest, ...role, ...more, $expr: { $or: holds } } },
+  ];
 };
 
 export const createUserQueries = (connection: Connection) => {
@@ -59,21 +67,32 @@ export const createUserQueries = (connection: Connection) => {
   return {
     list: (filter: UserFilter, window: UserWindow): Promise<User[]> => {
       const { afterId } = window;
-      const behind = filter.ascending ? trusted({ $gt: afterId }) : trusted({ $lt: afterId });
-      return users
-        .find({ ...toFilter(filter), ...(afterId === undefined ? {} : { _id: behind }) } as object)
-        .select(HIDDEN_FROM_READERS)
-        .sort({ _id: filter.ascending ? 1 : -1 })
-        .skip(window.skip)
-        .limit(window.limit)
-        .lean<User[]>();
+      const [indexed, rest] = toStages(filter);
+      const behind = afterId === undefined ? {} : { _id: { [filter.ascending ? '$gt' : '$lt']: afterId } };
+      return users.aggregate<User>([
+        indexed,
+        { $match: { ...rest.$match, ...behind } },
+        { $sort: { _id: filter.ascending ? 1 : -1 } },
+        { $skip: window.skip },
+        { $limit: window.limit },
+        { $project: HIDDEN_FROM_READERS },
+      ]);
     },
 
-    count: (filter: UserFilter): Promise<number> => users.countDocuments(toFilter(filter)),
+    /** Undefined where a search finds more than {@link COUNTED_MAX}. */
+    count: async (filter: UserFilter): Promise<number | undefined> => {
+      const most = filter.search === undefined ? [] : [{ $limit: COUNTED_MAX + 1 }];
+      // By a field of the index: no account is read for it.
+      const each = { $group: { _id: '$standing', total: { $sum: 1 } } };
+      const groups = await users.aggregate<{ total: number }>([...toStages(filter), ...most, each]);
+      const total = groups.reduce((sum, group) => sum + group.total, 0);
+      return filter.search !== undefined && total > COUNTED_MAX ? undefined : total;
+    },
 
     /** Whether a live account has this role. */
     someoneHasRole: async (roleId: number): Promise<boolean> =>
-      (await users.exists({ role_ids: roleId, erased_at: null })) !== null,
+      // An erased one has none.
+      (await users.exists({ role_ids: roleId })) !== null,
 
     /** A live account with one of these roles whose deletion is not pending, other than `exceptUserId`. */
     findHolder: async (
@@ -81,39 +100,37 @@ export const createUserQueries = (connection: Connection) => {
       exceptUserId: number | undefined,
       session: ClientSession,
     ): Promise<number | undefined> => {
-      const others = exceptUserId === undefined ? {} : { _id: trusted({ $ne: exceptUserId }) };
-      const holder = await users
-        .findOne({
-          role_ids: trusted({ $in: [...roleIds] }),
-          erased_at: null,
-          deletion_scheduled_at: null,
-          ...others,
-        })
-        .select({ _id: 1 })
-        .session(session)
-        .lean<{ _id: number }>();
+      const others = exceptUserId === undefined ? {} : { _id: { $ne: exceptUserId } };
+      const [holder] = await users
+        .aggregate<{ _id: number }>([
+          { $match: { role_ids: { $in: [...roleIds] } } },
+          { $match: { erased_at: null, deletion_scheduled_at: null, ...others } },
+          { $limit: 1 },
+          { $project: { _id: 1 } },
+        ])
+        .session(session);
       return holder?._id;
     },
 
     /** Of these ids: whose deletion is pending, and which are erased or never were. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
       const found = await users
-        .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
-        .select({ deletion_scheduled_at: 1 })
-        .lean<Pick<User, '_id' | 'deletion_scheduled_at'>[]>();
-      const alive = new Set(found.map((user) => user._id));
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .select({ erased_at: 1, deletion_scheduled_at: 1 })
+        .lean<Pick<StoredUser, '_id' | 'erased_at' | 'deletion_scheduled_at'>[]>();
+      const alive = found.filter(({ erased_at }) => erased_at === null);
+      const known = new Set(alive.map((user) => user._id));
       return {
-        pending: found.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
-        gone: [...new Set(ids)].filter((id) => !alive.has(id)),
+        pending: alive.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
+        gone: [...new Set(ids)].filter((id) => !known.has(id)),
       };
     },
 
     /** Accounts whose grace period is over at `now`, the longest waiting first; read as they are asked for. */
     dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
-      // Up to `now` itself: a stand-in of MongoDB leaves out what is equal to an upper bound inside a compound index.
-      const tooLate = new Date(now.getTime() + 1);
       const due = users
-        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lt: tooLate }), erased_at: null })
+        // An erased one has no such day.
+        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }) })
         .select({ deletion_scheduled_at: 1 })
         .sort({ deletion_scheduled_at: 1 })
         .lean<{ _id: number; deletion_scheduled_at: Date }[]>()
@@ -145,10 +162,14 @@ export const createReferralQueries = (connection: Connection) => {
      */
     referrersReferred: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
       // By the driver: a document of mongoose for each of a million ids is what takes the time, not the reading.
-      const cursor = users.collection.find({ referrer_user_id: anyOf(ids), has_referrals: true } as object, {
-        projection: { _id: 1 },
-        batchSize: PIECE,
-      });
+      const cursor = users.collection.aggregate(
+        [
+          { $match: { referrer_user_id: anyOf(ids), ...(ids.length === 1 ? REFERS : {}) } },
+          { $match: REFERS },
+          { $project: { _id: 1 } },
+        ],
+        { batchSize: PIECE },
+      );
       try {
         while (await cursor.hasNext()) {
           yield cursor.readBufferedDocuments().map(({ _id }) => Number(_id));
@@ -159,6 +180,8 @@ export const createReferralQueries = (connection: Connection) => {
     },
   };
 };
+
+const REFERS = { has_referrals: true };
 
 /** One is asked for by itself: after an equality every database reads the next field of the index, too, and no more. */
 const anyOf = (ids: readonly number[]) =>

@@ -4,7 +4,16 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { NOBODY, type User } from '../domain/user.ts';
 import { createLoginKeys, type LoginKeys } from './login-keys.ts';
-import { deriveFields, ERASED, FREED, HIDDEN_FROM_READERS, userModel } from './user-document.ts';
+import {
+  alive,
+  deriveFields,
+  ERASED,
+  FREED,
+  HIDDEN_FROM_READERS,
+  HIDDEN_IN_DOUBT,
+  type Standing,
+  userModel,
+} from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';
@@ -38,12 +47,17 @@ export const createUserStore = (connection: Connection) => {
 /** A live account; null for an erased one as for one that never was. */
 const createFindOne =
   (connection: Connection) =>
-  (filter: Record<string, unknown>, session?: ClientSession): Promise<User | null> =>
-    userModel(connection)
-      .findOne({ ...filter, erased_at: null })
-      .select(HIDDEN_FROM_READERS)
+  async (
+    filter: { _id: number } | { referral_code: string },
+    session?: ClientSession,
+  ): Promise<User | null> => {
+    const found = await userModel(connection)
+      .findOne(filter)
+      .select(HIDDEN_IN_DOUBT)
       .session(session ?? null)
-      .lean<User>();
+      .lean<User & { erased_at: Date | null }>();
+    return alive(found);
+  };
 
 const createReads = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
@@ -53,25 +67,31 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
     findById: (id: number, session?: ClientSession) => one({ _id: id }, session),
 
     /** In the order of the store; unknown and erased ids are missing. */
-    findByIds: (ids: readonly number[]): Promise<User[]> =>
-      users
-        .find({ _id: trusted({ $in: [...ids] }), erased_at: null })
-        .select(HIDDEN_FROM_READERS)
-        .lean<User[]>(),
+    findByIds: async (ids: readonly number[]): Promise<User[]> => {
+      const found = await users
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .select(HIDDEN_IN_DOUBT)
+        .lean<(User & { erased_at: Date | null })[]>();
+      return found.map(alive).filter((user) => user !== null);
+    },
 
     /** What is left of those of `ids` that are erased. */
-    findErased: (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> =>
-      users
-        .find({ _id: trusted({ $in: [...ids] }), erased_at: trusted({ $ne: null }) })
-        .select({ created_at: 1 })
-        .lean<Pick<User, '_id' | 'created_at'>[]>(),
+    findErased: async (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> => {
+      const found = await users
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .select({ created_at: 1, erased_at: 1 })
+        .lean<(Pick<User, '_id' | 'created_at'> & { erased_at: Date | null })[]>();
+      return found
+        .filter(({ erased_at }) => erased_at !== null)
+        .map(({ _id, created_at }) => ({ _id, created_at }));
+    },
 
     /** By user name, e-mail or phone in any usual spelling. One that is not there costs as many reads. */
     findByLogin: async (login: string): Promise<User | null> => {
       const wanted = loginKeysOf(login);
       const owners = await keys.findOwners(wanted);
       const key = wanted.find((candidate) => owners.has(candidate));
-      return one({ _id: key === undefined ? NOBODY : owners.get(key) });
+      return one({ _id: (key === undefined ? undefined : owners.get(key)) ?? NOBODY });
     },
 
     findByReferralCode: (code: string) => one({ referral_code: code }),
@@ -127,7 +147,8 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
     insert: async (session: ClientSession, user: NewUser): Promise<User> => {
       const row = { ...user, version: 1, credential_epoch: 0 };
       await keys.claimAll(session, user._id, user);
-      const kept = { erased_at: null, tokens_issued: 0 };
+      const standing: Standing = user.deletion_scheduled_at === null ? 'live' : 'pending';
+      const kept = { erased_at: null, standing, tokens_issued: 0 };
       await users.create([{ ...row, ...deriveFields(user), ...kept }], { session });
       if (user.referrer_user_id !== null) await markReferrer(session, user.referrer_user_id);
       return row;
@@ -174,7 +195,11 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
       change(
         session,
         { _id: id, deletion_scheduled_at: null },
-        { deletion_requested_at: dates.requestedAt, deletion_scheduled_at: dates.scheduledAt },
+        {
+          deletion_requested_at: dates.requestedAt,
+          deletion_scheduled_at: dates.scheduledAt,
+          standing: 'pending',
+        },
       ),
 
     /** null when no deletion is pending. */
@@ -182,7 +207,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
       change(
         session,
         { _id: id, deletion_scheduled_at: trusted({ $ne: null }) },
-        { deletion_requested_at: null, deletion_scheduled_at: null },
+        { deletion_requested_at: null, deletion_scheduled_at: null, standing: 'live' },
       ),
 
     /** A blocked one: from one day to the next. null when its deletion is not pending for that day any more. */
@@ -208,7 +233,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
         .findOneAndUpdate(
           { _id: id, ...due, erased_at: null },
           {
-            $set: { ...ERASED, erased_at: erasedAt },
+            $set: { ...ERASED, erased_at: erasedAt, standing: 'erased' },
             $unset: FREED,
             $inc: { version: 1, credential_epoch: 1 },
           },
