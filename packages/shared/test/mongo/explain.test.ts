@@ -104,7 +104,7 @@ const expectServed = async (collection: string, work: () => Promise<unknown>): P
 
 test('the relay: what is heard, and what nobody hears', async () => {
   const outbox = createOutbox({ connection, service: 'shop', clock, random: systemRandom });
-  const emit = (definition: typeof orderPlaced, subject: string) =>
+  const emit = (definition: typeof orderPlaced | typeof orderCancelled, subject: string) =>
     inTransaction(connection, (session) =>
       outbox.emit(session, definition, { subject, data: { order_id: 1 }, aggregateVersion: 1 }),
     );

@@ -23,6 +23,10 @@ export interface Target {
   attachable_id: number;
 }
 
+/** A target as one value. */
+export const targetKey = ({ attachable_type, attachable_id }: Target): string =>
+  `${attachable_type}:${attachable_id}`;
+
 /** Bytes that have arrived whole, before a row speaks of them. */
 export interface StoredFile {
   /** Chosen by the storage, never made of anything that a client sent. */

@@ -5,11 +5,12 @@
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { updateWhere } from '@fitness/shared/mongo/update-where.ts';
 import mongoose, { type Model } from 'mongoose';
-import type { Target } from '../domain/media.ts';
+import { type Target, targetKey } from '../domain/media.ts';
 
 interface GateDocument {
-  /** `<attachable_type>:<attachable_id>` */
+  /** The key of the target. */
   _id: string;
   /** The target is gone, for good: ids are never given again. */
   shut: boolean;
@@ -40,13 +41,11 @@ export interface GateStore {
   shut(target: Target): Promise<void>;
 }
 
-const idOf = ({ attachable_type, attachable_id }: Target): string => `${attachable_type}:${attachable_id}`;
-
 export const createGateStore = (connection: Connection): GateStore => {
   const gates: Model<GateDocument> =
     connection.models.MediaGate ?? connection.model<GateDocument>('MediaGate', schema);
   const prepare = async (target: Target): Promise<void> => {
-    const _id = idOf(target);
+    const _id = targetKey(target);
     if ((await gates.exists({ _id })) !== null) return;
     try {
       await gates.create({ _id });
@@ -56,19 +55,11 @@ export const createGateStore = (connection: Connection): GateStore => {
   };
   return {
     prepare,
-    pass: async (session, target) => {
-      const gate = await gates
-        .findOneAndUpdate(
-          { _id: idOf(target) },
-          { $inc: { passed: 1 } },
-          { session, returnDocument: 'after' },
-        )
-        .lean<GateDocument>();
-      return gate !== null && !gate.shut;
-    },
+    pass: (session, target) =>
+      updateWhere(gates.collection, targetKey(target), { shut: false }, { inc: { passed: 1 } }, session),
     shut: async (target) => {
       await prepare(target);
-      await gates.updateOne({ _id: idOf(target) }, { $set: { shut: true } });
+      await gates.updateOne({ _id: targetKey(target) }, { $set: { shut: true } });
     },
   };
 };

@@ -2,11 +2,23 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
-import type { MediaRow, Target } from '../domain/media.ts';
+import { type MediaRow, type Target, targetKey } from '../domain/media.ts';
 
-const schema = new mongoose.Schema<MediaRow>(
+/** A row with what it is found by: each question is one condition on one of these (docs/adr/0013). */
+interface MediaDocument extends MediaRow {
+  target: string;
+  /** The target, of a row without a purpose. */
+  public_target?: string;
+  /** Target and purpose of a private document. */
+  document_key?: string;
+}
+
+const schema = new mongoose.Schema<MediaDocument>(
   {
     _id: { type: Number, required: true },
+    target: { type: String, required: true },
+    public_target: String,
+    document_key: String,
     attachable_type: { type: String, required: true },
     attachable_id: { type: Number, required: true },
     purpose: { type: String, default: null },
@@ -20,15 +32,12 @@ const schema = new mongoose.Schema<MediaRow>(
   },
   { collection: 'media', versionKey: false },
 )
-  // The id leads: it lets a handful through, while a type is that of a great part of all rows.
-  .index({ attachable_id: 1, attachable_type: 1 })
-  .index({ storage_key: 1 }, { unique: true })
-  .index({ uploaded_by: 1 })
+  .index({ target: 1 })
+  .index({ public_target: 1 }, { sparse: true })
   // One document of a purpose for each target.
-  .index(
-    { attachable_id: 1, attachable_type: 1, purpose: 1 },
-    { unique: true, partialFilterExpression: { purpose: { $type: 'string' } } },
-  );
+  .index({ document_key: 1 }, { unique: true, sparse: true })
+  .index({ storage_key: 1 }, { unique: true })
+  .index({ uploaded_by: 1 });
 
 privacy(
   schema,
@@ -38,6 +47,7 @@ privacy(
     'attachable_type',
     'attachable_id',
   ),
+  erase('likewise', 'target', 'public_target', 'document_key'),
   erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
   erase('also where the file is that of a gym and stays', 'uploaded_by'),
 );
@@ -64,19 +74,36 @@ export interface MediaStore {
   forgetUploader(userId: number): Promise<void>;
 }
 
+const documentKey = (target: Target, purpose: string): string => `${targetKey(target)}:${purpose}`;
+
+const toDocument = (row: MediaRow): MediaDocument => ({
+  ...row,
+  target: targetKey(row),
+  ...(row.purpose === null
+    ? { public_target: targetKey(row) }
+    : { document_key: documentKey(row, row.purpose) }),
+});
+
 export const createMediaStore = (connection: Connection): MediaStore => {
-  const model: Model<MediaRow> = connection.models.Media ?? connection.model<MediaRow>('Media', schema);
+  const model: Model<MediaDocument> =
+    connection.models.Media ?? connection.model<MediaDocument>('Media', schema);
+  /** Deletes a row whose id is not beyond `upTo`, and answers it. */
+  const take = async (
+    session: ClientSession,
+    filter: { _id: number } | { document_key: string },
+    upTo = Number.POSITIVE_INFINITY,
+  ): Promise<MediaRow | null> => {
+    const found = await model.findOne(filter, null, { session }).lean<MediaRow>();
+    if (found === null || found._id > upTo) return null;
+    await model.deleteOne({ _id: found._id }, { session });
+    return found;
+  };
   return {
     findById: (id) => model.findById(id).lean<MediaRow>(),
     findPublic: async (targets) => {
-      const byType = Map.groupBy(targets, (target) => target.attachable_type);
-      const found = await Promise.all(
-        [...byType].map(([type, same]) => {
-          const ids = trusted({ $in: same.map((target) => target.attachable_id) });
-          return model.find({ attachable_id: ids, attachable_type: type, purpose: null }).lean<MediaRow[]>();
-        }),
-      );
-      return found.flat().sort((a, b) => a._id - b._id);
+      const keys = [...new Set(targets.map(targetKey))];
+      const found = await model.find({ public_target: trusted({ $in: keys }) }).lean<MediaRow[]>();
+      return found.sort((a, b) => a._id - b._id);
     },
     knownStorageKeys: async (keys) => {
       if (keys.length === 0) return new Set();
@@ -87,20 +114,14 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       return new Set(rows.map((row) => row.storage_key));
     },
     insert: async (session, row) => {
-      await model.create([row], { session });
+      await model.create([toDocument(row)], { session });
     },
-    delete: (session, id) => model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>(),
-    deleteByPurpose: async (session, { attachable_type, attachable_id }, purpose, upTo) => {
-      // Found first and deleted by its id: not every database finds by an index what it deletes.
-      const found = await model
-        .findOne({ attachable_id, attachable_type, purpose }, { _id: 1 }, { session })
-        .lean<Pick<MediaRow, '_id'>>();
-      if (found === null || (upTo !== undefined && found._id > upTo)) return null;
-      return model.findOneAndDelete({ _id: found._id }, { session }).lean<MediaRow>();
-    },
-    takeOf: async (session, { attachable_type, attachable_id }, limit) => {
+    delete: (session, id) => take(session, { _id: id }),
+    deleteByPurpose: (session, target, purpose, upTo = Number.POSITIVE_INFINITY) =>
+      take(session, { document_key: documentKey(target, purpose) }, upTo),
+    takeOf: async (session, target, limit) => {
       const rows = await model
-        .find({ attachable_id, attachable_type }, null, { session, limit })
+        .find({ target: targetKey(target) }, null, { session, limit })
         .lean<MediaRow[]>();
       const ids = rows.map((row) => row._id);
       if (ids.length > 0) await model.deleteMany({ _id: trusted({ $in: ids }) }, { session });
