@@ -29,24 +29,6 @@ const except = (reason: string, faults: readonly string[]): PlanException[] =>
   faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
 
 const EXCEPTIONS = [
-  ...except('it reads one document by `_id` only where nothing else is asked; the guard decides a race', [
-    'COLLSCAN: delete login_keys {"_id":"?","user_id":"?"}',
-    'COLLSCAN: findAndModify confirmation_codes {"_id":"?","locked_until":"?","reset.expires_at":{"$gt":"?"},"reset.tries":{"$lt":"?"}}',
-    'COLLSCAN: findAndModify users {"_id":"?","credential_epoch":"?","erased_at":"?"}',
-    'COLLSCAN: findAndModify users {"_id":"?","deletion_scheduled_at":"?","erased_at":"?"}',
-    'COLLSCAN: findAndModify users {"_id":"?","deletion_scheduled_at":{"$ne":"?"},"erased_at":"?"}',
-    'COLLSCAN: findAndModify users {"_id":"?","erased_at":"?"}',
-    'COLLSCAN: update confirmation_codes {"_id":"?","locked_until":{"$lte":"?"}}',
-    'COLLSCAN: update confirmation_codes {"_id":"?","reset.id":"?","reset.expires_at":{"$gt":"?"}}',
-    'COLLSCAN: update confirmation_codes {"_id":"?","reset.id":"?"}',
-    'COLLSCAN: update notifications {"_id":"?","user_id":"?","read_at":"?"}',
-    'COLLSCAN: update oauth_clients {"_id":"?","expires_at":{"$lt":"?"}}',
-    'COLLSCAN: update oauth_records {"_id":"?","consumed_at":"?"}',
-    'COLLSCAN: update users {"_id":"?","credential_epoch":"?","deletion_scheduled_at":"?","erased_at":"?"}',
-    'COLLSCAN: update users {"_id":"?","credential_epoch":"?","erased_at":"?"}',
-    'COLLSCAN: update users {"_id":"?","erased_at":"?"}',
-    'COLLSCAN: update users {"_id":"?","has_referrals":{"$ne":"?"}}',
-  ]),
   ...except('it sorts what an index has found, also where the index is in that order', [
     'SORT: find notifications {"user_id":"?"} sort {"_id":-1} limit',
     'SORT: find notifications {"user_id":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',

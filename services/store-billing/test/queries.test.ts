@@ -30,30 +30,6 @@ const except = (reason: string, faults: readonly string[]): PlanException[] =>
   faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
 
 const EXCEPTIONS = [
-  ...except('it reads one document by `_id` only where nothing else is asked; the guard decides a race', [
-    'COLLSCAN: findAndModify boosts {"_id":"?","ends_at":{"$gt":"?"}}',
-    'COLLSCAN: findAndModify boosts {"_id":"?","end_due_at":{"$ne":"?"}}',
-    'COLLSCAN: findAndModify store_purchases {"_id":"?","grant_ended_at":"?"}',
-    'COLLSCAN: findAndModify subscriptions {"_id":"?","expires_at":{"$gt":"?"}}',
-    'COLLSCAN: findAndModify wallet_purchases {"_id":"?","lease_until":{"$lte":"?"}}',
-    'COLLSCAN: update refund_queue {"_id":"?","look_due_at":{"$lte":"?"}}',
-    'COLLSCAN: update refund_queue {"_id":"?","resolved_at":"?"}',
-    'COLLSCAN: update slots {"_id":"?","closed":"?","reserved_by":"?","active_until":{"$lte":"?"}}',
-    'COLLSCAN: update slots {"_id":"?","closed":"?","reserved_by":{"$in":["?"]},"active_until":{"$lte":"?"}}',
-    'COLLSCAN: update slots {"_id":"?","grant_id":"?","active_until":{"$gt":"?"}}',
-    'COLLSCAN: update slots {"_id":"?","reserved_by":"?"}',
-    'COLLSCAN: update store_purchase_attempts {"_id":"?","state":"?","revision":"?"}',
-    'COLLSCAN: update store_purchase_attempts {"_id":"?","state":"?","revision":"?","next_check_at":"?"}',
-    'COLLSCAN: update store_purchase_attempts {"_id":"?","state":{"$ne":"?"}}',
-    'COLLSCAN: update store_purchases {"_id":"?","acknowledge_due_at":{"$lte":"?"}}',
-    'COLLSCAN: update store_purchases {"_id":"?","grant_ended_at":"?"}',
-    'COLLSCAN: update store_purchases {"_id":"?","look_due_at":{"$lte":"?"}}',
-    'COLLSCAN: update wallet_purchases {"_id":"?","state":"?"}',
-    'COLLSCAN: update wallet_purchases {"_id":"?","state":"?","lease_owner":"?"}',
-  ]),
-  ...except('it scans for every findAndModify; a user or a target that is gone closes one slot', [
-    'COLLSCAN: findAndModify slots {"_id":"?"}',
-  ]),
   ...except('it sorts what an index has found, also where the index is in that order', [
     'SORT: find refund_queue {"resolved_at":"?"} sort {"_id":-1} limit',
     'SORT: find refund_queue {"resolved_at":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',

@@ -30,17 +30,6 @@ const except = (reason: string, faults: readonly string[]): PlanException[] =>
   faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
 
 const EXCEPTIONS = [
-  ...except('it reads one document by `_id` only where nothing else is asked; the guard decides a race', [
-    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$lte":"?"}}',
-    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$gte":"?"}}',
-    'COLLSCAN: bulkWrite wallets {"_id":"?","balance":{"$lte":"?"},"erased_at":"?"}',
-    'COLLSCAN: update wallets {"_id":"?","erased_at":"?"}',
-    'COLLSCAN: findAndModify payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$ne":"?"}}',
-    'COLLSCAN: findAndModify payments {"_id":"?","type":"?","is_done":"?","is_rejected":"?"}',
-    'COLLSCAN: update payments {"_id":"?","is_done":"?","gateway.check_at":{"$lte":"?"}}',
-    'COLLSCAN: update payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$ne":"?"}}',
-    'COLLSCAN: update payments {"_id":"?","type":"?","is_done":"?","gateway.state":{"$nin":["?"]}}',
-  ]),
   ...except('it does not walk along `_id`; the auditor reads all of it, and a process the newest seal once', [
     'COLLSCAN: find ledger_entries {"_id":{"$gt":"?"}} sort {"_id":1} limit',
     'COLLSCAN: find payments {"_id":{"$gt":"?"}} sort {"_id":1} limit',

@@ -110,14 +110,10 @@ export const createBatchSettler = (options: SettlerOptions): BatchSettler => {
     if (fresh.length > 0) await outbox.updateMany(among(fresh), { $set: { unroutableSince: now } });
     if (late.length === 0) return;
     const types = [...new Set(late.map(({ type }) => type))];
-    stats.unheard += (await outbox.deleteMany(among(late))).deletedCount;
+    const { deletedCount } = await outbox.deleteMany(among(late));
     // What waits behind them is of the same type, and its time is over as well: nobody hears it either.
-    const behind = { unroutableSince: trusted({ $lte: givenUpBefore }) };
-    const unheard = (await outbox.find(behind, { type: 1 }).lean()).filter(({ type }) =>
-      types.includes(type),
-    );
-    for (const chunk of chunksOf(unheard))
-      stats.unheard += (await outbox.deleteMany(among(chunk))).deletedCount;
+    const behind = { unroutableSince: trusted({ $lte: givenUpBefore }), type: trusted({ $in: types }) };
+    stats.unheard += deletedCount + (await outbox.deleteMany(behind)).deletedCount;
     for (const type of types) tellUnheard(type);
   };
 
@@ -134,13 +130,6 @@ export const createBatchSettler = (options: SettlerOptions): BatchSettler => {
   };
   return { settle, isUnheard: (type) => unheardSinceMs.has(type) };
 };
-
-const DELETED_AT_ONCE = 1_000;
-
-const chunksOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / DELETED_AT_ONCE) }, (_, index) =>
-    all.slice(index * DELETED_AT_ONCE, (index + 1) * DELETED_AT_ONCE),
-  );
 
 const among = (events: readonly Pick<OutboxDocument, '_id'>[]) => ({
   _id: trusted({ $in: events.map(({ _id }) => _id) }),

@@ -8,8 +8,7 @@ import { z } from 'zod';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { AppError, invalid, message } from '../error.ts';
 import { collectionPrivacy, erase } from '../mongo/privacy.ts';
-import { inTransaction, isDuplicateKey } from '../mongo/transaction.ts';
-import { updateWhere } from '../mongo/update-where.ts';
+import { isDuplicateKey } from '../mongo/transaction.ts';
 import type { RouteReply } from './define-route.ts';
 import type { KeyAgreement } from './key-agreement.ts';
 
@@ -76,8 +75,6 @@ export const storedKey = (userId: number, key: string): string => hashOf([userId
 
 const otherBody = (): AppError => invalid({ idempotency_key: message('idempotency.other_body') });
 
-const heldBy = (claim: string) => ({ claim, reply: null });
-
 const running = (): AppError =>
   new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
 
@@ -116,25 +113,20 @@ export const createIdempotency = ({ connection, agreement, clock, uuid }: Idempo
     const found = await entries.findOne({ _id: id });
     if (found === null) throw running();
     if (found.expires_at <= now) {
-      const standing = { claim: found.claim, expires_at: found.expires_at };
-      if (await updateWhere(entries, id, standing, { set: fresh })) return undefined;
+      const taken = await entries.updateOne(
+        { _id: id, claim: found.claim, expires_at: found.expires_at },
+        { $set: fresh },
+      );
+      if (taken.matchedCount === 1) return undefined;
       throw running();
     }
     if (found.request_hash !== requestHash) throw otherBody();
     if (found.reply !== null) return found.reply;
     if (found.claimed_until > now) throw running();
-    if (await updateWhere(entries, id, heldBy(found.claim), { set: fresh })) return undefined;
+    const taken = await entries.updateOne({ _id: id, claim: found.claim, reply: null }, { $set: fresh });
+    if (taken.matchedCount === 1) return undefined;
     throw running();
   };
-
-  /** Whether the key was still held by `mine`. */
-  const free = (id: string, mine: string): Promise<boolean> =>
-    inTransaction(connection, async (session) => {
-      const found = await entries.findOne({ _id: id }, { session });
-      if (found === null || found.claim !== mine || found.reply !== null) return false;
-      await entries.deleteOne({ _id: id }, { session });
-      return true;
-    });
 
   const runWithKey = async (
     request: IdempotencyRequest & { key: string },
@@ -149,17 +141,25 @@ export const createIdempotency = ({ connection, agreement, clock, uuid }: Idempo
     try {
       const reply = await work({
         complete: async (session, { status, body }) => {
-          const set = { reply: { status, body: plain(body) } };
+          const held = { _id: id, claim: mine, reply: null };
+          const done = await entries.updateOne(
+            held,
+            { $set: { reply: { status, body: plain(body) } } },
+            { session },
+          );
           // Somebody took the key over because this run took too long: its effect must not be booked twice.
-          if (!(await updateWhere(entries, id, heldBy(mine), { set }, session))) throw running();
+          if (done.matchedCount !== 1) throw running();
         },
       });
       // For an effect that is not in a transaction of this database.
-      const set = { reply: { status: reply.status, body: plain(reply.body) } };
-      await updateWhere(entries, id, heldBy(mine), { set });
+      await entries.updateOne(
+        { _id: id, claim: mine, reply: null },
+        { $set: { reply: { status: reply.status, body: plain(reply.body) } } },
+      );
       return reply;
     } catch (error) {
-      if (await free(id, mine).catch(() => false)) await agreement.release(id, requestHash);
+      const freed = await entries.deleteOne({ _id: id, claim: mine, reply: null }).catch(() => undefined);
+      if (freed?.deletedCount === 1) await agreement.release(id, requestHash);
       throw error;
     }
   };

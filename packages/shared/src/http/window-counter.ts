@@ -7,7 +7,6 @@ import { SECOND_MS, systemClock } from '../clock.ts';
 import { jitteredDelayMs, sleep } from '../mongo/backoff.ts';
 import { collectionPrivacy, retain } from '../mongo/privacy.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
-import { updateWhere } from '../mongo/update-where.ts';
 import type { RateLimit, RateLimitState } from './rate-limit-types.ts';
 
 const COLLECTION = 'rate_limits';
@@ -49,10 +48,13 @@ export const createWindowCounter = (connection: Connection): WindowCounter => {
   /** Undefined when somebody else began or ended the window between two questions: ask again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
     const now = systemClock.now();
-    const open = { expire: { $gt: now }, points: { $lt: limit.points } };
-    const taken = await updateWhere(windows, key, open, { inc: { points: 1 } });
+    const taken = await windows.findOneAndUpdate(
+      { _id: key, expire: { $gt: now }, points: { $lt: limit.points } },
+      { $inc: { points: 1 } },
+      { returnDocument: 'after' },
+    );
+    if (taken !== null) return toState(limit, taken, now, true);
     const standing = await windows.findOne({ _id: key });
-    if (taken && standing !== null) return toState(limit, standing, now, true);
     // A spent window is only read: whoever hammers at it causes no writes.
     if (standing !== null && standing.expire > now) {
       return standing.points < limit.points ? undefined : toState(limit, standing, now, false);
@@ -62,9 +64,8 @@ export const createWindowCounter = (connection: Connection): WindowCounter => {
       await windows.insertOne(fresh);
       return toState(limit, fresh, now, true);
     }
-    const set = { points: 1, expire: fresh.expire };
-    const renewed = await updateWhere(windows, key, { expire: standing.expire }, { set });
-    return renewed ? toState(limit, fresh, now, true) : undefined;
+    const renewed = await windows.updateOne({ _id: key, expire: standing.expire }, { $set: fresh });
+    return renewed.matchedCount === 1 ? toState(limit, fresh, now, true) : undefined;
   };
 
   return {

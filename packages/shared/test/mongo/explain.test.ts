@@ -9,7 +9,7 @@ import { tapEvents } from '../../src/events/testing.ts';
 import { created } from '../../src/http/define-route.ts';
 import { createIdempotency, createIdempotencyIndexes, storedKey } from '../../src/http/idempotency.ts';
 import { createKeyAgreement } from '../../src/http/key-agreement.ts';
-import { createWindowCounter, createWindowIndexes } from '../../src/http/window-counter.ts';
+import { createRateLimitIndexes, createWindowCounter } from '../../src/http/window-counter.ts';
 import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
 import { registerEventModels } from '../../src/mongo/event-models.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
@@ -40,18 +40,25 @@ const clock = new ManualClock();
 
 const BETA_165 = 'SecantusDB 0.5.3-beta.165';
 /** It reads all that a condition finds, whatever the limit, and sorts it anew where an index has it in order. */
-const EXCEPTIONS: PlanException[] = ['SORT', 'a wide index scan'].flatMap((kind) => [
-  {
+const EXCEPTIONS: PlanException[] = ['SORT', 'a wide index scan']
+  .flatMap((kind) => [
+    {
+      server: BETA_165,
+      fault: `${kind}: find outbox {"unroutableSince":"?"}`,
+      reason: 'what waits to be published: nothing, as a rule',
+    },
+    {
+      server: BETA_165,
+      fault: `${kind}: find outbox {"unroutableSince":{"$gt":"?"}}`,
+      reason: 'what no queue was bound for in the last minute: nothing, as a rule',
+    },
+  ])
+  .concat({
     server: BETA_165,
-    fault: `${kind}: find outbox {"unroutableSince":"?"}`,
-    reason: 'what waits to be published: nothing, as a rule',
-  },
-  {
-    server: BETA_165,
-    fault: `${kind}: find outbox {"unroutableSince":{"$gt":"?"}}`,
-    reason: 'what no queue was bound for in the last minute: nothing, as a rule',
-  },
-]);
+    fault: 'COLLSCAN: delete outbox {"unroutableSince":{"$lte":"?"},"type":{"$in":["?"]}}',
+    reason:
+      'it scans where a second condition stands beside the indexed one; once a minute, for what nobody hears',
+  });
 
 let connection: Connection;
 let broker: Broker;
@@ -77,7 +84,7 @@ beforeAll(async () => {
   broker = await openBroker();
   await syncIndexes(connection);
   await createIdempotencyIndexes(connection);
-  await createWindowIndexes(connection);
+  await createRateLimitIndexes(connection);
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, { ground: true, exceptions: EXCEPTIONS });
 }, FILL_TIMEOUT_MS);

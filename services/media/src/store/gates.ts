@@ -5,7 +5,6 @@
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { updateWhere } from '@fitness/shared/mongo/update-where.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type Target, targetKey } from '../domain/media.ts';
 
@@ -55,8 +54,11 @@ export const createGateStore = (connection: Connection): GateStore => {
   };
   return {
     prepare,
-    pass: (session, target) =>
-      updateWhere(gates.collection, targetKey(target), { shut: false }, { inc: { passed: 1 } }, session),
+    pass: async (session, target) => {
+      const open = { _id: targetKey(target), shut: false };
+      const { matchedCount } = await gates.updateOne(open, { $inc: { passed: 1 } }, { session });
+      return matchedCount === 1;
+    },
     shut: async (target) => {
       await prepare(target);
       await gates.updateOne({ _id: targetKey(target) }, { $set: { shut: true } });

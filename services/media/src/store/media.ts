@@ -87,17 +87,6 @@ const toDocument = (row: MediaRow): MediaDocument => ({
 export const createMediaStore = (connection: Connection): MediaStore => {
   const model: Model<MediaDocument> =
     connection.models.Media ?? connection.model<MediaDocument>('Media', schema);
-  /** Deletes a row whose id is not beyond `upTo`, and answers it. */
-  const take = async (
-    session: ClientSession,
-    filter: { _id: number } | { document_key: string },
-    upTo = Number.POSITIVE_INFINITY,
-  ): Promise<MediaRow | null> => {
-    const found = await model.findOne(filter, null, { session }).lean<MediaRow>();
-    if (found === null || found._id > upTo) return null;
-    await model.deleteOne({ _id: found._id }, { session });
-    return found;
-  };
   return {
     findById: (id) => model.findById(id).lean<MediaRow>(),
     findPublic: async (targets) => {
@@ -116,9 +105,14 @@ export const createMediaStore = (connection: Connection): MediaStore => {
     insert: async (session, row) => {
       await model.create([toDocument(row)], { session });
     },
-    delete: (session, id) => take(session, { _id: id }),
-    deleteByPurpose: (session, target, purpose, upTo = Number.POSITIVE_INFINITY) =>
-      take(session, { document_key: documentKey(target, purpose) }, upTo),
+    delete: (session, id) => model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>(),
+    deleteByPurpose: async (session, target, purpose, upTo = Number.POSITIVE_INFINITY) => {
+      const found = await model
+        .findOne({ document_key: documentKey(target, purpose) }, { _id: 1 }, { session })
+        .lean<Pick<MediaRow, '_id'>>();
+      if (found === null || found._id > upTo) return null;
+      return model.findOneAndDelete({ _id: found._id }, { session }).lean<MediaRow>();
+    },
     takeOf: async (session, target, limit) => {
       const rows = await model
         .find({ target: targetKey(target) }, null, { session, limit })

@@ -68,11 +68,8 @@ export const createEntries = ({ entries }: Models): Entries => {
     unsealed: (limit) => many({ seal: null }, undefined, limit),
     countUnsealed: () => entries.countDocuments({ seal: null }),
     markSealed: async (session, keys, seal) => {
-      const unsealed = (await many({ _id: among(keys) }, session)).filter((entry) => entry.seal === null);
-      if (unsealed.length === 0) return 0;
-      // Nobody marks them meanwhile: a write to what this transaction has read ends one of the two.
       const marked = await entries.updateMany(
-        { _id: among(unsealed.map(({ key }) => key)) },
+        { _id: among(keys), seal: null },
         { $set: { seal } },
         { session },
       );
