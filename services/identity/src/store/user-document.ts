@@ -15,7 +15,7 @@ interface DerivedFields {
 }
 
 /** Which lists an account is in: an index counts by it, as it cannot by a date that is there or not. */
-export const STANDINGS = ['live', 'pending', 'erased'] as const;
+const STANDINGS = ['live', 'pending', 'erased'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
 export type StoredUser = User &
