@@ -8,7 +8,14 @@ import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
-import { type CommandWatch, namesIndex, watchCommands } from '@fitness/shared/testing/commands.ts';
+import {
+  type CommandWatch,
+  FILL_TIMEOUT_MS,
+  FILLED,
+  fillLike,
+  type PlanException,
+  watchCommands,
+} from '@fitness/shared/testing/commands.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -16,6 +23,10 @@ import mongoose, { type Connection } from 'mongoose';
 import { GONE } from '../src/app/keep-profiles.ts';
 import type { Parts } from '../src/app/parts.ts';
 import { createUseCases, type UseCases } from '../src/app/use-cases.ts';
+import { facetsOf } from '../src/domain/post.ts';
+import { type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
+import { serviceFacets } from '../src/domain/training-service.ts';
+import { gramsOf } from '../src/store/grams.ts';
 import { createStore } from '../src/store/store.ts';
 
 const config = testConfig('content');
@@ -80,12 +91,13 @@ beforeAll(async () => {
   await syncIndexes(connection);
   await createIdempotencyIndexes(connection);
   await parts.store.counters.prepare();
-  for (let index = 0; index < 30; index += 1) {
+  for (let index = 0; index < OWN; index += 1) {
     await post(index);
     await useCases.createTrainingService(seller, service(index));
   }
-  watch = watchCommands(config.MONGODB_DATABASE);
-});
+  await fill();
+  watch = watchCommands(config.MONGODB_DATABASE, { small: SMALL, exceptions: EXCEPTIONS });
+}, FILL_TIMEOUT_MS);
 afterAll(async () => {
   redis.disconnect();
   await connection.close();
@@ -107,12 +119,96 @@ const service = (index: number) => ({
   isActive: index % 4 !== 0,
 });
 
-/** The commands of `work` that scan a collection, or name their index: that is a walk of it on a stand-in of MongoDB. */
-const scans = async (work: () => Promise<unknown>): Promise<string[]> => {
+/** Posts and training services that the queries are about; the copies belong to others. */
+const OWN = 30;
+const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
+
+const fill = async (): Promise<void> => {
+  const purchase = { trainingServiceId: 2, price: undefined, idempotencyKey: 'first' };
+  await useCases.buyTrainingService(buyer, purchase);
+  await parts.store.transaction((session) =>
+    useCases.keepBoost(session, { id: 1_000_000, trainingServiceId: 1_000_000, endsAt: new Date(0) }, 1),
+  );
+  await fillLists();
+  const delivered = (n: number) => ({
+    ...{ _id: OWN + n, training_service_id: OWN + n, status: 'delivered' },
+    ...{ seller_user_id: stranger(n), user_id: stranger(n + 4) },
+  });
+  await fillLike(connection, 'trainees', delivered);
+  const owner = (n: number) => ({
+    _id: `user:${10_000 + n}`,
+    profile_id: 10_000 + n,
+    owner_user_id: 10_000 + n,
+  });
+  await fillLike(connection, 'profiles', owner, { kind: 'user' });
+  await fillLike(connection, 'boosts', (n) => ({ _id: 1_000_000 + n, training_service_id: 1_000_000 + n }));
+  const later = new Date('2100-01-01');
+  await fillLike(connection, 'purchase_keys', (n) => ({
+    _id: `key-${n}`,
+    trainee_id: OWN + n,
+    expires_at: later,
+  }));
+};
+
+const fillLists = async (): Promise<void> => {
+  // Few grams: each is an entry of an index, and the entries are what filling costs.
+  const words = { title: 'Run', content: 'Run' };
+  const grams = gramsOf(words.title, words.content);
+  const flags = { isDraft: false, inBlog: false };
+  await fillLike(connection, 'posts', (n) => {
+    const { ref, state }: { ref: ProfileRef; state: Parameters<typeof facetsOf>[2] } = userProfile(
+      stranger(n),
+    );
+    const profile = { profile_key: profileKey(ref), profile_kind: ref.kind, profile_id: ref.id };
+    const shown = { is_draft: false, in_blog: false, is_public: true, owner_user_id: ref.id };
+    return { _id: OWN + n, ...profile, ...shown, ...words, grams, facets: facetsOf(flags, ref, state) };
+  });
+  await fillLike(connection, 'training_services', (n) => {
+    const sold = { _id: OWN + n, user_id: stranger(n), price: 1_000 + n, is_active: true };
+    const facets = serviceFacets({ userId: sold.user_id, isActive: true });
+    return { ...sold, title: words.title, description: words.content, grams, facets };
+  });
+  const newest = OWN + FILLED;
+  const counters = connection.collection<{ _id: string }>('counters');
+  const counted = (field: string) => ({ $inc: { [`counts.${field}`]: FILLED }, $set: { newest } });
+  await counters.updateOne({ _id: 'posts/0' }, counted('user_public_regular'));
+  await counters.updateOne({ _id: 'training_services' }, counted('active'));
+  await connection.collection('sequences').updateMany({}, { $set: { value: newest } });
+};
+
+const SMALL = { counters: 'seventeen documents' };
+
+const except = (reason: string, faults: readonly string[]): PlanException[] =>
+  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
+
+const EXCEPTIONS = [
+  ...except('it sorts whatever a condition finds; asked only where the counters say that the list is short', [
+    'SORT: find posts {"facets":"?"',
+    'SORT: find posts {"facets":{"$in":["?"]}}',
+    'SORT: find training_services {"facets":"?"',
+  ]),
+  ...except(
+    'it sorts whatever a condition finds; asked only where a sample says that few rows hold the gram',
+    ['SORT: find posts {"grams":"?"', 'SORT: find training_services {"grams":"?"'],
+  ),
+  ...except(
+    'it scans for a condition beside a list of values, whatever the index; the reader looks at the price',
+    ['COLLSCAN: find training_services {"facets":{"$in":["?"]},"price":{"$gte":"?","$lte":"?"}}'],
+  ),
+  ...except('it scans for a condition behind two values of an index; what one person has bought or sold', [
+    'COLLSCAN: find trainees {"user_id":"?","status":',
+    'COLLSCAN: find trainees {"seller_user_id":"?","status":',
+  ]),
+  ...except('it scans for every findAndModify; a purchase that was interrupted is taken once', [
+    'COLLSCAN: findAndModify trainees {"user_id":"?","status":"?","training_service_id":"?"',
+  ]),
+];
+
+/** What is wrong with the plans of what `work` asks. */
+const faults = async (work: () => Promise<unknown>): Promise<string[]> => {
   const commands = await watch.during(work);
   expect(commands.length).toBeGreaterThan(0);
-  const named = commands.filter(namesIndex).map(({ name, collection }) => `${name} ${collection}: a hint`);
-  return [...named, ...(await watch.scans(commands))];
+  return watch.faults(commands);
 };
 
 const PAGE = { mode: 'page', page: 1, perPage: 5, skip: 0 } as const;
@@ -132,33 +228,29 @@ const postQueries = {
   'a search on a profile': { itemIds: [7], search: 'post' },
 };
 
-describe('no query of a route scans a collection', () => {
+describe('no query of a route scans a collection, or sorts in memory', () => {
   const listed = Object.entries(postQueries).flatMap(([name, query]) =>
     Object.entries(viewers).map(([who, viewer]) => ({ name, query, who, viewer })),
   );
   test.each(listed)('GET /posts, $name, $who', async ({ query, viewer }) => {
     for (const request of [PAGE, CURSOR])
       for (const order of ['ASC', 'DESC'] as const)
-        expect(await scans(() => useCases.listPosts(viewer, { ...query, order }, request))).toEqual([]);
+        expect(await faults(() => useCases.listPosts(viewer, { ...query, order }, request))).toEqual([]);
   });
 
   test.each(Object.entries(viewers))('GET /training-services as %s', async (_who, viewer) => {
     const filters = [{}, { userId: 7 }, { minPrice: 12, maxPrice: 20 }, { search: 'serv' }, { search: 's' }];
     for (const filter of filters)
       for (const request of [PAGE, RANKED_CURSOR])
-        expect(await scans(() => useCases.listTrainingServices(viewer, filter, request))).toEqual([]);
+        expect(await faults(() => useCases.listTrainingServices(viewer, filter, request))).toEqual([]);
   });
 
-  test('nor does it in a large collection, where windows are read', async () => {
-    const counters = connection.collection<{ _id: string }>('counters');
-    const counts = { gym_public_regular: 1_000, user_public_regular: 1_000, gym_public_blog: 20_000 };
-    await counters.updateOne({ _id: 'posts/0' }, { $set: { counts, newest: 30_000 } });
-    await counters.updateOne({ _id: 'training_services' }, { $set: { newest: 30_000 } });
-    for (const query of [{}, { kinds: ['gym'] as const }, { search: 'p' }, { search: 'post 1' }])
+  test('nor does it where windows are read', async () => {
+    for (const query of [{}, { kinds: ['user'] as const }, { search: 'r' }, { search: 'run' }])
       for (const order of ['ASC', 'DESC'] as const)
-        expect(await scans(() => useCases.listPosts(seller, { ...query, order }, CURSOR))).toEqual([]);
-    for (const filter of [{}, { search: 's' }])
-      expect(await scans(() => useCases.listTrainingServices(GUEST, filter, PAGE))).toEqual([]);
+        expect(await faults(() => useCases.listPosts(seller, { ...query, order }, CURSOR))).toEqual([]);
+    for (const filter of [{}, { search: 'r' }])
+      expect(await faults(() => useCases.listTrainingServices(GUEST, filter, PAGE))).toEqual([]);
   });
 
   test.each<[string, () => Promise<unknown>]>([
@@ -223,11 +315,11 @@ describe('no query of a route scans a collection', () => {
       () => parts.store.transaction((session) => useCases.eraseAccount(session, 7, 3)),
     ],
   ])('%s', async (_name, work) => {
-    expect(await scans(work)).toEqual([]);
+    expect(await faults(work)).toEqual([]);
   });
 
   test('the explanation does find a scan', async () => {
-    const found = await scans(() => connection.collection('posts').find({ content: 'x' }).toArray());
+    const found = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
     expect(found).toEqual([expect.stringContaining('COLLSCAN')]);
   });
 });

@@ -40,25 +40,21 @@ const clock = new ManualClock();
 
 const BETA_165 = 'SecantusDB 0.5.3-beta.165';
 /** It reads all that a condition finds, whatever the limit, and sorts it anew where an index has it in order. */
-const EXCEPTIONS: PlanException[] = ['SORT', 'a wide index scan']
-  .flatMap((kind) => [
-    {
-      server: BETA_165,
-      fault: `${kind}: find outbox {"unroutableSince":"?"}`,
-      reason: 'what waits to be published: nothing, as a rule',
-    },
-    {
-      server: BETA_165,
-      fault: `${kind}: find outbox {"unroutableSince":{"$gt":"?"}}`,
-      reason: 'what no queue was bound for in the last minute: nothing, as a rule',
-    },
-  ])
-  .concat({
-    server: BETA_165,
-    fault: 'COLLSCAN: delete outbox {"unroutableSince":{"$lte":"?"},"type":{"$in":["?"]}}',
-    reason:
-      'it scans where a second condition stands beside the indexed one; once a minute, for what nobody hears',
-  });
+const except = (fault: string, reason: string): PlanException => ({ server: BETA_165, fault, reason });
+
+const EXCEPTIONS = [
+  ...['SORT', 'a wide index scan'].flatMap((kind) => [
+    except(`${kind}: find outbox {"unroutableSince":"?"}`, 'what waits to be published: nothing, as a rule'),
+    except(
+      `${kind}: find outbox {"unroutableSince":{"$gt":"?"}}`,
+      'what no queue was bound for: nothing, as a rule',
+    ),
+  ]),
+  except(
+    'COLLSCAN: delete outbox {"unroutableSince":{"$lte":"?"},"type":{"$in":["?"]}}',
+    'it scans for a condition beside the indexed one; once a minute, for what nobody hears',
+  ),
+];
 
 let connection: Connection;
 let broker: Broker;

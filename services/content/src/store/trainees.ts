@@ -148,8 +148,9 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     await trainees.create([document], { session });
   },
   findByKey: async (key, now) => {
-    const found = await purchaseKeys.findOne({ _id: key, expires_at: trusted({ $gt: now }) }).lean();
-    return found === null ? undefined : maybe(await trainees.findById(found.trainee_id).lean());
+    const found = await purchaseKeys.findById(key).lean();
+    if (found === null || found.expires_at <= now) return undefined;
+    return maybe(await trainees.findById(found.trainee_id).lean());
   },
   takeInterrupted: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
     maybe(

@@ -20,7 +20,7 @@ const ratingSchema = new Schema<RatingDocument>(
   },
   { collection: 'gym_ratings', versionKey: false },
 )
-  .index({ gymId: 1, userId: 1 }, { unique: true, partialFilterExpression: { userId: { $type: 'number' } } })
+  .index({ gymId: 1, userId: 1 }, { unique: true, partialFilterExpression: { userId: { $gt: 0 } } })
   .index({ gymId: 1 })
   .index({ userId: 1 });
 
