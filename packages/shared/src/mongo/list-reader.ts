@@ -2,8 +2,7 @@
  * The rows of a list in the order of their ids, at the same cost at any depth of a cursor (docs/adr/0013). There are
  * three ways to read one: windows of ids where most rows are in the list, the list's own condition where few are, and
  * for a text the index of its rarest gram (`grams` of each row, see text-search.ts). What is known beforehand tells
- * which is the cheapest. Each is one condition that one index answers, and everything else is looked at here: a
- * database that does not weigh plans reads whatever the first condition finds.
+ * which is the cheapest. Each asks for what one index answers whole, and everything else is looked at here.
  */
 import type { Collection } from 'mongoose';
 import type { PageOf, PageRequest } from '../http/pagination.ts';
@@ -14,8 +13,8 @@ export type Order = 'ASC' | 'DESC';
 
 export interface ListQuery {
   /**
-   * What every row of the list meets: one condition that an index answers, in the order of the ids at best, and as much
-   * of the rest as the same index has beside it.
+   * What every row of the list meets: one field that is equal to a value, or to one of several, which an index answers
+   * in the order of the ids; or that and a range of another field behind it in an index, which is read whole.
    */
   condition: Record<string, unknown>;
   /** Whether a row is in the list, its text left aside. */
@@ -115,6 +114,18 @@ const firstEdge = ({ order, after }: Slice, newest: number): number =>
     ? Math.max(Math.floor(after ?? 0), 0)
     : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
 
+const inOrder = (rows: ListRow[], order: Order): ListRow[] =>
+  rows.sort((a, b) => direction(order) * (a._id - b._id));
+
+const isBeyond = (id: number, after: number | undefined, order: Order): boolean =>
+  after === undefined || (order === 'ASC' ? id > after : id < after);
+
+/** An index with a range in it is not in the order of the ids behind that. */
+const hasRange = (condition: Record<string, unknown>): boolean =>
+  Object.values(condition).some(
+    (wanted) => typeof wanted === 'object' && wanted !== null && !Object.hasOwn(wanted, '$in'),
+  );
+
 /** `texts`: the fields that a search looks at. `accepted`: those that the lists' `accept` looks at. */
 export const createListReader = (
   collection: Collection,
@@ -122,7 +133,10 @@ export const createListReader = (
 ): ListReader => {
   const standing: Projection = Object.fromEntries(accepted.map((field) => [field, 1]));
 
-  const find = async (
+  const find = async (filter: Record<string, unknown>, projection: Projection): Promise<ListRow[]> =>
+    (await collection.find(filter as never, { projection }).toArray()) as unknown as ListRow[];
+
+  const findFirst = async (
     filter: Record<string, unknown>,
     projection: Projection,
     order: Order,
@@ -138,10 +152,15 @@ export const createListReader = (
     projection: Projection,
     chunk: number,
   ): AsyncGenerator<Batch> {
+    if (hasRange(condition)) {
+      const rows = (await find(condition, projection)).filter(({ _id }) => isBeyond(_id, after, order));
+      yield { rows: inOrder(rows, order), edge: after, isLast: true };
+      return;
+    }
     for (let edge = after; ; ) {
       const bound = order === 'ASC' ? { $gt: edge } : { $lt: edge };
       const filter = edge === undefined ? condition : { ...condition, _id: bound };
-      const rows = await find(filter, projection, order, chunk);
+      const rows = await findFirst(filter, projection, order, chunk);
       edge = rows.at(-1)?._id ?? edge;
       const isLast = rows.length < chunk;
       yield { rows, edge, isLast };
@@ -159,11 +178,10 @@ export const createListReader = (
     let size = Math.ceil(width * FIRST_SLACK) + 8;
     for (let isLast = false; !isLast; size *= WINDOW_GROWTH) {
       const ids = idsBeyond(edge, Math.min(size, WINDOW_MAX), newest, slice.order);
-      const rows =
-        ids.length === 0 ? [] : await find({ _id: { $in: ids } }, projection, slice.order, ids.length);
+      const rows = ids.length === 0 ? [] : await find({ _id: { $in: ids } }, projection);
       edge = ids.at(-1) ?? edge;
       isLast = slice.order === 'ASC' ? edge >= newest : edge <= 1;
-      yield { rows, edge, isLast };
+      yield { rows: inOrder(rows, slice.order), edge, isLast };
     }
   }
 

@@ -102,7 +102,7 @@ export const watchCommands = (
   if (connection === undefined) throw new Error(`no monitored connection to ${database}`);
   let watched: SentCommand[] | undefined;
   const underWay = new Map<number, SentCommand>();
-  const filled = new Set<string>();
+  const known: Known = { filled: new Set(), plans: new Map() };
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
     if (watched === undefined) return;
@@ -129,7 +129,7 @@ export const watchCommands = (
       return sent;
     },
     faults: (commands) =>
-      findFaults(connection, commands, { small: { ...SMALL, ...small }, exceptions, ground }, filled),
+      findFaults(connection, commands, { small: { ...SMALL, ...small }, exceptions, ground }, known),
   };
 };
 
@@ -229,11 +229,17 @@ const aggregateReads = (collection: string, command: Document): Document[] => {
   return [asSent(command), ...sorted, ...joins];
 };
 
+/** What a watch has asked already: an explanation may read the whole collection. */
+interface Known {
+  filled: Set<string>;
+  plans: Map<string, ExplainedPlan>;
+}
+
 const findFaults = async (
   connection: Connection,
   commands: readonly SentCommand[],
   { small, exceptions, ground }: Required<WatchOptions>,
-  filled: Set<string>,
+  { filled, plans }: Known,
 ): Promise<string[]> => {
   const server = await serverOf(connection);
   const isExcepted = (fault: string): boolean =>
@@ -249,7 +255,10 @@ const findFaults = async (
       if (small[collectionOf(read)] !== undefined) continue;
       if (server.scansWritesById && isWriteById(sent.name, read)) continue;
       await assertFilled(connection, collectionOf(read), filled);
-      const plan = await planOf(connection, server.explainsWrites ? command : servedAs(sent.name, read));
+      const explained = server.explainsWrites ? command : servedAs(sent.name, read);
+      const key = JSON.stringify(explained, (_field, value) => toPlain(value));
+      const plan = plans.get(key) ?? (await planOf(connection, explained));
+      plans.set(key, plan);
       for (const kind of kindsOfFault(plan))
         found.set(`${kind}: ${shape}`, `; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`);
     }
