@@ -244,7 +244,8 @@ async function main() {
   const starting = needsServers ? startTestServers(temporary, { withS3 }) : undefined;
   // Reported when it is awaited, after what needs no server.
   starting?.catch(() => {});
-  const workers = ['--maxWorkers', String(Math.max(2, Math.floor(availableParallelism() / 2)))];
+  // Tests wait for servers much of the time: one worker more than processors keeps these busy.
+  const workers = ['--maxWorkers', String(availableParallelism() + 1)];
   const runProjects = async (/** @type {string[]} */ kinds, /** @type {NodeJS.ProcessEnv} */ environment) => {
     const projects = kinds.filter((kind) => selected.has(kind));
     if (projects.length === 0) return;
