@@ -3,10 +3,10 @@ import { mediaDeleted } from '@fitness/proto/events/media.ts';
 import { GUEST } from '@fitness/shared/caller.ts';
 import {
   type CommandWatch,
+  exceptOnPrebuilt,
   FILL_TIMEOUT_MS,
   FILLED,
   fillLike,
-  type PlanException,
   type SentCommand,
   watchCommands,
 } from '@fitness/shared/testing/commands.ts';
@@ -19,16 +19,13 @@ import { member, openWorld, operator, type World } from './support.ts';
 
 const OWNER = operator(7);
 
-const except = (reason: string, faults: readonly string[]): PlanException[] =>
-  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
-
 const EXCEPTIONS = [
-  ...except('it scans for every findAndModify, also by `_id`', [
+  ...exceptOnPrebuilt('it scans for every findAndModify, also by `_id`', [
     'COLLSCAN: findAndModify gym_owners {"_id":"?"}',
     'COLLSCAN: findAndModify gym_ratings {"gymId":"?","userId":"?"}',
     'COLLSCAN: findAndModify gyms {"_id":"?"}',
   ]),
-  ...except('it sorts what an index has found, also where the index is in that order', [
+  ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
     'SORT: find gyms {"cityId":"?"} sort {"_id":-1} limit',
     'SORT: find gyms {"cityId":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
     'SORT: find gyms {"ownerId":"?"} sort {"_id":-1} limit',

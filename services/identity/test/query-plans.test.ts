@@ -2,11 +2,11 @@ import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import {
   type CommandWatch,
+  exceptOnPrebuilt,
   FILL_TIMEOUT_MS,
   FILLED,
   fillLike,
   monitored,
-  type PlanException,
   watchCommands,
 } from '@fitness/shared/testing/commands.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
@@ -25,15 +25,12 @@ import { deriveFields } from '../src/store/user-document.ts';
 import { createUserStore } from '../src/store/users.ts';
 import { identityConfig } from './support.ts';
 
-const except = (reason: string, faults: readonly string[]): PlanException[] =>
-  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
-
 const EXCEPTIONS = [
-  ...except('it sorts what an index has found, also where the index is in that order', [
+  ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
     'SORT: find notifications {"user_id":"?"} sort {"_id":-1} limit',
     'SORT: find notifications {"user_id":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
   ]),
-  ...except('it reads all of a list to sort or to count it', [
+  ...exceptOnPrebuilt('it reads all of a list to sort or to count it', [
     'a wide index scan: aggregate users {"standing":{"$in":["?"]}}',
     'a wide index scan: aggregate users {"search_all_grams":"?"}',
   ]),

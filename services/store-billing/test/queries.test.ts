@@ -2,9 +2,9 @@
 import { DAY_MS, HOUR_MS } from '@fitness/shared/clock.ts';
 import {
   type CommandWatch,
+  exceptOnPrebuilt,
   FILL_TIMEOUT_MS,
   fillLike,
-  type PlanException,
   roundTrips,
   type SentCommand,
   watchCommands,
@@ -26,11 +26,8 @@ import {
   type World,
 } from './support.ts';
 
-const except = (reason: string, faults: readonly string[]): PlanException[] =>
-  faults.map((fault) => ({ server: 'SecantusDB 0.5.3-beta.165', fault, reason }));
-
 const EXCEPTIONS = [
-  ...except('it sorts what an index has found, also where the index is in that order', [
+  ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
     'SORT: find refund_queue {"resolved_at":"?"} sort {"_id":-1} limit',
     'SORT: find refund_queue {"resolved_at":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
   ]),

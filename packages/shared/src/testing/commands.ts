@@ -49,6 +49,13 @@ export interface PlanException {
   reason: string;
 }
 
+/** The default where there is neither MongoDB nor Docker, and the server that plans worst (docs/adr/0018). */
+const PREBUILT = 'SecantusDB 0.5.3-beta.165';
+
+/** Plans that stay as they are on the prebuilt server, for one reason; `faults`: how they begin. */
+export const exceptOnPrebuilt = (reason: string, faults: readonly string[]): PlanException[] =>
+  faults.map((fault) => ({ server: PREBUILT, fault, reason }));
+
 export interface WatchOptions {
   /** Collections that are small in production as well, each with its reason; how they are read does not matter. */
   small?: Readonly<Record<string, string>>;
@@ -288,7 +295,6 @@ interface Server {
   scansWritesById: boolean;
 }
 
-const SCANS_WRITES_BY_ID = 'SecantusDB 0.5.3-beta.165';
 const WRITES = ['update', 'delete', 'findAndModify', 'bulkWrite'];
 
 /**
@@ -316,7 +322,7 @@ const askServer = async (connection: Connection): Promise<Server> => {
       : `SecantusDB ${build.secantusVersion}`;
   return {
     name,
-    scansWritesById: name === SCANS_WRITES_BY_ID,
+    scansWritesById: name === PREBUILT,
     explainsWrites: !stages.includes('COLLSCAN'),
   };
 };
