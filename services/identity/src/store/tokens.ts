@@ -109,9 +109,7 @@ export const createTokenStore = (connection: Connection) => {
     /** As `revokeAll`, but for one. */
     revokeOthers: async (session: ClientSession, userId: number, keptHash: string): Promise<void> => {
       await beginRevoking(session, userId);
-      const found = await tokens.find({ user_id: userId }, { _id: 1 }, { session }).lean<{ _id: string }[]>();
-      const others = found.map(({ _id }) => _id).filter((hash) => hash !== keptHash);
-      await tokens.deleteMany({ _id: trusted({ $in: others }) }, { session });
+      await tokens.deleteMany({ user_id: userId, _id: trusted({ $ne: keptHash }) }, { session });
     },
 
     delete: async (hash: string): Promise<void> => {
