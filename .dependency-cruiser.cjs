@@ -2,8 +2,8 @@
  * Who may import whom (the reasons are in ARCHITECTURE.md). Run by scripts/check-architecture.mjs.
  * `$1` in `pathNot` is what the group in `from.path` has matched: the same service.
  */
-const inRoom = (names) => `^services/([^/]+)/src/(?:${names})/`;
-const sameRoom = (names) => `^services/$1/src/(?:${names})/`;
+const inModule = (names) => `^services/([^/]+)/src/(?:${names})/`;
+const sameModule = (names) => `^services/$1/src/(?:${names})/`;
 const tests = '\\.test\\.ts$|/test/|/testing/|testing\\.ts$';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -25,16 +25,16 @@ module.exports = {
     {
       name: 'domain-is-pure',
       severity: 'error',
-      comment: 'Rules of the domain know no other room, so that they can be tested without any server.',
-      from: { path: inRoom('domain'), pathNot: tests },
-      to: { path: sameRoom('app|clients|events|grpc|http|jobs|store') },
+      comment: 'The domain imports no other module, so that it is tested without any server.',
+      from: { path: inModule('domain'), pathNot: tests },
+      to: { path: sameModule('app|channels|clients|events|grpc|http|jobs|store') },
     },
     {
       name: 'domain-does-no-io',
       severity: 'error',
-      from: { path: inRoom('domain'), pathNot: tests },
+      from: { path: inModule('domain'), pathNot: tests },
       to: {
-        path: '^packages/shared/src/(?:http|grpc|events|mongo)/|^packages/shared/src/(?:redis|service|lifecycle|log|metrics|health)\\.ts$|^node_modules/(?:mongoose|ioredis|amqplib|fastify|@grpc/grpc-js)/',
+        path: '^packages/shared/src/(?:http|grpc|messaging|mongo|runtime)/|^packages/shared/src/kernel/(?:log|metrics|health)\\.ts$|^node_modules/(?:mongoose|ioredis|amqplib|fastify|@grpc/grpc-js)/',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -42,32 +42,34 @@ module.exports = {
       name: 'app-gets-its-needs-as-arguments',
       severity: 'error',
       comment: 'What a use case needs of store and clients is handed to it, typed by `import type`.',
-      from: { path: inRoom('app'), pathNot: tests },
-      to: { path: sameRoom('store|clients'), dependencyTypesNot: ['type-only'] },
+      from: { path: inModule('app'), pathNot: tests },
+      to: { path: sameModule('store|clients'), dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'app-does-not-look-at-its-doors',
+      name: 'app-does-not-import-transports',
       severity: 'error',
-      from: { path: inRoom('app'), pathNot: tests },
-      to: { path: sameRoom('http|grpc|events|jobs') },
+      from: { path: inModule('app'), pathNot: tests },
+      to: { path: sameModule('http|grpc|events|jobs') },
     },
     {
-      name: 'doors-import-use-cases-only',
+      name: 'transports-import-use-cases-only',
       severity: 'error',
-      from: { path: inRoom('http|grpc|events|jobs'), pathNot: tests },
-      to: { path: sameRoom('store|clients') },
+      from: { path: inModule('http|grpc|events|jobs'), pathNot: tests },
+      to: { path: sameModule('store|clients') },
     },
-    ...['http', 'grpc', 'events', 'jobs'].map((door) => ({
-      name: `${door}-ignores-other-doors`,
+    ...['http', 'grpc', 'events', 'jobs'].map((transport) => ({
+      name: `${transport}-imports-no-other-transport`,
       severity: 'error',
-      from: { path: inRoom(door), pathNot: tests },
-      to: { path: sameRoom(['http', 'grpc', 'events', 'jobs'].filter((other) => other !== door).join('|')) },
+      from: { path: inModule(transport), pathNot: tests },
+      to: {
+        path: sameModule(['http', 'grpc', 'events', 'jobs'].filter((other) => other !== transport).join('|')),
+      },
     })),
     {
-      name: 'store-and-clients-do-not-look-up',
+      name: 'store-and-clients-import-no-use-case',
       severity: 'error',
-      from: { path: inRoom('store|clients'), pathNot: tests },
-      to: { path: sameRoom('app|http|grpc|events|jobs') },
+      from: { path: inModule('store|clients'), pathNot: tests },
+      to: { path: sameModule('app|http|grpc|events|jobs') },
     },
     {
       name: 'only-main-composes',
@@ -103,24 +105,49 @@ module.exports = {
       to: { path: '^(?:services|gateway|proto)/' },
     },
     {
-      name: 'shared-imports-no-service',
+      name: 'packages-import-no-service',
       severity: 'error',
-      from: { path: '^packages/shared/' },
+      from: { path: '^packages/' },
       to: { path: '^(?:services|gateway|sandbox)/' },
+    },
+    {
+      name: 'shared-kernel-is-the-lowest-layer',
+      severity: 'error',
+      comment: 'kernel ← mongo, messaging, http, grpc ← runtime.',
+      from: { path: '^packages/shared/src/kernel/', pathNot: tests },
+      to: { path: '^packages/shared/src/(?!kernel/)' },
+    },
+    ...[
+      ['mongo', 'kernel'],
+      ['http', 'kernel'],
+      ['grpc', 'kernel'],
+      ['messaging', 'kernel|mongo'],
+      ['runtime', 'kernel|mongo|http|grpc|messaging'],
+    ].map(([layer, below]) => ({
+      name: `shared-${layer}-imports-lower-layers-only`,
+      severity: 'error',
+      from: { path: `^packages/shared/src/${layer}/`, pathNot: tests },
+      to: { path: `^packages/shared/src/(?!(?:${layer}|${below})/)` },
+    })),
+    {
+      name: 'shared-imports-no-contracts',
+      severity: 'error',
+      from: { path: '^packages/shared/', pathNot: tests },
+      to: { path: '^packages/contracts/' },
     },
     {
       name: 'events-need-only-zod',
       severity: 'error',
-      comment: 'The catalogue of events can be read by whoever listens, without our code.',
+      comment: 'The catalogue of events is readable without our code.',
       from: { path: '^proto/events/', pathNot: tests },
       to: { pathNot: '^proto/events/|node_modules/zod/' },
     },
     {
-      name: 'mongoose-in-its-rooms-only',
+      name: 'mongoose-in-stores-only',
       severity: 'error',
       from: {
         path: '^(?:services|gateway|sandbox|packages)/',
-        pathNot: `/src/store/|^packages/shared/src/mongo/|${tests}`,
+        pathNot: `/src/store/|^packages/shared/src/(?:mongo|messaging/models\\.ts)|${tests}`,
       },
       to: { path: 'node_modules/(?:mongoose|mongodb)/', dependencyTypesNot: ['type-only'] },
     },

@@ -13,13 +13,14 @@ const project = (displayName, testMatch, options = {}) => ({
 const everything = '{packages,services,gateway,sandbox}/**';
 
 export default {
-  testTimeout: 60_000,
+  // A safety net against hanging tests: ten times what the longest one needs on an idle machine.
+  testTimeout: 300_000,
   testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
     project('service', [`${everything}/test/**/!(*.long).test.ts`]),
     // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
-    project('tidy', ['test/tidy/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
+    project('architecture', ['test/architecture/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
     project('e2e', ['test/e2e/**/*.test.ts']),
     project('long', [`${everything}/test/**/*.long.test.ts`]),
   ],

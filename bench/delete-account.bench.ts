@@ -1,22 +1,22 @@
 /**
- * Phase 1 of delete-account through the gateway, 20 at once, for accounts that all five blockers stand in the way of.
- * Beside it the slowest single blocker call, in three ways: of the slowest owner during that very load, as identity saw
- * it (its own metrics: the mean, and the bucket of the slowest call of all), and alone over gRPC, 20 at once. Phase 1 checks a password (argon2id) while it asks: twenty of these alone are a floor
- * that only more cores lower, so they are measured as well.
+ * Phase 1 of delete-account through the gateway, 20 concurrent calls, for accounts to which all five blockers apply. It
+ * is compared with the slowest blocker call in three ways: the slowest owner during this load, by identity's metrics
+ * (the mean, and the bucket of the slowest call), and each blocker alone over gRPC. Phase 1 also checks a password
+ * (argon2id), which costs processor time that only more cores reduce, so that is measured as well.
  */
 
 import { availableParallelism } from 'node:os';
-import { BLOCKERS } from '@fitness/shared/blocker-catalogue.ts';
-import { createCallerSigner } from '@fitness/shared/caller.ts';
-import { systemClock } from '@fitness/shared/clock.ts';
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { hash, verify } from '@node-rs/argon2';
 import { type Account, api, arm, deposit, expectStatus, register, stack } from '../test/e2e/support.ts';
 import { measure, ms, quantile } from './figures.ts';
 
 const ACCOUNTS = 60;
-const AT_ONCE = 20;
+const CONCURRENCY = 20;
 const BANK_ACCOUNT = 'IR120570028780010957775103';
 
 const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
@@ -52,17 +52,17 @@ const report = (name: string, times: number[]): number => {
   return p50;
 };
 
-interface Seen {
+interface CallTimes {
   sum: number;
   count: number;
-  /** Calls that took at most so many seconds, by these seconds. */
+  /** The number of calls that took at most so many seconds, by these seconds. */
   within: Map<number, number>;
 }
 
-/** What identity has measured of its own calls, by target. */
-const blockerSeconds = async (): Promise<Map<string, Seen>> => {
+/** Identity's metrics of its calls to blockers, by target. */
+const blockerSeconds = async (): Promise<Map<string, CallTimes>> => {
   const text = await (await fetch(`${description.parts.identity?.url}/metrics`)).text();
-  const found = new Map<string, Seen>();
+  const found = new Map<string, CallTimes>();
   const series = /^grpc_client_duration_seconds_(sum|count|bucket)\{([^}]*)\} (\S+)$/gm;
   for (const [, kind, labels = '', value] of text.matchAll(series)) {
     const target = /target="([^"]+)"/.exec(labels)?.[1];
@@ -76,8 +76,8 @@ const blockerSeconds = async (): Promise<Map<string, Seen>> => {
   return found;
 };
 
-/** The largest number of milliseconds that some call between the two took more than. */
-const slowestMoreThan = (before: Seen | undefined, after: Seen): number => {
+/** The largest lower bound, in milliseconds, of the slowest call between two measurements. */
+const slowestMoreThan = (before: CallTimes | undefined, after: CallTimes): number => {
   const calls = after.count - (before?.count ?? 0);
   const exceeded = [...after.within]
     .filter(
@@ -87,18 +87,18 @@ const slowestMoreThan = (before: Seen | undefined, after: Seen): number => {
   return Math.max(0, ...exceeded);
 };
 
-/** Every account asks so often; it may five times a minute. */
+/** Calls for each account. The rate limit is five a minute. */
 const [WARM_UP, MEASURED] = [2, 3];
-/** Warm connections and compiled code on both sides. */
-await measure(accounts.length * WARM_UP, AT_ONCE, (index) => arm(accounts[index % ACCOUNTS]!));
+/** Opens connections and lets the code be compiled. */
+await measure(accounts.length * WARM_UP, CONCURRENCY, (index) => arm(accounts[index % ACCOUNTS]!));
 
 const before = await blockerSeconds();
-const phase1 = await measure(accounts.length * MEASURED, AT_ONCE, async (index) => {
+const phase1 = await measure(accounts.length * MEASURED, CONCURRENCY, async (index) => {
   const answer = expectStatus(await arm(accounts[index % ACCOUNTS]!), 409);
   if (answer.body.blockers.length !== BLOCKERS.length) throw new Error(`not all blockers: ${answer.text}`);
 });
 const after = await blockerSeconds();
-console.log(`${accounts.length} accounts, ${AT_ONCE} at once:`);
+console.log(`${accounts.length} accounts, ${CONCURRENCY} concurrent calls:`);
 const phase1P50 = report('phase 1, five blockers, through the gateway', phase1);
 let slowestWithin = 0;
 let slowestCall = 0;
@@ -118,10 +118,10 @@ for (const { code, owner } of BLOCKERS) {
   const definition = grpcDefinitions.blockers();
   const client = createGrpcClient({ definition, address, target: owner, from: 'bench', signer });
   const ask = (index: number) => client.call('Evaluate', { user_id: accounts[index]!.id, code });
-  await measure(accounts.length, AT_ONCE, ask);
+  await measure(accounts.length, CONCURRENCY, ask);
   slowest = Math.max(
     slowest,
-    report(`  one blocker over gRPC: ${code}`, await measure(accounts.length, AT_ONCE, ask)),
+    report(`  one blocker over gRPC: ${code}`, await measure(accounts.length, CONCURRENCY, ask)),
   );
   client.close();
 }
@@ -129,10 +129,10 @@ for (const { code, owner } of BLOCKERS) {
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const digest = await hash('correct-horse-battery', OPTIONS);
 const check = () => verify(digest, 'correct-horse-battery');
-await measure(AT_ONCE, AT_ONCE, check);
+await measure(CONCURRENCY, CONCURRENCY, check);
 const passwordP50 = report(
-  '  one password check, the whole machine to itself',
-  await measure(accounts.length, AT_ONCE, check),
+  '  one password check, without other load',
+  await measure(accounts.length, CONCURRENCY, check),
 );
 
 const ratio = (name: string, value: number) => console.log(`${name.padEnd(56)} ${value.toFixed(2)}`);
@@ -140,7 +140,4 @@ console.log('p50 of phase 1 (goal: 2 or less), as a ratio');
 ratio('  to the slowest owner within that load, its mean', phase1P50 / slowestWithin);
 ratio('  to the slowest single call within that load, at most', phase1P50 / slowestCall);
 ratio('  to the slowest owner alone, its p50', phase1P50 / slowest);
-ratio(
-  `  what the password checks alone make of that, ${availableParallelism()} cores`,
-  passwordP50 / slowest,
-);
+ratio(`  of the password checks alone to that, ${availableParallelism()} cores`, passwordP50 / slowest);

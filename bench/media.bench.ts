@@ -1,6 +1,6 @@
 /**
- * Ten files of 25 MiB at once through the gateway, up and then down: the memory that the gateway and the media service
- * take more than at rest (goal: less than 64 MiB of media), and how fast they are.
+ * Ten concurrent uploads, then downloads, of 25 MiB through the gateway: the increase of resident memory of the gateway
+ * and the media service (goal: less than 64 MiB for media), and the throughput.
  */
 import { type Account, register, stack } from '../test/e2e/support.ts';
 import { pause, residentMiB, timed } from './figures.ts';
@@ -41,7 +41,7 @@ const watched = ['media', 'gateway'].map((name) => {
   return { name, pid, rest: 0, peak: 0 };
 });
 
-/** Does `work`, and says what it took of time and memory. */
+/** Runs `work` and prints its peak memory and throughput. */
 const watch = async (what: string, work: () => Promise<unknown>): Promise<void> => {
   for (const part of watched) part.peak = 0;
   const sampler = setInterval(() => {
@@ -54,7 +54,7 @@ const watch = async (what: string, work: () => Promise<unknown>): Promise<void> 
   console.log(`${what.padEnd(34)} ${more.join(', ')}   ${speed.toFixed(0)} MiB/s`);
 };
 
-// Compiled code and open connections are no part of the question.
+// Warm-up: compiled code and open connections are not part of the measurement.
 await download(await upload(account));
 await pause(AT_REST_MS);
 for (const part of watched) part.rest = residentMiB(part.pid);

@@ -10,7 +10,7 @@ const SETTLED_MS = 12_000;
 const REQUESTS = 2_000;
 const AT_ONCE = 8;
 const LOAD_MAX_MS = 60_000;
-/** Every service is asked: premium members and boosts by content, files by gyms, users by all of them. */
+/** Together these lists call every service: premium members and boosts by content, files by gyms, users by all. */
 const LISTS = ['/posts', '/gyms', '/training-services', '/payments', '/notifications', '/users', '/trainees'];
 
 const parts = Object.entries(stack().describe().parts)

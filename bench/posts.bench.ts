@@ -1,8 +1,8 @@
 /**
- * The list of posts through the gateway, with 200,000 posts: the first page, the page behind a cursor at depth 5,000,
- * and a search of three letters that 50 posts hold; each beside the first page of a collection of 1,000 posts. The two
- * collections take turns under one content service, so that they share the weather of the run. Goals, as a ratio of
- * p50: 1.5 or less for the pages, 3 or less for the search.
+ * The list of posts through the gateway, with 200,000 posts: the first page, the page after a cursor at depth 5,000, and
+ * a search for three letters that 50 posts contain; each compared with the first page of a collection of 1,000 posts.
+ * One content service alternates between the two collections, so that both see the same load of the machine. Goals, as
+ * a ratio of p50: at most 1.5 for the pages, at most 3 for the search.
  */
 import { api, expectStatus, stack } from '../test/e2e/support.ts';
 import { measure, ms, quantile, timed } from './figures.ts';
@@ -24,7 +24,7 @@ const product = stack();
 const { servers } = product.describe();
 const databases = { few: 'bench_posts_few', many: 'bench_posts_many' } as const;
 
-/** Content over another database; its indexes are there when it is up. */
+/** Restarts content over another database, and waits until its indexes exist. */
 const contentOver = (MONGODB_DATABASE?: string): Promise<void> =>
   product.restart('content', MONGODB_DATABASE === undefined ? {} : { MONGODB_DATABASE });
 
@@ -45,7 +45,7 @@ interface Run {
   seconds: number;
 }
 
-/** Answers what a path took; every answer must hold `rows` posts. */
+/** Measures a path; every answer must hold `rows` posts. */
 const ask = async (path: string, rows: number): Promise<Run> => {
   const once = async () => {
     const { body } = expectStatus(await api('GET', path), 200);
@@ -70,7 +70,7 @@ const paths = {
   'first page': { path: '/posts', goal: 1.5 },
   'page by cursor at depth 5,000': { path: `/posts?cursor=${deepPage.meta.next_cursor}`, goal: 1.5 },
   'search that 50 posts match': { path: `/posts?search=${NEEDLE}`, goal: 3 },
-  'search of two letters that stand in most posts': { path: '/posts?search=st', goal: undefined },
+  'search for two letters that most posts contain': { path: '/posts?search=st', goal: undefined },
   'first page of the blog': { path: '/posts?in_blog=true', goal: undefined },
   'first page of one profile': {
     path: `/posts?type=${encodeURIComponent('App\\Models\\User')}&item_id=7`,

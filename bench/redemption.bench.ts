@@ -1,10 +1,10 @@
 /**
- * Redemptions of premium through the gateway, with a store (the sandbox) that answers at once, and beside them the
- * transaction alone: the statements that a redemption commits, with the same indexes, by the driver and with no code of
- * ours. Both sides take turns in one run, so that they share its weather.
+ * Compares redemptions of premium through the gateway, with a store (the sandbox) that answers immediately, with their
+ * transaction alone: the same statements and indexes, sent by the driver. The rounds of both alternate in one run, so
+ * that the load of the machine affects them equally.
  */
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '@fitness/shared/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { type Account, api, expectStatus, register, sandbox, stack } from '../test/e2e/support.ts';
 import { measure, ms, pause, quantile } from './figures.ts';
@@ -12,7 +12,7 @@ import { measure, ms, pause, quantile } from './figures.ts';
 const AT_ONCE = 32;
 const ROUNDS = 5;
 const PER_ROUND = 200;
-/** A user has one running subscription, so each redemption has a buyer of its own; the first round warms up. */
+/** A user has one running subscription, so each redemption needs another buyer. The first round is a warm-up. */
 const BUYERS = (ROUNDS + 1) * PER_ROUND;
 const MONTH_MS = 31 * 24 * 60 * 60 * 1_000;
 
@@ -39,7 +39,7 @@ const connection = await connectMongo({
   database: DATABASE,
   maxPoolSize: 50,
 });
-// The driver itself from here on: the same one that the service uses, without a model.
+// The same driver as the service, without mongoose models.
 const mongo = connection.getClient();
 const database = mongo.db(DATABASE);
 await database.dropDatabase();
@@ -59,16 +59,15 @@ for (const grant of ['user_premium_subscription_id', 'marketing_boost_id'])
 await receipts.createIndex({ acknowledge_due_at: 1 });
 await receipts.createIndex({ look_due_at: 1 });
 await subscriptions.createIndex({ user_id: 1, expires_at: 1 });
-await outbox.createIndex({ unroutableSince: 1, _id: 1 });
 
-/** As the journal holds it when the store has answered. */
+/** The attempt as it is stored when the store has answered. */
 const journal = async (index: number): Promise<void> => {
   const at = systemClock.now();
   const attempt = { purchase_token: `token-${index}`, user_id: index, state: 'open', reason: null, tries: 0 };
   await attempts.insertOne({ _id: `attempt-${index}`, ...attempt, next_check_at: at, updated_at: at });
 };
 
-/** What a redemption cannot do without. */
+/** The transaction of a redemption. */
 const commit = async (index: number): Promise<void> => {
   const at = systemClock.now();
   const until = new Date(at.getTime() + MONTH_MS);
@@ -81,7 +80,6 @@ const commit = async (index: number): Promise<void> => {
     aggregateVersion: 1,
     body,
     occurredAt: at,
-    unroutableSince: null,
   };
   await mongo.withSession((session) =>
     session.withTransaction(
@@ -126,7 +124,7 @@ for (let round = 0; round <= ROUNDS; round += 1)
   for (const { prepare, work, rates, times } of sides) {
     const first = round * PER_ROUND;
     await prepare(first);
-    // What the other has left behind (acknowledgements and events on their way out) is not this one's.
+    // Lets the background work of the other side finish: acknowledgements and events.
     await pause(1_000);
     const startedAt = performance.now();
     const taken = await measure(PER_ROUND, AT_ONCE, (index) => work(first + index));
@@ -135,7 +133,7 @@ for (let round = 0; round <= ROUNDS; round += 1)
     rates.push(PER_ROUND / ((performance.now() - startedAt) / 1_000));
   }
 
-console.log(`${AT_ONCE} callers, ${ROUNDS} rounds of ${PER_ROUND} each, in turns:`);
+console.log(`${AT_ONCE} callers, ${ROUNDS} rounds of ${PER_ROUND} each, alternating:`);
 const medians = sides.map(({ name, rates, times }) => {
   const median = quantile(rates, 0.5);
   const span = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;

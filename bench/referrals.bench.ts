@@ -1,16 +1,16 @@
 /**
- * The referral score of trees of a million users, beside one plain pass over the same tree in memory; and how much more
- * memory than at rest it takes. Goal: less than 300 MiB more. Each computation runs in a process of its own.
+ * The time of the referral score of trees of a million users, compared with one pass over the same tree in memory, and
+ * its additional memory. Goal: less than 300 MiB. Each computation runs in its own process.
  */
 import { execFileSync } from 'node:child_process';
-import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
-import { connectRedis } from '@fitness/shared/redis.ts';
+import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { testServers } from '@fitness/shared/testing/harness.ts';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
-import { createReferralsReader } from '../services/identity/src/app/referral-score.ts';
-import { createScoreTurns } from '../services/identity/src/clients/score-turns.ts';
+import { createReferralsReader } from '../services/identity/src/app/referrals-reader.ts';
+import { createScoreLocks } from '../services/identity/src/clients/score-locks.ts';
 import { createReferralScoreStore } from '../services/identity/src/store/referral-scores.ts';
 import { createUserStore } from '../services/identity/src/store/users.ts';
 import { ms, quantile, timed } from './figures.ts';
@@ -22,7 +22,7 @@ const MIB = 1024 ** 2;
 
 interface Tree {
   name: string;
-  /** The id of the user whose score is asked; the others follow it, by who referred each. */
+  /** The id of the root, whose score is computed. The other users have the following ids. */
   root: number;
   referrerOf: (place: number) => number;
   hasReferrals: (place: number) => boolean;
@@ -31,7 +31,7 @@ interface Tree {
 const perStar = Math.floor((USERS - 1) / STARS);
 const TREES: readonly Tree[] = [
   {
-    // Every level of it counts: a chain of stars, where the first of each star has the next one.
+    // Every level counts. The first user of each star refers the next star.
     name: `a chain of ${STARS} stars of ${perStar}`,
     root: 1,
     referrerOf: (place) => {
@@ -47,7 +47,7 @@ const TREES: readonly Tree[] = [
     hasReferrals: (place) => place < USERS - 1,
   },
   {
-    // The most that can be followed on one level: half of all.
+    // The largest possible number of users with referrals on one level: half of all.
     name: `${USERS / 2 - 1} who have referred one each`,
     root: 20_000_001,
     referrerOf: (place) => (place < USERS / 2 ? 0 : place - USERS / 2),
@@ -59,7 +59,7 @@ const servers = testServers();
 const log = createLog({ service: 'bench', level: 'silent' });
 const connection = await connectMongo({ uri: servers.MONGODB_URI, database: 'bench_referrals' });
 
-const plant = async ({ root, referrerOf, hasReferrals }: Tree): Promise<void> => {
+const insertTree = async ({ root, referrerOf, hasReferrals }: Tree): Promise<void> => {
   const users = connection.collection('users');
   for (let from = 0; from < USERS; from += PER_INSERT) {
     const rows = Array.from({ length: Math.min(PER_INSERT, USERS - from) }, (_, index) => {
@@ -76,7 +76,7 @@ const plant = async ({ root, referrerOf, hasReferrals }: Tree): Promise<void> =>
   }
 };
 
-/** The same tree in memory: an index of who was referred by whom, built and passed through once, level by level. */
+/** The same tree in memory: an index from referrer to referrals is built and traversed once, level by level. */
 const plainPass = ({ referrerOf }: Tree): { score: number; passMs: number } => {
   const referrers = Int32Array.from({ length: USERS }, (_, place) => (place === 0 ? -1 : referrerOf(place)));
   const startedAt = performance.now();
@@ -102,18 +102,18 @@ const plainPass = ({ referrerOf }: Tree): { score: number; passMs: number } => {
 interface Computed {
   score: number;
   coldMs: number;
-  keptMs: number;
+  cachedMs: number;
   atRestMiB: number;
   peakMiB: number;
 }
 
-/** In this process and no other: what identity does for one who asks. */
+/** Computes the score in this process, as identity does for a request. */
 const compute = async (root: number): Promise<Computed> => {
   const redis = await connectRedis({ url: servers.REDIS_URL });
   const reader = createReferralsReader({
     users: createUserStore(connection),
     scores: createReferralScoreStore(connection),
-    turns: createScoreTurns(redis, { keyPrefix: 'bench', random: systemRandom, log }),
+    scoreLocks: createScoreLocks(redis, { keyPrefix: 'bench', random: systemRandom, log }),
     clock: systemClock,
   });
   await reader.read([root - 1]);
@@ -127,13 +127,13 @@ const compute = async (root: number): Promise<Computed> => {
     score = (await reader.read([root])).get(root)?.score ?? 0;
   };
   const coldMs = await timed(ask);
-  const keptMs = await timed(ask);
+  const cachedMs = await timed(ask);
   clearInterval(watch);
   redis.disconnect();
   return {
     score,
     coldMs,
-    keptMs,
+    cachedMs,
     atRestMiB: atRest / MIB,
     peakMiB: Math.max(peak, process.memoryUsage().rss) / MIB,
   };
@@ -147,19 +147,19 @@ const inOwnProcess = (root: number): Computed =>
   );
 
 const report = async (tree: Tree): Promise<void> => {
-  await plant(tree);
+  await insertTree(tree);
   const passes = Array.from({ length: 5 }, () => plainPass(tree));
   const passMs = quantile(
     passes.map((pass) => pass.passMs),
     0.5,
   );
-  const { score, coldMs, keptMs, atRestMiB, peakMiB } = inOwnProcess(tree.root);
+  const { score, coldMs, cachedMs, atRestMiB, peakMiB } = inOwnProcess(tree.root);
   const inMemory = passes[0]?.score ?? 0;
   console.log(
     `${tree.name}: score ${score}, in memory ${inMemory}${Math.abs(score - inMemory) <= 4 * Number.EPSILON * inMemory ? '' : ': NOT THE SAME'}`,
   );
   console.log(
-    `  cold ${ms(coldMs)}, one pass in memory ${ms(passMs)}: ratio ${(coldMs / passMs).toFixed(1)}; kept ${ms(keptMs)}`,
+    `  cold ${ms(coldMs)}, one pass in memory ${ms(passMs)}: ratio ${(coldMs / passMs).toFixed(1)}; cached ${ms(cachedMs)}`,
   );
   console.log(
     `  memory ${(peakMiB - atRestMiB).toFixed(0)} MiB more than the ${atRestMiB.toFixed(0)} MiB at rest (goal: less than 300)`,

@@ -1,21 +1,22 @@
-/** Many posts at once, written as content writes them, counters included. */
+/** Writes many posts with the store of content, counters included. */
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { cellOf, countKey, type Post } from '../services/content/src/domain/post.ts';
+import type { Post } from '../services/content/src/domain/post.ts';
+import { cellOf, countKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
-import { postDocument } from '../services/content/src/store/posts.ts';
-import { type ContentStore, createStore } from '../services/content/src/store/store.ts';
+import { toPostDocument } from '../services/content/src/store/posts.ts';
+import { createStore, type Store } from '../services/content/src/store/store.ts';
 
 export interface PostSeed {
-  /** The users on whose profiles the posts stand. */
+  /** The users on whose profiles the posts are. */
   userIds: readonly number[];
-  /** Letters that stand in no other post. */
+  /** A word that no other post contains. */
   needle: string;
-  /** One post in so many has the needle. */
+  /** One in this many posts contains the needle. */
   needleEvery: number;
 }
 
 export interface PostSeeder {
-  /** Posts until the newest has this id; ids go on where they are. */
+  /** Writes posts from the largest stored id up to `newest`. */
   upTo(newest: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,7 +28,7 @@ const WORDS = (
   'strength mobility cardio meal plan morning stretch protein squat bench deadlift recovery week coach member'
 ).split(' ');
 
-/** The same text for the same number: a linear congruence picks the words. */
+/** The same text for the same id: a linear congruential generator picks the words. */
 const textOf = (id: number, words: number): string => {
   let state = id * 2_654_435_761;
   return Array.from({ length: words }, () => {
@@ -44,26 +45,26 @@ const postOf = (id: number, { userIds, needle, needleEvery }: PostSeed): Post =>
     profile: userProfile(userId).ref,
     title: textOf(id, 3),
     content: id % needleEvery === 1 ? `${textOf(id + 1, 6)} ${needle} ${id}` : `${textOf(id + 1, 8)} ${id}`,
-    isDraft: id % 20 === 0,
-    inBlog: id % 4 === 0,
-    ownerUserId: userId,
-    isPublic: id % 20 !== 0,
+    is_draft: id % 20 === 0,
+    in_blog: id % 4 === 0,
+    owner_user_id: userId,
+    is_public: id % 20 !== 0,
     gone: false,
-    createdAt: written,
-    updatedAt: written,
+    created_at: written,
+    updated_at: written,
     version: 1,
   };
 };
 
-const countPosts = (store: ContentStore, posts: readonly Post[]): Promise<void> =>
+const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
   store.transaction(async (session) => {
     for (const [userId, own] of Map.groupBy(posts, ({ profile }) => profile.id)) {
       const { ref, state } = userProfile(userId);
       const newest = Math.max(...own.map(({ id }) => id));
       for (const [key, some] of Map.groupBy(own, countKey))
-        await store.profiles.count(session, ref, { [key]: some.length }, newest);
+        await store.profiles.incrementCounts(session, ref, { [key]: some.length }, newest);
       for (const [cell, some] of Map.groupBy(own, (post) => cellOf(post, ref.kind, state)))
-        await store.counters.movePosts(session, userId, { [cell]: some.length }, newest);
+        await store.counters.incrementPosts(session, userId, { [cell]: some.length }, newest);
     }
   });
 
@@ -71,7 +72,10 @@ export const openPostSeeder = async (uri: string, database: string, seed: PostSe
   const connection = await connectMongo({ uri, database });
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
-  for (const id of seed.userIds) await store.profiles.ensure(userProfile(id).ref, userProfile(id).state, 0);
+  for (const id of seed.userIds) {
+    const { ref, state } = userProfile(id);
+    await store.profiles.insertIfMissing(ref, { state, version: 0 });
+  }
   const sequence = connection.collection<{ _id: string; value: number }>('sequences');
   return {
     upTo: async (newest) => {
@@ -87,7 +91,9 @@ export const openPostSeeder = async (uri: string, database: string, seed: PostSe
           from += BATCH;
           const length = Math.min(BATCH, newest - first + 1);
           const batch = Array.from({ length }, (_, index) => postOf(first + index, seed));
-          await posts.insertMany(batch.map((post) => postDocument(post, userProfile(post.profile.id).state)));
+          await posts.insertMany(
+            batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
+          );
           await countPosts(store, batch);
         }
       };

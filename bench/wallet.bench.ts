@@ -5,10 +5,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createCallerSigner } from '@fitness/shared/caller.ts';
-import { systemClock } from '@fitness/shared/clock.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { measure, ms, pause, quantile } from './figures.ts';

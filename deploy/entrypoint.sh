@@ -1,12 +1,12 @@
 #!/bin/sh
-# A secret may come as a file (Docker and Kubernetes secrets, or the volume of docker-compose.yml), so that it
-# stands in no configuration that can be listed.
+# Reads NAME from the file that NAME_FILE names (Docker and Kubernetes secrets, the volume of docker-compose.yml), so that
+# no configuration that can be listed contains a secret. A value of NAME itself has priority.
 set -eu
-for name in INTERNAL_AUTH_SECRET KAVENEGAR_API_KEY ZIBAL_MERCHANT CAFEBAZAAR_API_SECRET MYKET_ACCESS_TOKEN \
-  MEDIA_S3_SECRET_ACCESS_KEY; do
-  file=$(printenv "${name}_FILE" || true)
-  if [ -n "$file" ] && [ -z "$(printenv "$name" || true)" ]; then
-    export "$name=$(cat "$file")"
+for name in $(printenv | sed -n 's/^\([A-Z][A-Z0-9_]*\)_FILE=..*/\1/p'); do
+  if [ -z "$(printenv "$name" || true)" ]; then
+    # A separate assignment: `export` would hide that a file cannot be read.
+    value=$(cat "$(printenv "${name}_FILE")")
+    export "$name=$value"
   fi
 done
 exec "$@"

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: starts the product with servers and data of its own, and runs what stands in `bench/`.
+ * `npm run bench`: starts the product with its own servers and data, and runs the benchmarks of `bench/`.
  *
  *   npm run bench                      every benchmark
  *   npm run bench -- delete-account    those named

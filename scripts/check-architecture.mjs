@@ -1,6 +1,6 @@
 /**
- * Checks the rules of .dependency-cruiser.cjs. The tool reports no violation also when it could not read a single
- * file, so that the number of modules is part of the check.
+ * Checks the rules of .dependency-cruiser.cjs. The tool reports no violation when it cannot read
+ * the files, so the number of modules is checked as well.
  */
 import { existsSync, globSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,19 +1,25 @@
 /**
- * `npm start`: everything the product needs, on this machine, with demo data.
- * Plain JavaScript without any package, because it is what brings the packages.
+ * `npm start`: the whole product on this machine, with demo data.
+ * Plain JavaScript without packages, because it installs them.
  */
 import { join } from 'node:path';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
 import { ensurePackages } from './lib/packages.mjs';
-import { portNeeds, processes, serverPortNeeds, usualPorts, usualServerPorts } from './lib/parts.mjs';
 import { dataDirectory } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
-import { startProcess } from './lib/processes.mjs';
+import {
+  portNeeds,
+  processes,
+  serverPortNeeds,
+  usualPorts,
+  usualServerPorts,
+} from './lib/process-definitions.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
+import { startProcess } from './lib/start-process.mjs';
 import { createSupervisor, endLeftovers, lastLines } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
@@ -30,10 +36,10 @@ let removeServers = async () => {};
 const supervisor = createSupervisor({
   recordFile,
   onUnexpectedExit: (child) => {
-    const words = lastLines(child.logFile, 15);
+    const output = lastLines(child.logFile, 15);
     void end(
       1,
-      `${child.name} has ended by itself (${child.ended}). Its last words, from ${child.logFile}:\n${words}`,
+      `${child.name} has ended by itself (${child.ended}). The end of ${child.logFile}:\n${output}`,
     );
   },
 });
@@ -56,7 +62,7 @@ const showPart = (name, took, remark) => log(`${name.padEnd(14)} ${took.padStart
 
 async function preparePorts() {
   const { runningPid, ended } = await endLeftovers(recordFile);
-  if (ended.length > 0) log(`ended what an earlier start had left running: ${ended.join(', ')}`);
+  if (ended.length > 0) log(`ended processes of an earlier start: ${ended.join(', ')}`);
   if (!runningPid) await removeContainers(['mongodb', 'redis', 'rabbitmq']);
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(wanted);
@@ -100,7 +106,7 @@ process.once('exit', () => supervisor.killAll());
 try {
   await main();
 } catch (error) {
-  // When everything is being stopped, what was under way fails: that is not the news.
+  // During a shutdown, failures of pending work are expected.
   if (error instanceof Stopped || ending) await ending;
   else await end(1, error instanceof Failure ? error.message : `npm start failed: ${messageOf(error)}`);
 }

@@ -2,29 +2,29 @@
  * `npm test`: unit tests, checks, tests against real servers, then tests of the whole product.
  *
  *   npm test                                    everything but the long tests
- *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, tidy, e2e, long
- *   npm test -- --only service,e2e wallet -t x  what follows goes to jest
+ *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long
+ *   npm test -- --only service,e2e wallet -t x  further arguments go to jest
  *   npm run test:long                           the long tests (docs/testing.md)
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checks, commandOf } from './lib/checks.mjs';
+import { checks } from './lib/checks.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
-import { compileCache } from './lib/processes.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
+import { compileCache } from './lib/start-process.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { clockOf, stopwatch, within } from './lib/time.mjs';
 
-const kinds = ['unit', 'typecheck', 'lint', 'service', 'tidy', 'e2e', 'long'];
+const kinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e', 'long'];
 const usualKinds = kinds.filter((kind) => kind !== 'long');
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
@@ -66,7 +66,7 @@ function parse(args) {
   }
   const unknown = only.find((kind) => !kinds.includes(kind));
   if (unknown !== undefined) throw new Failure(`--only takes ${kinds.join(', ')}; not "${unknown}".`);
-  // Who names tests does not ask for the checks.
+  // A selection of tests excludes the checks.
   const usual = usualKinds.filter(
     (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),
   );
@@ -89,7 +89,14 @@ async function runChecks(selected) {
   for (const check of checks.filter(({ group }) => selected.has(group))) {
     const elapsed = stopwatch();
     const logFile = join(logDirectory, `${check.args[0]?.split('/').at(-1)}.log`);
-    const launch = { name: check.name, ...commandOf(check), cwd: root, logFile, timeoutMs: 5 * 60_000 };
+    const launch = {
+      name: check.name,
+      command: nodeBinary,
+      args: check.args,
+      cwd: root,
+      logFile,
+      timeoutMs: 5 * 60_000,
+    };
     const ok = await runTool(supervisor, launch);
     summary.count(ok, `--only ${check.group}`);
     log(`${clockOf(Date.now() - startedAt)}  ${ok ? 'ok    ' : 'FAILED'}  ${check.name} (${elapsed()})`);
@@ -106,7 +113,7 @@ async function startTestServers(directory, { withS3 }) {
   const onUp = (/** @type {import('./lib/servers/index.mjs').Picked} */ { name, took, choice, reason }) =>
     log(`${name}: ${choice} after ${took} (${reason})`);
   const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
-  // Reported when it is awaited, after the servers that everything needs.
+  // A rejection is reported when it is awaited, after the other servers.
   storage?.catch(() => {});
   const servers = await startServers(context, onUp);
   removeServers = servers.remove;
@@ -117,7 +124,7 @@ async function startTestServers(directory, { withS3 }) {
 }
 
 /**
- * The tests that need it say so themselves when it could not be had.
+ * The tests that need it fail with a message when it is missing.
  * @param {import('./lib/servers/candidate.mjs').Context} context
  * @param {number} port
  * @param {(picked: import('./lib/servers/index.mjs').Picked) => void} onUp
@@ -160,7 +167,7 @@ async function runJest(projects, args, environment, directory) {
       ...environment,
       TEST_RESULTS: resultFile,
       TEST_STARTED_AT: String(startedAt),
-      // Databases in our temporary directory go with it.
+      // Databases in the temporary directory are deleted with it.
       ...(process.env.MONGODB_URI ? {} : { TEST_KEEP_DATABASES: '1' }),
     },
   });
@@ -169,7 +176,7 @@ async function runJest(projects, args, environment, directory) {
   if (supervisor.closing) throw new Stopped();
   const result = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined;
   if (result) summary.add(result);
-  // Jest may refuse for a reason that is no test.
+  // Jest may fail for a reason other than a test.
   if (child.ended !== 'exit code 0' && !(result?.failed > 0)) summary.count(false);
 }
 
@@ -179,7 +186,7 @@ async function untilJestEnds(child, resultFile) {
   let afterResult = 0;
   while (child.ended === undefined) {
     await within(child.exited, 1_000);
-    // Jest waits for ever for a connection that a test has left open.
+    // Jest waits for connections that a test has left open.
     if (existsSync(resultFile)) afterResult += 1;
     if (afterResult > 15 || Date.now() > deadline) {
       log('jest does not end by itself: a test has left something open, or hangs');
@@ -208,7 +215,7 @@ async function runEndToEnd(servers, args, directory) {
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,
   };
-  // One after the other: they stop and start parts of the one product that they share.
+  // Sequentially: they stop and start parts of the same running product.
   await runJest(['e2e'], ['--runInBand', ...args], environment, directory);
   await stack.close();
 }
@@ -242,9 +249,9 @@ async function main() {
   const needsServers = ['service', 'e2e', 'long'].some((kind) => selected.has(kind));
   const withS3 = ['service', 'long'].some((kind) => selected.has(kind)) && mayRunTestsOf('media', forJest);
   const starting = needsServers ? startTestServers(temporary, { withS3 }) : undefined;
-  // Reported when it is awaited, after what needs no server.
+  // A rejection is reported when it is awaited, after the work that needs no server.
   starting?.catch(() => {});
-  // Tests wait for servers much of the time: one worker more than processors keeps these busy.
+  // Tests often wait for servers, so there is one worker more than processors.
   const workers = ['--maxWorkers', String(availableParallelism() + 1)];
   const runProjects = async (/** @type {string[]} */ kinds, /** @type {NodeJS.ProcessEnv} */ environment) => {
     const projects = kinds.filter((kind) => selected.has(kind));
@@ -253,7 +260,7 @@ async function main() {
       runJest(projects, [...workers, ...forJest], environment, directory),
     );
   };
-  await runProjects(['unit', 'tidy'], {});
+  await runProjects(['unit', 'architecture'], {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   await runProjects(['service', 'long'], servers?.environment ?? {});

@@ -1,9 +1,10 @@
-/** An optional limit for each client address, counted in Redis over all replicas, and in memory while Redis is gone. */
-import { createRateLimiter, rateLimited, rateLimitHeaders } from '@fitness/shared/http/rate-limit.ts';
-import type { Redis } from '@fitness/shared/redis.ts';
+/** A request limit for each client address, counted in Redis for all replicas, in memory while Redis is unavailable. */
+import { rateLimited, rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
+import { createRateLimiter } from '@fitness/shared/runtime/rate-limiter.ts';
+import type { Redis } from '@fitness/shared/runtime/redis.ts';
 import type { FastifyReply } from 'fastify';
 
-/** Takes one request of the address's budget; throws 429 when it is spent. */
+/** Counts one request of the address; throws 429 over the limit. */
 export type AddressLimit = (address: string, reply: FastifyReply) => Promise<void>;
 
 export const createAddressLimit = (redis: Redis, keyPrefix: string, perMinute: number): AddressLimit => {

@@ -1,7 +1,6 @@
-/** Request bodies on their way through: streamed, counted, and never in the way of an early answer. */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
-import { AppError, message } from '@fitness/shared/error.ts';
+import { AppError, message } from '@fitness/shared/kernel/error.ts';
 
 export const tooLarge = (): AppError =>
   new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') });
@@ -23,13 +22,13 @@ class Counter extends Transform {
 }
 
 /**
- * The body of `source`; it fails with 413 past `limitBytes`. A service may answer before it has read everything: what
- * is left is then read and dropped here, because a client that is still sending cannot read the answer, and a
- * connection that is closed on it would lose it.
+ * Streams the body of `source`; fails with 413 past `limitBytes`. When a service answers before it has read the whole
+ * body, the rest is read and dropped: a client that is still sending cannot read the answer, and would lose it if the
+ * connection were closed.
  */
 export const forwardBody = (source: IncomingMessage, limitBytes: number): Readable => {
   const body = new Counter(limitBytes);
-  // Whoever reads the body hears of its errors as well; without a listener of its own one would end the process.
+  // The reader receives errors too; without this listener an error before there is a reader would end the process.
   body.on('error', () => undefined);
   body.once('close', () => {
     source.unpipe(body);

@@ -10,19 +10,24 @@ const request = (remoteAddress: string, ...forwardedFor: string[]): IncomingMess
 
 describe('clientAddressOf', () => {
   test.each([
-    ['no proxy: the socket, whatever is claimed', 0, ['6.6.6.6'], '10.0.0.1'],
-    ['one proxy: what it saw', 1, ['203.0.113.7'], '203.0.113.7'],
-    ['one proxy: what the client claims stands further left', 1, ['6.6.6.6, 203.0.113.7'], '203.0.113.7'],
+    ['no proxy: the socket, regardless of the header', 0, ['6.6.6.6'], '10.0.0.1'],
+    ['one proxy: the entry it appended', 1, ['203.0.113.7'], '203.0.113.7'],
+    [
+      'one proxy: entries of the client, further left, are ignored',
+      1,
+      ['6.6.6.6, 203.0.113.7'],
+      '203.0.113.7',
+    ],
     ['two proxies', 2, ['6.6.6.6, 203.0.113.7, 10.0.0.2'], '203.0.113.7'],
-    ['two lines are one list', 2, ['6.6.6.6, 203.0.113.7', '10.0.0.2'], '203.0.113.7'],
-    ['a proxy that says nothing', 1, [], '10.0.0.1'],
-    ['something that is no address', 1, ['unknown'], '10.0.0.1'],
+    ['two header lines are one list', 2, ['6.6.6.6, 203.0.113.7', '10.0.0.2'], '203.0.113.7'],
+    ['a proxy that sends no header', 1, [], '10.0.0.1'],
+    ['a value that is not an address', 1, ['unknown'], '10.0.0.1'],
     ['IPv6', 1, ['2001:db8::7'], '2001:db8::7'],
   ])('%s', (_what, trustedProxies, forwardedFor, expected) => {
     expect(clientAddressOf(request('10.0.0.1', ...forwardedFor), trustedProxies)).toBe(expected);
   });
 
-  test('an IPv4 address in IPv6 clothes is the IPv4 address', () => {
+  test('an IPv4-mapped IPv6 address is returned as IPv4', () => {
     expect(clientAddressOf(request('::ffff:192.0.2.1'), 0)).toBe('192.0.2.1');
   });
 });

@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /**
- * The client's address: that of the socket, or, with `trustedProxies` of our own in front, what the outermost of them
- * wrote into `X-Forwarded-For`. Whatever stands further left came from the client and proves nothing.
+ * The address of the client: of the socket, or with `trustedProxies` in front the one that the outermost trusted proxy
+ * appended to `X-Forwarded-For`. Entries further left come from the client and are not trusted.
  */
 export const clientAddressOf = (request: IncomingMessage, trustedProxies: number): string => {
   const socketAddress = request.socket.remoteAddress ?? '';

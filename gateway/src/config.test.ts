@@ -4,7 +4,7 @@ import { readConfig } from './config.ts';
 const needed = { INTERNAL_AUTH_SECRET: 'x'.repeat(32) };
 
 describe('readConfig', () => {
-  test('everything but the secret has a default', () => {
+  test('every variable except the secret has a default', () => {
     expect(readConfig(needed)).toMatchObject({
       HTTP_PORT: 8080,
       IDENTITY_GRPC_ADDRESS: '127.0.0.1:9101',
@@ -24,7 +24,7 @@ describe('readConfig', () => {
     ['WALLET_HTTP_URL', 'wallet'],
     ['IDENTITY_GRPC_ADDRESS', 'identity'],
     ['SANDBOX_URL', 'nowhere'],
-  ])('a wrong %s is named', (name, value) => {
+  ])('the error names a wrong %s', (name, value) => {
     expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
   });
 

@@ -7,7 +7,7 @@ import {
   parseConfig,
   seconds,
   url,
-} from '@fitness/shared/config.ts';
+} from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import type { Service } from './routes.ts';
 
@@ -15,7 +15,7 @@ const origin = url.transform((value) => value.replace(/\/+$/, ''));
 
 const schema = z.object({
   ...commonShape(8080),
-  /** The standard gRPC health service answers here; nothing else does. */
+  /** Serves the standard gRPC health service only. */
   GRPC_PORT: z.coerce.number().int().min(0).max(65_535).default(9100),
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   IDENTITY_HTTP_URL: origin.default('http://127.0.0.1:8101'),
@@ -24,22 +24,22 @@ const schema = z.object({
   CONTENT_HTTP_URL: origin.default('http://127.0.0.1:8104'),
   MEDIA_HTTP_URL: origin.default('http://127.0.0.1:8105'),
   STORE_BILLING_HTTP_URL: origin.default('http://127.0.0.1:8106'),
-  /** How long a service may take to begin its answer, and between two pieces of it. */
+  /** Limit for the headers of a service's answer, and for each pause in its body. */
   UPSTREAM_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(30_000),
-  /** How many proxies of ours stand in front; the client's address is read that far from the end of X-Forwarded-For. */
+  /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
-  /** Off when not set. */
+  /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
-  /** Counts the limit above over all replicas; not used without it. */
+  /** Counts the address limit for all replicas; not used without that limit. */
   REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
   EVENTS_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9-]{1,40}$/)
     .default('fitness'),
   SEED_DEMO: flag.default(false),
-  /** Where the demo data is paid; the steps that move money are left out without it. */
+  /** The payment gateway of the demo data; without it the seed skips every payment. */
   SANDBOX_URL: origin.optional(),
-  /** Whom identity creates at its start; the demo data needs his hand once. */
+  /** The account that identity creates at start; the seed uses it to appoint the demo operator. */
   FIRST_ADMINISTRATOR_USERNAME: z.string().default('administrator'),
   FIRST_ADMINISTRATOR_PASSWORD: z.string().default('demo-password-1'),
 });
@@ -57,7 +57,7 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   return config;
 };
 
-/** Where each service answers HTTP; no slash at the end. */
+/** HTTP origins of the services, without a slash at the end. */
 export const serviceUrls = (config: GatewayConfig): Record<Service, string> => ({
   identity: config.IDENTITY_HTTP_URL,
   wallet: config.WALLET_HTTP_URL,

@@ -1,4 +1,4 @@
-/** `/docs`: the public document for people. Everything that it loads comes from here, under a strict policy. */
+/** `/docs`: Swagger UI for the public document, served by this process under a strict content security policy. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +49,7 @@ const INITIALISE = `SwaggerUIBundle({
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
-/** Of the package: the parts that the page above names. */
+/** Files of the package that the page loads. */
 const ASSETS = {
   'favicon-32x32.png': 'image/png',
   'index.css': STYLE,
@@ -57,7 +57,7 @@ const ASSETS = {
   'swagger-ui-bundle.js': SCRIPT,
 } as const;
 
-/** Only the package's files are used: its plugin knows synchronous documents of its own process alone. */
+/** Only the package's files are used: its Fastify plugin cannot show an asynchronous document. */
 const assetsDirectory = (): string =>
   join(dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui/package.json'))), 'static');
 

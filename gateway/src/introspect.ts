@@ -1,13 +1,13 @@
 /**
- * Who is calling. Identity is asked about the token of every request, never a cache: a token that was revoked a
- * moment ago lets nobody in (docs/adr/0002-no-token-cache.md).
+ * Authentication. Every token is introspected at identity and never cached, so that a revocation is effective at once
+ * (docs/adr/0002-no-token-cache.md).
  */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
-import { type Caller, GUEST, type UserCaller } from '@fitness/shared/caller.ts';
-import { type AppError, isAppError, unauthenticated, unavailable } from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { isPermission } from '@fitness/shared/permissions.ts';
+import { type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, isAppError, unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
+import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 
 /** RFC 6750: a token68. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
@@ -15,8 +15,8 @@ const DEADLINE_MS = 3_000;
 const TOKEN_KINDS: readonly string[] = ['session', 'personal', 'oauth'] satisfies UserCaller['tokenKind'][];
 
 /**
- * The guest for a request without credentials. Throws 401 for credentials that are not a valid bearer token, also
- * where a guest would be let in, and 503 when nobody can say.
+ * The caller of a request; the guest for a request without credentials. Throws 401 for any other credentials than a
+ * valid bearer token, also where a guest is allowed, and 503 when identity does not answer.
  */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 
@@ -25,7 +25,7 @@ export const createAuthenticate =
   async (request) => {
     const header = request.headers.authorization;
     if (header === undefined) return GUEST;
-    // Of several headers Node shows one only; which one is meant cannot be known.
+    // `headers` has only one of several values: the request is ambiguous.
     if (request.headersDistinct.authorization?.length !== 1) throw unauthenticated();
     const token = BEARER.exec(header)?.[1];
     if (token === undefined) throw unauthenticated();
@@ -49,7 +49,7 @@ const introspect = async (identity: GrpcClient<IdentityDefinition>, token: strin
   }
 };
 
-/** Identity's refusal of the token is a 401; anything else is a fault on our side. */
+/** A refused token is 401; every other failure is 503. */
 const toPublic = (error: AppError): AppError => {
   if (error.kind === 'unauthenticated') return unauthenticated();
   if (error.kind === 'unavailable') return error;

@@ -1,12 +1,13 @@
-/** What a client reads before it asks for access: RFC 8414 of the authorization server, RFC 9728 of what it guards. */
+/** OAuth metadata: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
+import { MCP_PATH, OAUTH_PATHS, OAUTH_SCOPES, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
-import { MCP_PATH, OAUTH_PATHS, OAUTH_SCOPES, READING_SCOPES } from '@fitness/shared/oauth.ts';
+import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
 
 const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** Where the document about the resource at `path` is. */
+/** The URL of the metadata of the resource at `path`. */
 export const resourceMetadataUrl = (baseUrl: string, path: string): string =>
   `${baseUrl}${RESOURCE_METADATA_PATH}${path}`;
 
@@ -24,14 +25,14 @@ const serverMetadata = (baseUrl: string): Record<string, unknown> => ({
   token_endpoint_auth_methods_supported: ['none'],
   revocation_endpoint_auth_methods_supported: ['none'],
   authorization_response_iss_parameter_supported: true,
-  ui_locales_supported: ['en', 'fa'],
+  ui_locales_supported: LOCALES,
   service_documentation: `${baseUrl}/docs`,
 });
 
 const resourceMetadata = (baseUrl: string, path: string): Record<string, unknown> => ({
   resource: `${baseUrl}${path}`,
   authorization_servers: [baseUrl],
-  // Reading is what a client asks for that takes its scopes from here.
+  // An MCP client requests the scopes of this list; the tools of `/mcp` only read.
   scopes_supported: path === MCP_PATH ? READING_SCOPES : OAUTH_SCOPES,
   bearer_methods_supported: ['header'],
   resource_documentation: `${baseUrl}/docs`,

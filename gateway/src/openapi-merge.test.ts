@@ -35,7 +35,7 @@ const usedBy = (merged: ReturnType<typeof merge>, path: string): string =>
 describe('mergeDocuments', () => {
   const error = { type: 'object', properties: { message: { type: 'string' } } };
 
-  test('a schema that is the same everywhere stands there once', () => {
+  test('equal schemas of one name are merged', () => {
     const merged = merge({
       identity: document('/api/v1/users', { Error: error }, 'Error'),
       gyms: document('/api/v1/gyms', { Error: { ...error } }, 'Error'),
@@ -44,7 +44,7 @@ describe('mergeDocuments', () => {
     expect(usedBy(merged, '/api/v1/gyms')).toBe('#/components/schemas/Error');
   });
 
-  test('schemas that differ under one name get the names of their services, and so do all references to them', () => {
+  test('different schemas of one name are prefixed with their services, and so are the references to them', () => {
     const merged = merge({
       identity: document('/api/v1/users', { Media: { type: 'string' } }, 'Media'),
       'store-billing': document('/api/v1/payments/boost', { Media: { type: 'number' } }, 'Media'),
@@ -57,7 +57,7 @@ describe('mergeDocuments', () => {
     expect(usedBy(merged, '/api/v1/payments/boost')).toBe('#/components/schemas/StoreBillingMedia');
   });
 
-  test('schemas that are alike but lead to ones that differ are not the same either, at any depth', () => {
+  test('equal schemas that refer to different ones are prefixed too, at any depth', () => {
     const user = { properties: { media: { $ref: '#/components/schemas/Media' } } };
     const list = { items: { $ref: '#/components/schemas/User' } };
     const merged = merge({
@@ -80,7 +80,7 @@ describe('mergeDocuments', () => {
     });
   });
 
-  test('the order of keys makes no difference', () => {
+  test('the order of keys is ignored', () => {
     const merged = merge({
       identity: document('/api/v1/users', { A: { type: 'string', maxLength: 1 } }, 'A'),
       gyms: document('/api/v1/gyms', { A: { maxLength: 1, type: 'string' } }, 'A'),
@@ -88,13 +88,13 @@ describe('mergeDocuments', () => {
     expect(Object.keys(merged.components.schemas)).toEqual(['A']);
   });
 
-  test('a schema that nobody refers to is left out', () => {
+  test('an unreferenced schema is left out', () => {
     const schemas = { Used: { items: { $ref: '#/components/schemas/Deeper' } }, Deeper: {}, DeeperInput: {} };
     const merged = merge({ content: document('/api/v1/posts', schemas, 'Used') });
     expect(Object.keys(merged.components.schemas)).toEqual(['Deeper', 'Used']);
   });
 
-  test('a schema that leads to itself does not lead round for ever', () => {
+  test('a recursive schema is supported', () => {
     const tree = { properties: { children: { items: { $ref: '#/components/schemas/Tree' } } } };
     const merged = merge({
       content: document('/api/v1/posts', { Tree: tree }, 'Tree'),
@@ -103,7 +103,7 @@ describe('mergeDocuments', () => {
     expect(Object.keys(merged.components.schemas)).toEqual(['ContentTree', 'GymsTree']);
   });
 
-  test('what a client should read stands in place of how the service parses it', () => {
+  test('an override replaces the schema that the service parses with', () => {
     const parsed = {
       type: 'string',
       pattern: '^1$',
@@ -120,7 +120,7 @@ describe('mergeDocuments', () => {
     });
   });
 
-  test('every operation has an id of its own, and every answer says what it is', () => {
+  test('every operation has a unique id, and every response a description', () => {
     const operation = {
       responses: { 201: { description: 'Default Response' }, 409: { description: 'Taken.' } },
     };
@@ -137,7 +137,7 @@ describe('mergeDocuments', () => {
     expect(item?.put?.responses).toEqual({ 201: { description: 'Created' }, 409: { description: 'Taken.' } });
   });
 
-  test('a path that is not routed to the service that describes it is left out', () => {
+  test('a path that is routed to another service is left out', () => {
     const merged = merge({
       wallet: {
         paths: {
@@ -156,14 +156,14 @@ describe('mergeDocuments', () => {
     expect(merged.paths['/api/v1/posts']?.get?.tags).toEqual(['Training services']);
   });
 
-  test('the documents given are not changed', () => {
+  test('the input documents are not modified', () => {
     const given = document('/api/v1/posts', { A: { $ref: '#/components/schemas/B' }, B: {} }, 'A');
     const before = structuredClone(given);
     merge({ content: given, gyms: document('/api/v1/gyms', { B: { type: 'null' } }) });
     expect(given).toEqual(before);
   });
 
-  test('the server is the public origin, and a bearer token the way in', () => {
+  test('the server is the public origin, the security scheme a bearer token', () => {
     const merged = merge({ content: document('/api/v1/posts') });
     expect(merged.openapi).toBe('3.1.0');
     expect(merged.servers).toEqual([{ url: 'https://api.example.com' }]);

@@ -1,14 +1,16 @@
-/** Makes one OpenAPI document of the services' own. Pure: no document is changed. */
+/** Merges the OpenAPI documents of the services. Does not modify them. */
+
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { findTarget, type Service } from './routes.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 type Schemas = Record<string, Json>;
 type Operation = { tags?: string[] } & Record<string, Json | undefined>;
 
-/** What is read of a service's document; the rest of it is not carried over. */
+/** The used part of a service's document. */
 export interface ServiceDocument {
   paths?: Record<string, Record<string, Operation>>;
   components?: { schemas?: Schemas };
@@ -29,8 +31,8 @@ const isObject = (value: Json | undefined): value is { [key: string]: Json | und
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Every reference to a named schema with its name replaced, and every schema that brings an `override` of itself (what
- * a client should read in place of how the service parses it) replaced by it.
+ * Renames every reference to a named schema, and replaces every schema that has an `override` by it: the schema for
+ * clients where it differs from how the service parses the value.
  */
 const rewrite = (value: Json, rename: (name: string) => string, isSchema = true): Json => {
   if (Array.isArray(value)) return value.map((entry) => rewrite(entry, rename));
@@ -43,7 +45,7 @@ const rewrite = (value: Json, rename: (name: string) => string, isSchema = true)
     if (key === '$ref' && typeof entry === 'string' && entry.startsWith(REFERENCE)) {
       return [key, `${REFERENCE}${rename(entry.slice(REFERENCE.length))}`];
     }
-    // The keys below `properties` are names of fields, whatever they look like.
+    // The keys of `properties` are field names: a field may be named `override`.
     return [key, entry === undefined ? undefined : rewrite(entry, rename, key !== 'properties')];
   });
   return Object.fromEntries(entries);
@@ -58,10 +60,7 @@ const referencesOf = (schema: Json): Set<string> => {
   return names;
 };
 
-/**
- * The names that do not mean the same in every document that has them: their schemas differ, or lead to one that
- * does.
- */
+/** Names whose schemas differ between documents, or refer to such a name, directly or indirectly. */
 const findConflicts = (documents: Iterable<ServiceDocument>): Set<string> => {
   const versions = Map.groupBy(
     [...documents].flatMap(({ components }) => Object.entries(components?.schemas ?? {})),
@@ -87,7 +86,7 @@ const findConflicts = (documents: Iterable<ServiceDocument>): Set<string> => {
 const pascalCase = (service: string): string =>
   service.replaceAll(/(?:^|-)(\w)/g, (_match, letter: string) => letter.toUpperCase());
 
-/** The services do not agree on capitals and hyphens. */
+/** The tags of the services differ in capitals and hyphens. */
 const tagName = (tag: string): string => {
   const words = tag.replaceAll('-', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -117,7 +116,7 @@ const describeOperation = (method: string, path: string, operation: Operation): 
   responses: describeResponses(operation.responses),
 });
 
-/** Those that `root` leads to: a service names its schemas twice, as they come in and as they go out. */
+/** The schemas that `root` refers to, directly or indirectly; a service also names unused input variants. */
 const reachable = (root: Json, schemas: Schemas): Schemas => {
   const found = new Set<string>();
   const visit = (value: Json): void => {
@@ -131,17 +130,17 @@ const reachable = (root: Json, schemas: Schemas): Schemas => {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)));
 };
 
-/** A path of a document as a path: its parameters stand for themselves. */
+/** Whether the gateway routes a path of a document, e.g. `/api/v1/gyms/{id}`, to `service`. */
 const isRoutedTo = (service: Service, path: string): boolean =>
   findTarget(path.replaceAll(/[{}]/g, ''))?.service === service;
 
 /**
- * One document: the paths that are routed to the service that describes them, and the named schemas of all. A name
- * that does not mean the same everywhere gets the service's name before it.
+ * Contains the paths that are routed to the service that describes them, and the named schemas of all services. A name
+ * with different schemas gets the name of its service as a prefix.
  */
 export const mergeDocuments = (
   documents: ReadonlyMap<Service, ServiceDocument>,
-  publicBaseUrl: string,
+  baseUrl: string,
 ): ApiDocument => {
   const conflicts = findConflicts(documents.values());
   const paths: ApiDocument['paths'] = {};
@@ -171,9 +170,10 @@ export const mergeDocuments = (
       version: '1',
       description:
         'Users, gyms, posts, training services, payments and purchases of a fitness platform. Timestamps are ' +
-        '`YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, texts follow `Accept-Language` (`en`, `fa`).',
+        '`YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, texts follow `Accept-Language` ' +
+        `(${LOCALES.map((locale) => `\`${locale}\``).join(', ')}).`,
     },
-    servers: [{ url: publicBaseUrl }],
+    servers: [{ url: baseUrl }],
     tags: [...tags].sort().map((name) => ({ name })),
     paths: sortByKey(paths),
     components: {

@@ -1,13 +1,13 @@
-/** The public document, gathered from the services that validate by it. */
-import type { Clock } from '@fitness/shared/clock.ts';
-import { unavailable } from '@fitness/shared/error.ts';
-import type { Logger } from '@fitness/shared/log.ts';
+/** The public OpenAPI document, merged from the documents of the services. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { z } from 'zod';
 import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
 import { SERVICES, type Service } from './routes.ts';
 
 const FETCH_TIMEOUT_MS = 2_000;
-/** A service may be replaced by a newer one while the gateway stays. */
+/** Not longer: a service may be deployed while the gateway runs. */
 const COMPLETE_FOR_MS = 60_000;
 
 const documentSchema = z.object({
@@ -17,18 +17,18 @@ const documentSchema = z.object({
 
 export interface OpenapiOptions {
   urls: Record<Service, string>;
-  publicBaseUrl: string;
+  baseUrl: string;
   clock: Clock;
   log: Logger;
 }
 
 /**
- * The merged document; of a service that cannot be asked, what it said last is used, and it is asked again next
- * time. Throws 503 when nothing at all is known.
+ * The merged document. For a service that does not answer, its last document is used, and it is asked again at the next
+ * call. Throws 503 when no document is known.
  */
 export type ReadOpenapi = () => Promise<ApiDocument>;
 
-export const createReadOpenapi = ({ urls, publicBaseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
+export const createReadOpenapi = ({ urls, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const known = new Map<Service, ServiceDocument>();
   let cached: { document: ApiDocument; until: number } | undefined;
   let reading: Promise<ApiDocument> | undefined;
@@ -49,14 +49,14 @@ export const createReadOpenapi = ({ urls, publicBaseUrl, clock, log }: OpenapiOp
   const read = async (): Promise<ApiDocument> => {
     const answered = await Promise.all(SERVICES.map(ask));
     if (known.size === 0) throw unavailable('no service described its routes');
-    // In the order of the services, whoever answered first.
+    // In the order of SERVICES, not of the answers.
     const documents = new Map(
       SERVICES.flatMap((service) => {
         const document = known.get(service);
         return document === undefined ? [] : [[service, document] as const];
       }),
     );
-    const document = mergeDocuments(documents, publicBaseUrl);
+    const document = mergeDocuments(documents, baseUrl);
     cached = answered.every(Boolean)
       ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;

@@ -1,34 +1,33 @@
-/** Forwards `/api/v1` to the services, in the name of a caller whom it has made sure of; and `/oauth` to identity. */
+/** Forwards `/api/v1` to the services with the authenticated caller, and `/oauth` to identity. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import replyFrom, { type FastifyReplyFromHooks, type FastifyReplyFromOptions } from '@fastify/reply-from';
-import { CALLER_HEADER, type CallerSigner, GUEST } from '@fitness/shared/caller.ts';
-import { isAppError, notFound, unavailable } from '@fitness/shared/error.ts';
 import { API_PREFIX, CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
+import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { isAppError, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
-import type { AddressLimit } from './address-limit.ts';
 import { forwardBody, tooLarge } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
-import type { Authenticate } from './introspect.ts';
-import { findTarget, OAUTH_PREFIX, type Service, type Target } from './routes.ts';
+import type { Dependencies } from './dependencies.ts';
+import { findTarget, OAUTH_PREFIX, type Target } from './routes.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** JSON, which the services refuse past this themselves. */
+/** The limit of the services for JSON. */
 const BODY_LIMIT_BYTES = MEBIBYTE;
-/** A file that is too large is for its service to refuse, which names the field; past this nobody listens any more. */
+/** Above the limit of media, which refuses a file that is too large itself, under its field. */
 const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
 const REPEATABLE = new Set(['GET', 'HEAD']);
-/** No answer was begun; the service may be back, or another replica there, a moment later. */
+/** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
-/** What nginx calls a request whose client went away; seen by metrics only. */
+/** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
-/** All that a service gets to see of the client's headers. */
+/** The only client headers that are forwarded. */
 const REQUEST_HEADERS = [
   'accept',
   'accept-encoding',
@@ -43,11 +42,11 @@ const REQUEST_HEADERS = [
   'traceparent',
   'user-agent',
 ] as const;
-/** The pages of the authorization server keep their visitor apart from everybody else by these. */
+/** Required by the pages of the authorization server for their session and CSRF checks. */
 const PAGE_HEADERS = ['cookie', 'origin', 'sec-fetch-site'] as const;
 const BODY_HEADERS = ['content-encoding', 'content-language', 'content-length', 'content-type'] as const;
 
-/** Of one connection (RFC 9110, 7.6.1), of the server software, or set by the gateway itself. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), headers of the server software, and headers that the gateway sets. */
 const HIDDEN_RESPONSE_HEADERS = new Set([
   'connection',
   'date',
@@ -76,24 +75,18 @@ declare module 'fastify' {
 
 export interface Forward {
   target: Target;
-  /** Signed for the service. */
+  /** The signed caller context. */
   context: string;
   clientAddress: string;
 }
 
-export interface ForwardOptions {
-  authenticate: Authenticate;
-  signer: CallerSigner;
-  trustedProxies: number;
-}
+type ForwardDependencies = Pick<Dependencies, 'authenticate' | 'signer' | 'trustedProxies'>;
+type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
 
-export interface ProxyOptions extends ForwardOptions {
-  urls: Record<Service, string>;
-  agent: Agent;
-  addressLimit: AddressLimit | undefined;
-}
-
-export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Promise<void> => {
+export const addProxy = async (
+  app: FastifyInstance,
+  dependencies: AdmitDependencies & Pick<Dependencies, 'urls' | 'agent'>,
+): Promise<void> => {
   await app.register(async (scope) => {
     scope.decorateRequest('forward', null as never);
     scope.removeAllContentTypeParsers();
@@ -101,7 +94,7 @@ export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Pro
       done(null, forwardBody(payload as IncomingMessage, bodyLimitOf(request.forward.target))),
     );
     await scope.register(replyFrom, {
-      undici: abortable(options.agent),
+      undici: abortable(dependencies.agent),
       disableCache: true,
       disableRequestLogging: true,
     });
@@ -110,7 +103,7 @@ export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Pro
         method: METHODS,
         url: `${prefix}/*`,
         exposeHeadRoute: false,
-        onRequest: (request, reply) => admit(request, reply, options),
+        onRequest: (request, reply) => admit(request, reply, dependencies),
         handler: (request, reply) => {
           const { service, path } = request.forward.target;
           const hooks =
@@ -118,7 +111,7 @@ export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Pro
               ? repeatableHooks
               : oneShotHooks;
           return untilClosed.run(abortSignalOf(reply), () =>
-            reply.from(`${options.urls[service]}${path}`, hooks),
+            reply.from(`${dependencies.urls[service]}${path}`, hooks),
           );
         },
       });
@@ -126,20 +119,25 @@ export const addProxy = async (app: FastifyInstance, options: ProxyOptions): Pro
   });
 };
 
-/** Everything that can be refused before a service is asked, or the body is read. */
-const admit = async (request: FastifyRequest, reply: FastifyReply, options: ProxyOptions): Promise<void> => {
-  // Before the token is looked at: this is there to keep a flood away from identity too.
-  await options.addressLimit?.(clientAddressOf(request.raw, options.trustedProxies), reply);
-  const forward = await prepareForward(request.raw, request.raw.url ?? '', options);
+/** The checks before a service is called and before the body is read. */
+const admit = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: AdmitDependencies,
+): Promise<void> => {
+  const { addressLimit, trustedProxies } = dependencies;
+  // Before authentication: the limit protects identity too.
+  await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
+  const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
   if (Number(request.headers['content-length'] ?? 0) > bodyLimitOf(forward.target)) throw tooLarge();
   request.forward = forward;
 };
 
-/** Whom `url` belongs to, and who asks: with the token of `raw`. Throws 401, 404, and 503 when nobody can say. */
+/** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 when identity does not answer. */
 export const prepareForward = async (
   raw: IncomingMessage,
   url: string,
-  { authenticate, signer, trustedProxies }: ForwardOptions,
+  { authenticate, signer, trustedProxies }: ForwardDependencies,
 ): Promise<Forward> => {
   const target = findTarget(url);
   const caller = target !== undefined && isOauth(target) ? GUEST : await authenticate(raw);
@@ -171,7 +169,7 @@ const rewriteRequestHeaders: NonNullable<FastifyReplyFromHooks['rewriteRequestHe
   };
 };
 
-/** What a service believes, because nobody outside can send it. */
+/** Trusted by the services: the gateway never forwards these headers from outside. */
 export const internalHeaders = (
   requestId: string,
   { clientAddress, context }: Forward,
@@ -193,7 +191,7 @@ const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (he
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isHidden(name)));
 };
 
-/** No answer of the service could be had. */
+/** The service did not answer. */
 const onError: NonNullable<FastifyReplyFromHooks['onError']> = (reply, { error }) => {
   const cause = (error.cause ?? error) as Error & { code?: string };
   if (isAppError(cause)) return void reply.send(cause);
@@ -207,15 +205,15 @@ const commonHooks = {
   rewriteHeaders,
   onError,
   onResponse: (_request, reply, { stream }) => {
-    // The library closes a connection whose body is not read to its end; ours is (body.ts), and the client that is
-    // still sending would lose the answer.
+    // The library sets this header when the service did not read the whole body. The gateway reads it to its end
+    // (body.ts); a closed connection would make a client that is still sending lose the answer.
     reply.removeHeader('connection');
     reply.send(stream);
   },
   queryString: (_search, _url, request) => request.forward.target.query.slice(1),
 } satisfies FastifyReplyFromHooks;
 
-/** The library's own rule would also repeat a GET on a 503, which is an answer. */
+/** The library's default would also retry a GET after a 503 of the service. */
 const oneShotHooks: FastifyReplyFromHooks = { ...commonHooks, retryDelay: () => null };
 
 const repeatableHooks: FastifyReplyFromHooks = {
@@ -226,7 +224,7 @@ const repeatableHooks: FastifyReplyFromHooks = {
   },
 };
 
-/** The signal of the request that is being forwarded: the library has no way to hand one on. */
+/** The signal of the request that is being forwarded: the library has no option for it. */
 const untilClosed = new AsyncLocalStorage<AbortSignal>();
 
 const abortSignalOf = (reply: FastifyReply): AbortSignal => {
@@ -239,7 +237,7 @@ const abortSignalOf = (reply: FastifyReply): AbortSignal => {
 
 type Undici = NonNullable<FastifyReplyFromOptions['undici']>;
 
-/** A service need not go on for a client that is gone. The library's types are those of an older undici. */
+/** Aborts the request to the service when the client disconnects. The library's types are of an older undici. */
 const abortable = (agent: Agent): Undici => {
   const request = (given: Dispatcher.RequestOptions, callback: AgentCallback): void =>
     agent.request({ ...given, signal: untilClosed.getStore() ?? null }, callback);

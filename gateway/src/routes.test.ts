@@ -23,7 +23,7 @@ describe('findTarget', () => {
     ['/api/v1/training-services/4/purchase', 'content'],
     ['/api/v1/trainees', 'content'],
     ['/api/v1/media/5/licence.pdf', 'media'],
-  ])('%s belongs to %s', (path, service) => {
+  ])('%s is routed to %s', (path, service) => {
     expect(serviceOf(path)).toBe(service);
   });
 
@@ -48,7 +48,7 @@ describe('findTarget', () => {
     'api/v1/posts',
     '*',
     '',
-  ])('%j belongs to nobody', (path) => {
+  ])('%j is not routed', (path) => {
     expect(findTarget(path)).toBeUndefined();
   });
 
@@ -72,11 +72,11 @@ describe('findTarget', () => {
     '/api/v1/posts/%zz',
     '/api/v1/posts/%c0%ae%c0%ae/metrics',
     '/api/v1/posts/..;/metrics',
-  ])('%j, which two readers could read differently, belongs to nobody', (path) => {
+  ])('%j, an ambiguous path, is not routed', (path) => {
     expect(findTarget(path)).toBeUndefined();
   });
 
-  test('the path is decoded once, matched decoded and encoded anew', () => {
+  test('the path is decoded once, matched decoded and re-encoded', () => {
     expect(findTarget('/api/%761/%70osts/%252e%252e?a=%2e%2e#b')).toEqual({
       service: 'content',
       path: '/api/v1/posts/%252e%252e',
@@ -84,7 +84,7 @@ describe('findTarget', () => {
     });
   });
 
-  test('one slash at the end says nothing', () => {
+  test('one trailing slash is ignored', () => {
     expect(findTarget('/api/v1/posts/?page=2')).toEqual({
       service: 'content',
       path: '/api/v1/posts',
@@ -92,11 +92,11 @@ describe('findTarget', () => {
     });
   });
 
-  test('a question mark or a number sign inside a segment stays inside it', () => {
+  test('an encoded question mark or number sign stays part of its segment', () => {
     expect(findTarget('/api/v1/media/5/a%3Fb%23c.pdf')?.path).toBe('/api/v1/media/5/a%3Fb%23c.pdf');
   });
 
-  test('the absolute form names the same path, whatever host it names', () => {
+  test('the absolute form is routed by its path, regardless of its host', () => {
     expect(findTarget('http://evil.example/api/v1/posts?x=1')).toEqual(findTarget('/api/v1/posts?x=1'));
     expect(findTarget('http://evil.example?/api/v1/posts')).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 /**
- * Which service answers which path. Only what stands in this table is ever forwarded, so the insides of a service
- * (`/internal`, `/health`, `/metrics`) cannot be named from outside.
+ * The routing table. Only paths in this table are forwarded, so that the internal paths of a service (`/internal`,
+ * `/health`, `/metrics`) cannot be reached from outside.
  */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 
@@ -9,7 +9,7 @@ export const OAUTH_PREFIX = '/oauth';
 export const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Below the API's prefix; the first row that a path begins with, segment by segment, wins. */
+/** Prefixes below the API's prefix, compared by segments. The first match wins. */
 const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
   ['/auth', 'identity'],
   ['/users', 'identity'],
@@ -30,22 +30,22 @@ const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
 
 const ROUTES = [
   ...TABLE.map(([prefix, service]) => ({ segments: `${API_PREFIX}${prefix}`.split('/'), service })),
-  // The authorization server, which is no part of the API and asks its callers for no token.
+  // The authorization server: outside the API, without tokens.
   { segments: OAUTH_PREFIX.split('/'), service: 'identity' as const },
 ];
 
 export interface Target {
   service: Service;
-  /** Decoded, checked and encoded anew; begins with the API's prefix, or that of OAuth. */
+  /** Decoded, checked and re-encoded; begins with the prefix of the API or of OAuth. */
   path: string;
-  /** With its question mark, as it was sent; empty without one. */
+  /** As received, with the question mark; empty without a query. */
   query: string;
 }
 
-/** An absolute form (`GET http://host/path`) names the same path as the usual one. */
+/** The absolute form of a request target (`GET http://host/path`) has the same path as the origin form. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
-/** What would be read as more, or less, than one segment by whoever decodes it next. */
+/** A service that decodes such a segment again could read another number of segments. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const UNSAFE_SEGMENT = /^\.$|^\.\.|\.\.$|[/\\\u0000-\u001f\u007f]/;
 
@@ -59,9 +59,9 @@ const decodeSegment = (segment: string): string | undefined => {
 };
 
 /**
- * The service that answers the request target `url`, undefined for nobody. Decoded once and matched decoded; a path
- * with dot segments, empty segments or encoded slashes is nobody's instead of being cleaned, because two readers
- * would not clean it alike.
+ * The service that answers the request target `url`; undefined when there is none. The path is decoded once and matched
+ * decoded. A path with dot segments, empty segments or encoded slashes is rejected, not normalised: the gateway and a
+ * service could normalise it differently.
  */
 export const findTarget = (url: string): Target | undefined => {
   const target = url.replace(ABSOLUTE_FORM, '');
@@ -69,7 +69,7 @@ export const findTarget = (url: string): Target | undefined => {
   const rawPath = queryAt < 0 ? target : target.slice(0, queryAt);
   const [beforeFirstSlash, ...rawSegments] = rawPath.split('/');
   if (beforeFirstSlash !== '') return undefined;
-  // One slash at the end says nothing.
+  // One trailing slash is ignored.
   if (rawSegments.at(-1) === '') rawSegments.pop();
   const decoded = rawSegments.map(decodeSegment);
   if (decoded.some((segment) => segment === undefined || segment === '')) return undefined;

@@ -1,4 +1,4 @@
-/** What the services say about themselves, asked at the moment. */
+/** The services' readiness, requested from each at the moment of the call. */
 import { z } from 'zod';
 import { SERVICES, type Service } from './routes.ts';
 
@@ -10,16 +10,16 @@ const readinessSchema = z.object({
 });
 
 export interface ServiceHealth {
-  /** `down`: it does not answer. */
+  /** `down`: no answer. */
   state: 'up' | 'down';
   /** `unknown` while it is down. */
   status: 'ready' | 'not_ready' | 'unknown';
-  /** Whole milliseconds that it took to answer. */
+  /** Whole milliseconds until the answer. */
   latency_ms: number;
   dependencies: Record<string, unknown>;
 }
 
-export const askService = async (url: string): Promise<ServiceHealth> => {
+const askService = async (url: string): Promise<ServiceHealth> => {
   const startedAt = performance.now();
   const elapsed = (): number => Math.round(performance.now() - startedAt);
   try {
@@ -31,10 +31,19 @@ export const askService = async (url: string): Promise<ServiceHealth> => {
   }
 };
 
-/** All at once; never rejects. */
+/** Concurrent; never rejects. */
 export const askServices = async (urls: Record<Service, string>): Promise<Record<Service, ServiceHealth>> => {
   const answers = await Promise.all(
     SERVICES.map(async (service) => [service, await askService(urls[service])] as const),
   );
   return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
 };
+
+/** Rejects unless the service at `url` is ready. */
+export const assertReady = async (url: string): Promise<void> => {
+  const { status } = await askService(url);
+  if (status !== 'ready') throw new Error(`is ${status}`);
+};
+
+export const areReady = async (urls: Record<Service, string>): Promise<boolean> =>
+  Object.values(await askServices(urls)).every(({ status }) => status === 'ready');

@@ -1,5 +1,5 @@
-import { createCallerSigner } from '@fitness/shared/caller.ts';
-import { systemClock } from '@fitness/shared/clock.ts';
+import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { caller, TEST_SECRET, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
@@ -24,7 +24,7 @@ const PATHS = [
 ];
 
 describe('a caller with a valid token', () => {
-  test('is signed for the service, with the permissions and the kind of the token', async () => {
+  test('is forwarded signed, with the permissions and the kind of the token', async () => {
     harness.tokens.set('fpp_personal', {
       ...caller(42, ['posts.view', 'gyms.update']),
       tokenKind: 'personal',
@@ -40,7 +40,7 @@ describe('a caller with a valid token', () => {
     });
   });
 
-  test('is asked about at every request', async () => {
+  test('is introspected at every request', async () => {
     for (let time = 0; time < 3; time += 1) await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() });
     expect(harness.introspections()).toBe(3);
   });
@@ -50,7 +50,7 @@ describe('a caller with a valid token', () => {
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers })).status).toBe(200);
   });
 
-  test('a permission that does not exist here is not signed', async () => {
+  test('an unknown permission is not forwarded', async () => {
     harness.tokens.set('odd', caller(3, ['posts.view', 'planets.destroy' as 'posts.view']));
     await fetch(`${harness.url}/api/v1/posts`, { headers: bearer('odd') });
     expect(harness.upstreams.content.received[0]?.caller).toMatchObject({
@@ -60,7 +60,7 @@ describe('a caller with a valid token', () => {
 });
 
 describe('a caller without credentials', () => {
-  test.each(PATHS)('is a guest at %s, and identity is not asked', async (path) => {
+  test.each(PATHS)('is a guest at %s, without introspection', async (path) => {
     await fetch(`${harness.url}${path}`);
     expect(allReceived(harness).map((received) => received.caller)).toEqual([{ kind: 'guest' }]);
     expect(harness.introspections()).toBe(0);
@@ -68,7 +68,7 @@ describe('a caller without credentials', () => {
 });
 
 describe('a bad token', () => {
-  test.each(PATHS)('is 401 at %s, also where a guest is let in, and no service hears of it', async (path) => {
+  test.each(PATHS)('is 401 at %s, also where guests are allowed, and is not forwarded', async (path) => {
     const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fps_unknown') });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -82,7 +82,7 @@ describe('a bad token', () => {
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status).toBe(401);
   });
 
-  test('lets nobody in under load once it is revoked', async () => {
+  test('is refused under load after its revocation', async () => {
     const ask = async (): Promise<number> =>
       (await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status;
     const before = await Promise.all(Array.from({ length: 20 }, ask));
@@ -92,7 +92,7 @@ describe('a bad token', () => {
     expect(new Set(after)).toEqual(new Set([401]));
   });
 
-  test('is told about in the language of the reader', async () => {
+  test('is refused in the language of Accept-Language', async () => {
     const headers = { ...bearer('unknown'), 'accept-language': 'fa;q=0.9, en;q=0.5' };
     const answer = await fetch(`${harness.url}/api/v1/posts`, { headers });
     expect(answer.headers.get('content-language')).toBe('fa');
@@ -107,7 +107,7 @@ describe('a bad token', () => {
     [MEMBER_TOKEN, 'no scheme'],
     [`Bearer ${MEMBER_TOKEN} ${MEMBER_TOKEN}`, 'two tokens'],
     [`Bearer ${MEMBER_TOKEN},${MEMBER_TOKEN}`, 'a list'],
-    ['Bearer \u00e9', 'a letter that no token has'],
+    ['Bearer \u00e9', 'an invalid character'],
   ])('Authorization: %j (%s) is 401 and not a guest', async (authorization) => {
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { authorization } });
     expect(answer.status).toBe(401);
@@ -115,7 +115,7 @@ describe('a bad token', () => {
     expect(allReceived(harness)).toEqual([]);
   });
 
-  test('two Authorization headers are 401, whatever they say', async () => {
+  test('two Authorization headers are 401, even with valid tokens', async () => {
     const authorization = [`Bearer ${MEMBER_TOKEN}`, `Bearer ${MEMBER_TOKEN}`];
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { authorization } });
     expect(answer.status).toBe(401);
@@ -123,7 +123,7 @@ describe('a bad token', () => {
 });
 
 describe('a 401 of a service', () => {
-  test('names the scheme too', async () => {
+  test('has a WWW-Authenticate challenge too', async () => {
     harness.upstreams.identity.handler = (_request, response) => response.writeHead(401).end();
     const answer = await fetch(`${harness.url}/api/v1/auth/me`);
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -131,21 +131,21 @@ describe('a 401 of a service', () => {
 });
 
 describe('a forged caller', () => {
-  test('a context from outside never reaches a service, not even one that we have signed', async () => {
+  test('a context from outside is never forwarded, even with a valid signature', async () => {
     const stolen = await testSigner.sign({ from: 'gateway', caller: caller(1, ['users.delete']) });
     await fetch(`${harness.url}/api/v1/posts`, { headers: { 'x-caller-context': stolen } });
     expect(harness.upstreams.content.received[0]?.caller).toEqual({ kind: 'guest' });
   });
 
-  test('a service can tell our signature from another', async () => {
+  test('a context with another signature is invalid', async () => {
     const forger = createCallerSigner(`${TEST_SECRET} of somebody else`, systemClock);
     const forged = await forger.sign({ from: 'gateway', caller: caller(1) });
     expect(await testSigner.verify(forged)).toBeUndefined();
   });
 });
 
-describe('identity cannot be asked', () => {
-  test('a token is 503 with Retry-After, never a guest; guests go on', async () => {
+describe('identity does not answer', () => {
+  test('a token is 503 with Retry-After, never a guest; guests are served', async () => {
     const alone = await startHarness();
     try {
       await alone.stopIdentityGrpc();
@@ -160,7 +160,7 @@ describe('identity cannot be asked', () => {
     }
   });
 
-  test('identity refusing the gateway itself is 503 and not everybody’s 401', async () => {
+  test('503, not 401, when identity refuses the gateway itself', async () => {
     const stranger = await startHarness({ INTERNAL_AUTH_SECRET: `${TEST_SECRET}, but another one` });
     try {
       expect((await fetch(`${stranger.url}/api/v1/posts`, { headers: bearer() })).status).toBe(503);

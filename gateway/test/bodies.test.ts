@@ -18,26 +18,26 @@ const put = (path: string, body: Buffer, headers: Record<string, string> = {}) =
   rawRequest(harness.url, path, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
 
 describe('the size of a body', () => {
-  test('a MiB of JSON goes through', async () => {
+  test('one MiB of JSON is forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE, 'x'));
     expect(answer.status).toBe(200);
     expect(harness.upstreams.content.received[0]?.body).toHaveLength(MEBIBYTE);
   });
 
-  test('one byte more is 413 {message}, before a service hears of it', async () => {
+  test('one byte more is 413 {message} and is not forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE + 1, 'x'));
     expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
-  test('the same without a declared length: 413 once it is too much', async () => {
+  test('a chunked body is 413 at the limit', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(3 * MEBIBYTE, 'x'), {
       'transfer-encoding': 'chunked',
     });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
   });
 
-  test('a file of 25 MiB in its multipart frame goes through, byte for byte', async () => {
+  test('a multipart body with a file of 25 MiB is forwarded unchanged', async () => {
     const body = Buffer.alloc(25 * MEBIBYTE + 1_000);
     for (let at = 0; at < body.length; at += 4_096) body.writeUInt32LE(at, at);
     const answer = await rawRequest(harness.url, '/api/v1/media', {
@@ -49,7 +49,7 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received[0]?.body.equals(body)).toBe(true);
   });
 
-  test('a file that is too large is for the service to refuse', async () => {
+  test('a file that is too large is refused by the service', async () => {
     harness.upstreams.media.handler = (request, response) => {
       request.resume().once('end', () => {
         response.writeHead(422, { 'content-type': 'application/json' }).end('{"errors":{"file":[]}}');
@@ -59,7 +59,7 @@ describe('the size of a body', () => {
     expect([answer.status, answer.text]).toEqual([422, '{"errors":{"file":[]}}']);
   });
 
-  test('more than 128 MiB is refused for a file too', async () => {
+  test('more than 128 MiB are 413, also for files', async () => {
     const { hostname, port } = new URL(harness.url);
     const socket = connect(Number(port), hostname);
     const size = 128 * MEBIBYTE + 1;
@@ -72,13 +72,13 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received).toEqual([]);
   });
 
-  test('a bad token is 401 before the size is looked at', async () => {
+  test('a bad token is 401 before the size is checked', async () => {
     expect((await put('/api/v1/posts', Buffer.alloc(2 * MEBIBYTE), bearer('unknown'))).status).toBe(401);
   });
 });
 
 describe('a service that answers before it has read the body', () => {
-  test.each([1, 5, 20])('its answer arrives although %i MiB were still to come', async (size) => {
+  test.each([1, 5, 20])('its answer arrives while %i MiB are still being sent', async (size) => {
     harness.upstreams.media.handler = (_request, response) =>
       response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"no"}');
     for (let time = 0; time < 5; time += 1) {
@@ -87,7 +87,7 @@ describe('a service that answers before it has read the body', () => {
     }
   });
 
-  test('also when it closes its connection with it', async () => {
+  test('its answer arrives also when it closes its connection', async () => {
     harness.upstreams.media.handler = (request, response) => {
       response.writeHead(413, { connection: 'close' }).end('{}');
       response.once('finish', () => request.destroy());
@@ -95,13 +95,13 @@ describe('a service that answers before it has read the body', () => {
     const answers = [];
     for (let time = 0; time < 5; time += 1)
       answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
-    // The answer and the reset race on the wire; either way the client hears that it did not work.
+    // The answer and the reset race; the client receives an error in either case.
     expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
   });
 });
 
-describe('a client that reads nothing before it has sent everything', () => {
-  /** Sends head and body, waits until all of it is taken, and only then looks for the answer. */
+describe('a client that reads only after it has sent everything', () => {
+  /** Sends head and body completely, then reads the answer. */
   const sendThenRead = async (head: string, body: Buffer): Promise<string> => {
     const socket = connect(Number(new URL(harness.url).port), '127.0.0.1');
     socket.pause();
@@ -121,7 +121,7 @@ describe('a client that reads nothing before it has sent everything', () => {
   test.each([
     ['the service', '/api/v1/media', 403],
     ['the gateway', '/api/v1/posts', 413],
-  ])('gets the early answer of %s', async (_who, path, status) => {
+  ])('receives the early answer of %s', async (_who, path, status) => {
     harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
     const size = 20 * MEBIBYTE;
     for (let time = 0; time < 3; time += 1) {
@@ -130,7 +130,7 @@ describe('a client that reads nothing before it has sent everything', () => {
     }
   });
 
-  test('gets the 413 of a body whose length it did not declare', async () => {
+  test('receives the 413 of a chunked body', async () => {
     const head = 'POST /api/v1/posts HTTP/1.1\r\ncontent-type: x/y\r\ntransfer-encoding: chunked';
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MEBIBYTE), Buffer.from('\r\n')]);
     const body = Buffer.concat([...Array<Buffer>(8).fill(chunk), Buffer.from('0\r\n\r\n')]);
@@ -138,8 +138,8 @@ describe('a client that reads nothing before it has sent everything', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  test('in the middle of its upload: the service hears of it', async () => {
+describe('a client that disconnects', () => {
+  test('during its upload: the request to the service is aborted', async () => {
     let aborted = false;
     harness.upstreams.media.handler = (request) => {
       request.resume();
@@ -157,7 +157,7 @@ describe('a client that goes away', () => {
     await eventually(() => aborted);
   });
 
-  test('while it waits for the answer: the connection to the service is given up', async () => {
+  test('while it waits for the answer: the request to the service is aborted', async () => {
     let gone = false;
     harness.upstreams.content.handler = (request) => {
       request.socket.once('close', () => {

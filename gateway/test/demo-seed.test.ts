@@ -1,9 +1,9 @@
-import { createLog } from '@fitness/shared/log.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDemoApi } from '../src/demo/api.ts';
 import { startDemoSeed } from '../src/demo/seed.ts';
-import { tellStories } from '../src/demo/stories.ts';
+import { seedAccounts } from '../src/demo/seed-accounts.ts';
 import { type FakePlatform, type FakeUser, startFakePlatform } from './fake-platform.ts';
 
 let platform: FakePlatform;
@@ -19,7 +19,7 @@ const seed = async ({ hasBank = true } = {}): Promise<void> => {
   platform.requests = [];
   const sandboxUrl = hasBank ? platform.url : undefined;
   const api = createDemoApi({ apiUrl: platform.url, sandboxUrl, signal: new AbortController().signal });
-  await tellStories({ api, administrator, hasBank, log });
+  await seedAccounts({ api, administrator, hasBank, log });
 };
 
 const user = (username: string): FakeUser => {
@@ -28,8 +28,8 @@ const user = (username: string): FakeUser => {
   return found;
 };
 
-/** Everything that contract 9 says of the demo data, whatever its ids. */
-const picture = (): unknown => ({
+/** The demo data as in contract 9, without ids. */
+const snapshot = (): unknown => ({
   accounts: Object.fromEntries(
     platform.users.map(({ username, phone, roles, subscribed }) => [
       username,
@@ -76,14 +76,14 @@ const CONTRACT = {
 };
 
 describe('the demo data', () => {
-  test('is what the contract says, each account with exactly its blockers', async () => {
+  test('is that of the contract, each account with exactly its blockers', async () => {
     await seed();
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
     expect(platform.users.map(({ password }) => password)).toEqual(Array(7).fill('demo-password-1'));
     expect(user('athlete').email).toBe('athlete@example.com');
   });
 
-  test('a second start finds it there and changes nothing', async () => {
+  test('a second start changes nothing', async () => {
     await seed();
     const before = structuredClone([platform.users, platform.payments, platform.gyms]);
     await seed();
@@ -92,7 +92,7 @@ describe('the demo data', () => {
   });
 
   test.each(['lost before', 'lost after'] as const)(
-    'a start that is cut off at any one of its requests (%s its effect) is completed by the next',
+    'a start that is interrupted at any request (%s its effect) is completed by the next',
     async (fault) => {
       await seed();
       const total = platform.requests.length;
@@ -105,34 +105,34 @@ describe('the demo data', () => {
         await expect(seed()).rejects.toThrow();
         platform.faultAt = () => undefined;
         await seed();
-        expect([cutAt, picture()]).toEqual([cutAt, CONTRACT]);
+        expect([cutAt, snapshot()]).toEqual([cutAt, CONTRACT]);
       }
     },
   );
 
-  test('cut off again and again, it still becomes the same', async () => {
+  test('repeated interruptions do not change the result', async () => {
     for (let cutAt = 5; cutAt <= 60; cutAt += 5) {
       platform.faultAt = (request) => (request >= cutAt ? 'lost after' : undefined);
       await seed().catch(() => undefined);
     }
     platform.faultAt = () => undefined;
     await seed();
-    // Every request from the cut on has had its effect, so a non-repeatable one may have come twice over all starts.
-    expect(picture()).toMatchObject({ balances: CONTRACT.balances, trainees: [true] });
+    // Requests after an interruption had their effects without answers; one without a key may have been repeated.
+    expect(snapshot()).toMatchObject({ balances: CONTRACT.balances, trainees: [true] });
   });
 
-  test('a payment that the bank has forgotten meanwhile is made anew', async () => {
+  test('a payment that the bank has lost is replaced', async () => {
     platform.faultAt = (_request, name) => (name.startsWith('POST /_sandbox') ? 'lost before' : undefined);
     await expect(seed()).rejects.toThrow();
     platform.faultAt = () => undefined;
-    platform.forgetPayments();
-    const forgotten = platform.payments.splice(0);
-    expect(forgotten.map(({ is_done: isDone }) => isDone)).toEqual([false, false, false]);
+    platform.losePayments();
+    const lost = platform.payments.splice(0);
+    expect(lost.map(({ is_done: isDone }) => isDone)).toEqual([false, false, false]);
     await seed();
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
   });
 
-  test('a part that is unavailable for a moment is asked again', async () => {
+  test('a request that is answered 503 is repeated', async () => {
     const failed = new Set<string>();
     platform.faultAt = (_request, name) => {
       if (
@@ -146,12 +146,12 @@ describe('the demo data', () => {
       return 'unavailable';
     };
     await seed();
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
     expect(failed.size).toBeGreaterThan(10);
   });
 });
 
-describe('what a user has changed since is left alone', () => {
+describe('data that a user has changed is not modified', () => {
   beforeEach(() => seed());
 
   test('an account with another password', async () => {
@@ -162,14 +162,14 @@ describe('what a user has changed since is left alone', () => {
     expect(platform.users).toHaveLength(7);
   });
 
-  test('an account whose deletion was asked for', async () => {
+  test('an account with a pending deletion', async () => {
     Object.assign(user('athlete'), { deletion_requested_at: '2026-01-01 00:00:00', height: null });
     const before = structuredClone(user('athlete'));
     await seed();
     expect(user('athlete')).toEqual(before);
   });
 
-  test('what was deleted, paid out or taken away does not come back', async () => {
+  test('deleted, paid out or revoked data is not restored', async () => {
     platform.gyms.length = 0;
     platform.trainees.length = 0;
     user('premium').subscribed = false;
@@ -182,7 +182,7 @@ describe('what a user has changed since is left alone', () => {
     expect([platform.gyms, platform.trainees]).toEqual([[], []]);
   });
 
-  test('an administrator with another password: the rest is made, and what needs an operator once there is one', async () => {
+  test('an administrator with another password: only steps that need the operator are postponed', async () => {
     await platform.close();
     platform = await startFakePlatform();
     user('administrator').password = 'my own password';
@@ -191,17 +191,17 @@ describe('what a user has changed since is left alone', () => {
     expect(user('operator').roles.map(({ name }) => name)).toEqual(['member']);
     user('administrator').password = 'demo-password-1';
     await seed();
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
   });
 });
 
 describe('without a bank', () => {
-  test('there are accounts, a gym and a training service, but no money; with one later, the rest comes', async () => {
+  test('accounts, a gym and a training service exist; a later start with a bank adds the payments', async () => {
     await seed({ hasBank: false });
     expect(platform.users).toHaveLength(7);
     expect([platform.gyms.length, platform.services.length, platform.payments.length]).toEqual([1, 1, 0]);
     await seed();
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
   });
 });
 
@@ -209,30 +209,30 @@ describe('startDemoSeed', () => {
   const start = (servicesReady: () => Promise<boolean>) =>
     startDemoSeed({ apiUrl: platform.url, sandboxUrl: platform.url, administrator, servicesReady, log });
 
-  test('waits for the services, and is done only with everything in place', async () => {
+  test('waits for the services, and is done when the data is complete', async () => {
     let ready = false;
-    let asked = 0;
+    let checks = 0;
     const seeding = start(async () => {
-      asked += 1;
+      checks += 1;
       return ready;
     });
-    await eventually(() => asked >= 2);
+    await eventually(() => checks >= 2);
     expect([seeding.isDone(), platform.requests]).toEqual([false, []]);
     ready = true;
     await eventually(() => seeding.isDone());
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
     await seeding.stop();
   });
 
-  test('tries again after a failure', async () => {
+  test('retries after a failure', async () => {
     platform.faultAt = (request) => (request === 20 ? 'lost before' : undefined);
     const seeding = start(async () => true);
     await eventually(() => seeding.isDone());
-    expect(picture()).toEqual(CONTRACT);
+    expect(snapshot()).toEqual(CONTRACT);
     await seeding.stop();
   });
 
-  test('stops at once when it is told to', async () => {
+  test('stops at once', async () => {
     const seeding = start(async () => false);
     const startedAt = performance.now();
     await seeding.stop();

@@ -25,17 +25,17 @@ describe('a service that is down', () => {
     await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/1`, { method, headers: bearer() }));
   });
 
-  test('it says so in the reader’s language', async () => {
+  test('the message is in the language of Accept-Language', async () => {
     const answer = await fetch(`${harness.url}/api/v1/payments`, { headers: { 'accept-language': 'fa' } });
     expect([answer.status, answer.headers.get('content-language')]).toEqual([503, 'fa']);
     expect(((await answer.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
   });
 
-  test('the others go on', async () => {
+  test('the other services are served', async () => {
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
   });
 
-  test('a GET is tried again and finds it back', async () => {
+  test('a GET is retried and succeeds after a restart', async () => {
     const asked = fetch(`${harness.url}/api/v1/payments`);
     await harness.upstreams.wallet.start();
     const { status } = await asked;
@@ -52,7 +52,7 @@ describe('a service that drops the connection before an answer', () => {
     };
   };
 
-  test.each(['GET', 'HEAD'])('%s is asked once more', async (method) => {
+  test.each(['GET', 'HEAD'])('%s is retried once', async (method) => {
     dropFirst();
     expect((await fetch(`${harness.url}/api/v1/payments`, { method })).status).toBe(200);
     expect(harness.upstreams.wallet.received).toHaveLength(2);
@@ -66,7 +66,7 @@ describe('a service that drops the connection before an answer', () => {
     expect(harness.upstreams.wallet.received).toHaveLength(1);
   });
 
-  test('a service that goes on dropping is 503 and not asked for ever', async () => {
+  test('503 after one retry', async () => {
     harness.upstreams.wallet.handler = (request) => request.socket.destroy();
     await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
     expect(harness.upstreams.wallet.received).toHaveLength(2);
@@ -82,7 +82,7 @@ describe('a service that does not answer in time', () => {
     expect(harness.upstreams.wallet.received).toHaveLength(1);
   });
 
-  test('one that stops in the middle of an answer: the client does not take it for complete', async () => {
+  test('an answer that is interrupted is not complete for the client', async () => {
     harness.upstreams.wallet.handler = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
     };
@@ -92,7 +92,7 @@ describe('a service that does not answer in time', () => {
 });
 
 describe('the limit per address', () => {
-  test('is off unless it is asked for', async () => {
+  test('is off by default', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, async () => (await fetch(`${harness.url}/api/v1/posts`)).status),
     );
@@ -101,8 +101,8 @@ describe('the limit per address', () => {
 
   test.each([
     ['Redis', process.env.REDIS_URL ?? ''],
-    ['memory, while Redis is gone', 'redis://127.0.0.1:1'],
-  ])('counts in %s: twenty at once, exactly five let in', async (_where, redisUrl) => {
+    ['memory, while Redis is unavailable', 'redis://127.0.0.1:1'],
+  ])('counts in %s: of twenty concurrent requests exactly five are accepted', async (_where, redisUrl) => {
     const limited = await startHarness({
       ADDRESS_LIMIT_PER_MINUTE: '5',
       REDIS_URL: redisUrl,

@@ -1,4 +1,4 @@
-/** The public API as far as the demo data uses it, and the bank, in memory over real HTTP. Made to fail on demand. */
+/** A fake of the public API used by the seed, and of the bank: in memory, over HTTP, with injected faults. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -25,7 +25,7 @@ interface FakePayment {
   rejected_at: string | null;
 }
 
-/** What a request meets: nothing done and no answer, all done and no answer, or a 503 with nothing done. */
+/** No answer, before or after the effect of the request; or a 503 without effect. */
 type Fault = 'lost before' | 'lost after' | 'unavailable';
 
 export interface FakePlatform {
@@ -37,10 +37,10 @@ export interface FakePlatform {
   payments: FakePayment[];
   /** Every request of the last run: `POST /payments/deposit`. */
   requests: string[];
-  /** What happens to the request that is answered next to be counted from 1; undefined: nothing. */
+  /** The fault of a request, by its number (from 1) and name; undefined: none. */
   faultAt: (request: number, name: string) => Fault | undefined;
-  /** The bank forgets every payment. */
-  forgetPayments(): void;
+  /** Removes every payment from the bank. */
+  losePayments(): void;
   balanceOf(user: FakeUser): number;
   close(): Promise<void>;
 }
@@ -70,10 +70,10 @@ interface Context {
   nextId: () => number;
   tracks: Map<string, FakePayment>;
   /** Answers by user and idempotency key. */
-  kept: Map<string, Reply>;
+  replays: Map<string, Reply>;
 }
 
-interface Asked {
+interface RouteInput {
   user: FakeUser;
   body: Body;
   query: URLSearchParams;
@@ -92,24 +92,24 @@ const book = (
   return payment;
 };
 
-const shown = ({ password: _hidden, subscribed, ...user }: FakeUser): Body => ({
+const present = ({ password: _hidden, subscribed, ...user }: FakeUser): Body => ({
   ...user,
   current_subscription: subscribed ? { id: 1 } : null,
 });
 
 const isOperator = (user: FakeUser): boolean => user.roles.some(({ name }) => name !== 'member');
 
-const routes: Record<string, (context: Context, asked: Asked) => Reply> = {
+const routes: Record<string, (context: Context, input: RouteInput) => Reply> = {
   'PUT /auth/me': (_context, { user, body }) => {
     Object.assign(user, body);
-    return ok({ user: shown(user) });
+    return ok({ user: present(user) });
   },
   'GET /roles': (_context, { user }) => (user.roles[0]?.id === 3 ? ok({ data: ROLES }) : refused(403)),
   'PUT /users/:id': ({ platform }, { body, id }) => {
     const target = platform.users.find((other) => other.id === id);
     if (target === undefined) return refused(404);
     target.roles = ROLES.filter((role) => (body.role_ids as number[]).includes(role.id));
-    return ok({ user: shown(target) });
+    return ok({ user: present(target) });
   },
   'GET /gyms': ({ platform }, { query }) =>
     ok({ data: platform.gyms.filter((gym) => gym.user_id === Number(query.get('user_id'))) }),
@@ -170,7 +170,7 @@ const routes: Record<string, (context: Context, asked: Asked) => Reply> = {
   },
 };
 
-const signedIn = (user: FakeUser): Body => ({ token: `token-${user.id}`, user: shown(user) });
+const signedIn = (user: FakeUser): Body => ({ token: `token-${user.id}`, user: present(user) });
 
 const answerAsGuest = (
   context: Context,
@@ -214,14 +214,14 @@ const addUser = ({ platform, nextId }: Context, fields: Partial<FakeUser>): Fake
 };
 
 const answer = (context: Context, request: IncomingMessage, name: string, url: URL, body: Body): Reply => {
-  const { platform, tracks, kept } = context;
-  const click = /^POST \/_sandbox\/zibal\/(\d+)\/pay$/.exec(name);
-  if (click !== null) {
-    if (!tracks.has(click[1] ?? '')) return refused(404);
-    // The public origin, which is not where the platform is reached from here.
+  const { platform, tracks, replays } = context;
+  const sandboxPayment = /^POST \/_sandbox\/zibal\/(\d+)\/pay$/.exec(name);
+  if (sandboxPayment !== null) {
+    if (!tracks.has(sandboxPayment[1] ?? '')) return refused(404);
+    // The public origin, at which the fake is not reachable.
     return {
       status: 302,
-      location: `https://api.example.com/api/v1/payments/deposit/callback?trackId=${click[1]}`,
+      location: `https://api.example.com/api/v1/payments/deposit/callback?trackId=${sandboxPayment[1]}`,
     };
   }
   const asGuest = answerAsGuest(context, name, body, url.searchParams);
@@ -231,11 +231,11 @@ const answer = (context: Context, request: IncomingMessage, name: string, url: U
   const route = routes[name.replace(/\/\d+/, '/:id')];
   if (route === undefined) return refused(404, `the fake has no ${name}`);
   const key = `${user.id} ${String(request.headers['idempotency-key'])} ${name}`;
-  const replayed = request.headers['idempotency-key'] === undefined ? undefined : kept.get(key);
+  const replayed = request.headers['idempotency-key'] === undefined ? undefined : replays.get(key);
   if (replayed !== undefined) return replayed;
   const id = Number(/\/(\d+)/.exec(name)?.[1]);
   const reply = route(context, { user, body, query: url.searchParams, id });
-  if (reply.status < 300) kept.set(key, structuredClone(reply));
+  if (reply.status < 300) replays.set(key, structuredClone(reply));
   return reply;
 };
 
@@ -265,7 +265,7 @@ const handle = async (
   send(response, reply);
 };
 
-/** With an administrator, as identity makes one. */
+/** Has an administrator, like identity after its first start. */
 export const startFakePlatform = async (): Promise<FakePlatform> => {
   let lastId = 0;
   const platform: FakePlatform = {
@@ -277,7 +277,7 @@ export const startFakePlatform = async (): Promise<FakePlatform> => {
     payments: [],
     requests: [],
     faultAt: () => undefined,
-    forgetPayments: () => context.tracks.clear(),
+    losePayments: () => context.tracks.clear(),
     balanceOf: (user) =>
       platform.payments
         .filter((payment) => payment.user_id === user.id)
@@ -298,7 +298,7 @@ export const startFakePlatform = async (): Promise<FakePlatform> => {
     lastId += 1;
     return lastId;
   };
-  const context: Context = { platform, nextId, tracks: new Map(), kept: new Map() };
+  const context: Context = { platform, nextId, tracks: new Map(), replays: new Map() };
   const server = createServer((request, response) => void handle(context, request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   platform.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,4 +1,4 @@
-/** `/mcp` by the SDK's own client, before stand-ins of the services. */
+/** `/mcp` with the SDK's client and stubs of the services. */
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -17,7 +17,7 @@ const connect = async (token = MEMBER_TOKEN, headers: Record<string, string> = {
   const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${token}`, ...headers } },
   });
-  // The SDK's own types do not agree with each other under exactOptionalPropertyTypes.
+  // The SDK's types are inconsistent under exactOptionalPropertyTypes.
   await client.connect(transport as Parameters<Client['connect']>[0]);
   return client;
 };
@@ -76,27 +76,21 @@ const TOOLS: [
 ];
 
 describe('a tool', () => {
-  test.each(TOOLS)(
-    '%s %j asks the API with the token of its caller',
-    async (name, args, service, url, body) => {
-      answer(service, 200, body);
-      const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
-      await client.listTools();
-      const result = await call(client, name, args);
-      expect([result.isError, result.content[0]?.text.slice(0, 200)]).toEqual([
-        undefined,
-        expect.any(String),
-      ]);
-      expect(result.structuredContent).toEqual(body);
-      expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(body);
-      expect(allReceived(gateway)).toHaveLength(1);
-      const [received] = gateway.upstreams[service].received;
-      expect(received).toMatchObject({ method: 'GET', url, caller: { kind: 'user', userId: 7 } });
-      expect(received?.headers).toMatchObject({ 'accept-language': 'fa', 'x-client-address': '127.0.0.1' });
-      expect(received?.headers.authorization).toBeUndefined();
-      await client.close();
-    },
-  );
+  test.each(TOOLS)('%s %j calls the API as its caller', async (name, args, service, url, body) => {
+    answer(service, 200, body);
+    const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
+    await client.listTools();
+    const result = await call(client, name, args);
+    expect([result.isError, result.content[0]?.text.slice(0, 200)]).toEqual([undefined, expect.any(String)]);
+    expect(result.structuredContent).toEqual(body);
+    expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(body);
+    expect(allReceived(gateway)).toHaveLength(1);
+    const [received] = gateway.upstreams[service].received;
+    expect(received).toMatchObject({ method: 'GET', url, caller: { kind: 'user', userId: 7 } });
+    expect(received?.headers).toMatchObject({ 'accept-language': 'fa', 'x-client-address': '127.0.0.1' });
+    expect(received?.headers.authorization).toBeUndefined();
+    await client.close();
+  });
 
   test.each([
     ['get_payment', {}],
@@ -105,7 +99,7 @@ describe('a tool', () => {
     ['list_posts', { per_page: 101 }],
     ['list_posts', { order: 'RANDOM' }],
     ['list_gyms', { near: 'here' }],
-  ])('%s with %j is refused before anything is asked', async (name, args) => {
+  ])('%s with %j is refused without a call of the API', async (name, args) => {
     const client = await connect();
     const result = await call(client, name, args);
     expect(result.isError).toBe(true);
@@ -118,14 +112,14 @@ describe('a tool', () => {
     [422, { message: 'Invalid.', errors: { page: ['Too far.'] } }, 'Invalid. {"page":["Too far."]}'],
     [429, { message: 'Too many.' }, 'Too many.'],
     [500, {}, 'The API answered 500.'],
-  ])('whose call is answered %i says what the API says', async (status, body, text) => {
+  ])('returns the message of an API answer of %i', async (status, body, text) => {
     answer('gyms', status, body);
     const client = await connect();
     expect(await call(client, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
     await client.close();
   });
 
-  test('whose service is away says so', async () => {
+  test('returns an error when its service is unavailable', async () => {
     await gateway.upstreams.gyms.stop();
     try {
       const client = await connect();
@@ -138,13 +132,13 @@ describe('a tool', () => {
     }
   });
 
-  test('that there is not is no tool', async () => {
+  test('an unknown tool is a protocol error', async () => {
     const client = await connect();
     await expect(client.callTool({ name: 'delete_everything', arguments: {} })).rejects.toThrow(/no tool/);
     await client.close();
   });
 
-  test('list_deletion_blockers tells what stands in the way, in the language of who asks', async () => {
+  test('list_deletion_blockers returns the caller’s blockers in their language', async () => {
     gateway.blockers.set(7, [
       { code: 'gym_ownership', extras_json: '{"count":2}' },
       { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
@@ -169,7 +163,7 @@ describe('a tool', () => {
 });
 
 describe('the list of tools', () => {
-  test('is that of the contract, all of them reading, with schemas of both sides', async () => {
+  test('is that of the contract, read-only, with input and output schemas', async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([...TOOLS.map(([name]) => name), 'list_deletion_blockers']);
@@ -182,7 +176,7 @@ describe('the list of tools', () => {
     await client.close();
   });
 
-  test('has what the token can do, at each request', async () => {
+  test('contains the tools that the token may use, at each request', async () => {
     gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
     const client = await connect('fpo_narrow');
     const open = ['get_profile', 'list_gyms', 'get_gym', 'list_training_services', 'get_training_service'];
@@ -197,7 +191,7 @@ describe('the list of tools', () => {
   });
 });
 
-describe('who may come in', () => {
+describe('access', () => {
   const RESOURCE = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp"';
   const post = (headers: Record<string, string>, body: unknown = { jsonrpc: '2.0', id: 1, method: 'ping' }) =>
     fetch(`${gateway.url}/mcp`, {
@@ -210,7 +204,7 @@ describe('who may come in', () => {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
 
-  test('nobody without a token, and the 401 says where to get one', async () => {
+  test('401 without a token, with the address of the resource metadata', async () => {
     for (const response of [await post({}), await fetch(`${gateway.url}/mcp`)]) {
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe(
@@ -219,7 +213,7 @@ describe('who may come in', () => {
     }
   });
 
-  test('nobody with a bad one', async () => {
+  test('401 with a bad token', async () => {
     const response = await post(bearer('fpo_unknown'));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(
@@ -228,7 +222,7 @@ describe('who may come in', () => {
     expect((await post({ authorization: 'Basic eDp5' })).status).toBe(401);
   });
 
-  test('nobody any more whose token is revoked, in the middle of his session', async () => {
+  test('401 after a revocation, during a session', async () => {
     const client = await connect();
     expect(await toolNames(client)).toContain('get_profile');
     gateway.tokens.delete(MEMBER_TOKEN);
@@ -242,39 +236,39 @@ describe('who may come in', () => {
     'null',
     'https://api.example.com.evil.example',
     'http://api.example.com',
-  ])('no page of %s, whatever token it has', async (origin) => {
+  ])('403 for a page of %s, even with a valid token', async (origin) => {
     const response = await post({ ...bearer(), origin });
     expect(response.status).toBe(403);
     expect(gateway.introspections()).toBe(0);
   });
 
-  test('a page of our own', async () => {
+  test('200 for a page of the own origin', async () => {
     expect((await post({ ...bearer(), origin: 'https://api.example.com' })).status).toBe(200);
   });
 
-  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('by POST, not by %s', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('POST only: %s is 405', async (method) => {
     const response = await fetch(`${gateway.url}/mcp`, { method, headers: bearer() });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
   });
 
   test.each<[string, Record<string, string>, unknown, number]>([
-    ['no JSON', {}, '{', 400],
-    ['no message', {}, {}, 400],
-    ['nothing', {}, '', 400],
+    ['invalid JSON', {}, '{', 400],
+    ['not a message', {}, {}, 400],
+    ['an empty body', {}, '', 400],
     ['another type', { 'content-type': 'text/plain' }, 'x', 415],
     ['another accept', { accept: 'text/html' }, { jsonrpc: '2.0', id: 1, method: 'ping' }, 406],
     [
-      'a version of the protocol that is none',
+      'an unknown protocol version',
       { 'mcp-protocol-version': 'x' },
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       400,
     ],
-  ])('with a message: %s is refused', async (_what, headers, body, status) => {
+  ])('%s is refused', async (_what, headers, body, status) => {
     expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
   });
 
-  test('a script without a session may ask for the tools, and call one', async () => {
+  test('a client without a session may list the tools and call one', async () => {
     const listed = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect(listed.headers.get('content-type')).toBe('application/json');
     expect(((await listed.json()) as { result: { tools: unknown[] } }).result.tools).toHaveLength(11);
@@ -284,12 +278,12 @@ describe('who may come in', () => {
     expect(await called.json()).toMatchObject({ id: 2, result: { structuredContent: PAGE } });
   });
 
-  test('a session that is none is no matter: there are none', async () => {
+  test('an unknown session id is ignored: there are no sessions', async () => {
     const response = await post({ ...bearer(), 'mcp-session-id': 'nobody' });
     expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
   });
 
-  test('a body of more than a MiB is 413, and one that is nested without end is 400', async () => {
+  test('a body of more than one MiB is 413, a deeply nested one 400', async () => {
     const params = { name: 'get_profile', arguments: { x: 'x'.repeat(1024 * 1024) } };
     expect((await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).status).toBe(413);
     expect((await post(bearer(), `${'['.repeat(400_000)}${']'.repeat(400_000)}`)).status).toBe(400);
@@ -297,14 +291,14 @@ describe('who may come in', () => {
   });
 
   test.each<[string, unknown]>([
-    ['a name that is none', { name: 5 }],
-    ['a name of every object', { name: '__proto__' }],
-    ['arguments that are a text', { name: 'get_profile', arguments: 'x' }],
-    ['arguments that are a list', { name: 'get_profile', arguments: [1] }],
-    ['no arguments at all where one is needed', { name: 'get_payment' }],
+    ['an invalid name', { name: 5 }],
+    ['an inherited property name', { name: '__proto__' }],
+    ['a string as arguments', { name: 'get_profile', arguments: 'x' }],
+    ['a list as arguments', { name: 'get_profile', arguments: [1] }],
+    ['missing arguments', { name: 'get_payment' }],
     ['a task of it', { name: 'get_profile', task: { ttl: 1_000 } }],
     ['nothing', undefined],
-  ])('a call with %s is told so, and nothing is asked', async (_what, params) => {
+  ])('a call with %s is an error, without a call of the API', async (_what, params) => {
     const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     expect(response.status).toBe(200);
     const { result, error } = (await response.json()) as { result?: { isError: true }; error?: object };
@@ -312,7 +306,7 @@ describe('who may come in', () => {
     expect(allReceived(gateway)).toEqual([]);
   });
 
-  test('a notification is taken without an answer', async () => {
+  test('a notification is accepted without an answer', async () => {
     const response = await post(bearer(), { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([response.status, await response.text()]).toEqual([202, '']);
   });
@@ -337,7 +331,7 @@ describe('a batch', () => {
       signal: AbortSignal.timeout(5_000),
     });
 
-  test('is answered message by message, of a hundred at most', async () => {
+  test('is answered message by message, up to 100 messages', async () => {
     answer('gyms', 200, PAGE);
     const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
     const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
@@ -350,21 +344,21 @@ describe('a batch', () => {
 
   test.each([
     ['before', false],
-    ['behind', true],
-  ])('that takes back a call of its own, %s it, is answered all the same', async (_where, isBehind) => {
+    ['after', true],
+  ])('that cancels its own call, %s it, is answered', async (_where, isAfter) => {
     gateway.upstreams.gyms.handler = (_request, response) => {
       setTimeout(() => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
       }, 50);
     };
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
-    const response = await send(isBehind ? [callOf(1), cancel] : [cancel, callOf(1)]);
+    const response = await send(isAfter ? [callOf(1), cancel] : [cancel, callOf(1)]);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ id: 1, result: { structuredContent: PAGE } });
   });
 });
 
-test('twenty clients at once are kept apart', async () => {
+test('twenty concurrent clients do not mix', async () => {
   gateway.upstreams.identity.handler = (request, response) => {
     const [, claims = ''] = String(request.headers['x-caller-context']).split('.');
     const { sub } = JSON.parse(Buffer.from(claims, 'base64url').toString());

@@ -1,4 +1,4 @@
-/** What the gateway does for OAuth: it publishes the metadata, and hands the rest to identity. */
+/** OAuth at the gateway: the metadata is answered, the rest is forwarded to identity. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, allStrays, bearer, type Harness, rawRequest, startHarness } from './support.ts';
 
@@ -30,7 +30,7 @@ describe('the metadata', () => {
     });
   });
 
-  test('offers no scope by which accounts could be taken over', async () => {
+  test('contains no scope that allows taking over accounts', async () => {
     const response = await fetch(`${gateway.url}/.well-known/oauth-authorization-server`);
     const { scopes_supported: scopes } = (await response.json()) as { scopes_supported: string[] };
     expect(scopes).toEqual(expect.arrayContaining(['posts.view', 'payments.view_own', 'users.view_all']));
@@ -39,7 +39,7 @@ describe('the metadata', () => {
   });
 
   test.each(['', '/mcp', '/api/v1'])(
-    'of the resource at %j names who issues its tokens (RFC 9728)',
+    'of the resource at %j names its authorization server (RFC 9728)',
     async (path) => {
       const response = await fetch(`${gateway.url}/.well-known/oauth-protected-resource${path}`);
       expect(response.status).toBe(200);
@@ -51,7 +51,7 @@ describe('the metadata', () => {
     },
   );
 
-  test('is the same whatever host is asked, and there is none of OpenID Connect', async () => {
+  test('does not depend on the Host header, and there is none of OpenID Connect', async () => {
     const headers = { host: 'EVIL.example', 'x-forwarded-host': 'evil.example' };
     const { text } = await rawRequest(gateway.url, '/.well-known/oauth-authorization-server', { headers });
     expect(text).not.toMatch(/evil/i);
@@ -59,8 +59,8 @@ describe('the metadata', () => {
   });
 });
 
-describe('what is below /oauth', () => {
-  test('reaches identity as it was sent, from a guest, with what its pages need', async () => {
+describe('paths below /oauth', () => {
+  test('are forwarded to identity as a guest’s, with the headers that its pages need', async () => {
     const answer = await rawRequest(gateway.url, '/oauth/interaction/abc', {
       method: 'POST',
       headers: {
@@ -94,7 +94,7 @@ describe('what is below /oauth', () => {
     expect(gateway.introspections()).toBe(0);
   });
 
-  test('answers with cookies, redirects and the policy of its pages', async () => {
+  test('return cookies, redirects and the content security policy of the pages', async () => {
     gateway.upstreams.identity.handler = (_request, response) => {
       response
         .writeHead(303, {
@@ -117,7 +117,7 @@ describe('what is below /oauth', () => {
     expect(gateway.upstreams.identity.received[0]?.url).toBe('/oauth/authorize?client_id=x&scope=a%20b');
   });
 
-  test('is asked once: going on from a page is no read that may be repeated', async () => {
+  test('are not retried: a GET of a page may have an effect', async () => {
     let asked = 0;
     gateway.upstreams.identity.handler = (request) => {
       asked += 1;
@@ -127,7 +127,7 @@ describe('what is below /oauth', () => {
     expect(asked).toBe(1);
   });
 
-  test('does not carry cookies and origins to the API', async () => {
+  test('cookies and origins are not forwarded to the API', async () => {
     const headers = { cookie: 'a=1', origin: 'https://evil.example', ...bearer() };
     await rawRequest(gateway.url, '/api/v1/auth/me', { headers });
     expect(gateway.upstreams.identity.received[0]?.headers).not.toHaveProperty('cookie');
@@ -143,7 +143,7 @@ describe('what is below /oauth', () => {
     '/OAuth/token',
     '/.well-known/../metrics',
     '/.well-known/oauth-protected-resource/mcp/x',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s is 404', async (path) => {
     const { status } = await rawRequest(gateway.url, path);
     expect(status).toBe(404);
     expect(allStrays(gateway)).toEqual([]);

@@ -65,7 +65,7 @@ const referencesIn = (document: unknown): string[] =>
   [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
 
 describe('GET /api/v1/openapi.json', () => {
-  test('is one document of all services’ public routes, whose every reference leads somewhere', async () => {
+  test('contains the public routes of all services, and every reference resolves', async () => {
     const { status, document } = await readDocument();
     expect(status).toBe(200);
     expect(document).toMatchObject({
@@ -92,26 +92,26 @@ describe('GET /api/v1/openapi.json', () => {
     expect(document.tags).toHaveLength(SERVICES.length);
   });
 
-  test('the services are asked once, however many readers come at once', async () => {
+  test('concurrent requests ask each service once', async () => {
     await Promise.all(Array.from({ length: 20 }, readDocument));
     await readDocument();
     expect(SERVICES.map((service) => harness.upstreams[service].documentReads)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test('a service that is missing is left out, and asked again next time', async () => {
+  test('an unavailable service is left out, and asked again at the next request', async () => {
     await harness.upstreams.gyms.stop();
     expect(Object.keys((await readDocument()).document.paths)).not.toContain('/api/v1/gyms');
     await harness.upstreams.gyms.start();
     expect(Object.keys((await readDocument()).document.paths)).toContain('/api/v1/gyms');
   });
 
-  test('a service that answers nonsense does not spoil the document', async () => {
+  test('an invalid document of a service is left out', async () => {
     harness.upstreams.gyms.document = { paths: 'none' };
     const { status, document } = await readDocument();
     expect([status, Object.keys(document.paths).length]).toEqual([200, SERVICES.length - 1]);
   });
 
-  test('503 while nobody is there', async () => {
+  test('503 while no service answers', async () => {
     await Promise.all(Object.values(harness.upstreams).map((upstream) => upstream.stop()));
     expect((await readDocument()).status).toBe(503);
   });
@@ -130,7 +130,7 @@ describe('GET /docs', () => {
     };
   };
 
-  test.each(['/docs', '/docs/'])('%s is a page whose every part comes from here', async (path) => {
+  test.each(['/docs', '/docs/'])('%s is a page that loads only files of this origin', async (path) => {
     const page = await load(path);
     expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
     const parts = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part ?? '');
@@ -142,7 +142,7 @@ describe('GET /docs', () => {
     expect(page.text).not.toMatch(/https?:|\/\//);
   });
 
-  test('its policy lets it load nothing from elsewhere, and run nothing that stands in the page', async () => {
+  test('its policy forbids other origins and inline scripts', async () => {
     const { policy, text } = await load('/docs');
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self';");
@@ -150,7 +150,7 @@ describe('GET /docs', () => {
     expect(text).not.toMatch(/<script>|<style>|\son\w+=/);
   });
 
-  test('it shows the public document, and asks no validator', async () => {
+  test('it shows the public document and uses no external validator', async () => {
     const { text } = await load('/docs/initialise.js');
     expect(text).toContain('"/api/v1/openapi.json"');
     expect(text).toContain('validatorUrl: null');

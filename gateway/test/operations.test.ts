@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createCallerSigner } from '@fitness/shared/caller.ts';
-import { systemClock } from '@fitness/shared/clock.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { TEST_SECRET } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SERVICES } from '../src/routes.ts';
@@ -23,9 +23,9 @@ const read = async (path: string): Promise<{ status: number; body: any }> => {
   return { status: answer.status, body: await answer.json() };
 };
 
-describe('the paths that the gateway answers itself', () => {
+describe('paths that the gateway answers itself', () => {
   test.each(['/api/v1/openapi.json', '/docs', '/health/live', '/health/services', '/metrics'])(
-    '%s asked with another method is 405 and says which is allowed, whatever is sent',
+    '%s with another method is 405 with Allow, with any body',
     async (path) => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const headers = { 'content-type': 'text/plain' };
@@ -36,7 +36,7 @@ describe('the paths that the gateway answers itself', () => {
     },
   );
 
-  test('a path of nobody is 404 with any method and body', async () => {
+  test('an unknown path is 404 with any method and body', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const body = method === 'GET' ? undefined : 'x';
       const answer = await fetch(`${harness.url}/nobody`, {
@@ -50,12 +50,12 @@ describe('the paths that the gateway answers itself', () => {
 });
 
 describe('health', () => {
-  test('live says only that the process answers', async () => {
+  test('live reports the process only', async () => {
     for (const upstream of Object.values(harness.upstreams)) upstream.ready = false;
     expect(await read('/health/live')).toEqual({ status: 200, body: { status: 'live' } });
   });
 
-  test('ready while all six services are, each named with its latency', async () => {
+  test('ready when all six services are, each with its latency', async () => {
     const { status, body } = await read('/health/ready');
     expect([status, body.status]).toEqual([200, 'ready']);
     expect(Object.keys(body.dependencies).sort()).toEqual([...SERVICES].sort());
@@ -68,7 +68,7 @@ describe('health', () => {
     expect([status, body.status, body.dependencies[service].state]).toEqual([503, 'not_ready', 'down']);
   });
 
-  test('services shows all at once: what each says of itself, and who does not answer', async () => {
+  test('services shows the state of each, also of one that does not answer', async () => {
     harness.upstreams.gyms.ready = false;
     await harness.upstreams.media.stop();
     const { status, body } = await read('/health/services');
@@ -108,7 +108,7 @@ describe('health', () => {
 });
 
 describe('metrics', () => {
-  test('requests, and calls of identity, are counted', async () => {
+  test('requests and calls of identity are measured', async () => {
     await fetch(`${harness.url}/api/v1/posts`, { headers: { authorization: 'Bearer x' } });
     const series = (await (await fetch(`${harness.url}/metrics`)).text()).split('\n');
     const find = (...parts: string[]): string[] =>

@@ -1,4 +1,4 @@
-/** A gateway before stand-ins of the services: real HTTP, and identity's real gRPC. */
+/** A gateway with stubs of the services, over HTTP, and of identity, over gRPC. */
 import {
   createServer,
   request as httpRequest,
@@ -8,10 +8,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Caller, UserCaller } from '@fitness/shared/caller.ts';
-import { unauthenticated } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import { caller, standIn, standInService, TEST_SECRET, testSigner } from '@fitness/shared/testing/harness.ts';
 import { readConfig } from '../src/config.ts';
 import { SERVICES, type Service } from '../src/routes.ts';
@@ -22,7 +22,7 @@ export interface Received {
   url: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Whom the gateway says that it is; undefined for an unsigned or badly signed request. */
+  /** From the signed context; undefined without a valid signature. */
   caller: Caller | undefined;
 }
 
@@ -30,15 +30,15 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface Upstream {
   url: string;
-  /** What reached its public paths. */
+  /** Requests of public paths. */
   received: Received[];
-  /** What reached any other path, besides its health and its document. */
+  /** Requests of other paths, except health and the OpenAPI document. */
   strays: string[];
-  /** Answers in place of the usual echo of 200 `{service}`, before the body is read. */
+  /** Answers instead of the default 200 `{service}`, before the body is read. */
   handler: Handler | undefined;
   ready: boolean;
   document: unknown;
-  /** How many times it was asked for its document. */
+  /** Requests of the OpenAPI document. */
   documentReads: number;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -64,7 +64,7 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
       received.body = Buffer.concat(await request.toArray());
       json(response, 200, { service });
     } catch {
-      // The client went away.
+      // The client disconnected.
     }
   };
   const answer: Handler = (request, response) => {
@@ -111,14 +111,14 @@ export interface Harness {
   url: string;
   grpcAddress: string;
   upstreams: Record<Service, Upstream>;
-  /** Token → its user; deleting one revokes it. */
+  /** Users by token; deleting an entry revokes the token. */
   tokens: Map<string, UserCaller>;
-  /** What stands in the way of whose deletion. */
+  /** Deletion blockers by user id. */
   blockers: Map<number, { code: string; extras_json: string }[]>;
-  /** How many times identity was asked about a token. */
+  /** Number of introspections. */
   introspections(): number;
   stopIdentityGrpc(): Promise<void>;
-  /** Forgets what was received and how the services were told to answer. */
+  /** Restores the initial state of every stub. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -142,8 +142,8 @@ export const startHarness = async (env: Record<string, string> = {}): Promise<Ha
           token_kind: user.tokenKind,
         };
       },
-      GetDeletionBlockers: async (_request, { caller: asking }) => ({
-        blockers: (asking.kind === 'user' ? blockers.get(asking.userId) : undefined) ?? [],
+      GetDeletionBlockers: async (_request, { caller: user }) => ({
+        blockers: (user.kind === 'user' ? blockers.get(user.userId) : undefined) ?? [],
       }),
     }),
   );
@@ -207,7 +207,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** A request exactly as it is written: no path is normalised, no header added but Host. */
+/** Sends a request without normalising the path or adding headers other than Host. */
 export const rawRequest = (
   url: string,
   path: string,
@@ -235,7 +235,7 @@ export const bearer = (token = MEMBER_TOKEN): Record<string, string> => ({
   authorization: `Bearer ${token}`,
 });
 
-/** Every upstream's requests together. */
+/** The requests of all upstreams. */
 export const allReceived = ({ upstreams }: Harness): Received[] =>
   Object.values(upstreams).flatMap(({ received }) => received);
 

@@ -1,4 +1,4 @@
-/** Events that content tells. */
+/** Events that content publishes. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -12,19 +12,21 @@ export const trainingServiceChanged = defineEvent({
   }),
 });
 
-/** A training service is gone; boosts on it end. */
+/** A training service was deleted; its boosts end. */
 export const trainingServiceDeleted = defineEvent({
   type: 'content.training_service.deleted',
   data: z.object({ training_service_id: z.int().positive() }),
+  consumers: ['media', 'store-billing'],
 });
 
-/** A post is gone, and its media with it. */
+/** A post was deleted; its media are deleted. */
 export const postDeleted = defineEvent({
   type: 'content.post.deleted',
   data: z.object({ post_id: z.int().positive() }),
+  consumers: ['media'],
 });
 
-/** A training service was bought and paid. */
+/** A training service was bought and paid for. */
 export const traineePurchased = defineEvent({
   type: 'content.trainee.purchased',
   data: z.object({
@@ -35,7 +37,7 @@ export const traineePurchased = defineEvent({
   }),
 });
 
-/** The seller has delivered what the buyer paid for. */
+/** The seller has delivered a bought training service. */
 export const traineeDelivered = defineEvent({
   type: 'content.trainee.delivered',
   data: z.object({

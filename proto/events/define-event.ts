@@ -1,22 +1,27 @@
-/** How an event of the catalogue is declared: one file per producer beside this one. */
+/** How an event is declared. Each producer has a file beside this one. */
 import type { z } from 'zod';
 
-/** `type` is the CloudEvents type and the routing key; `data` checks the payload at both ends. */
+/** `type` is the CloudEvents type and the routing key; `data` validates the payload at the producer and the consumers. */
 export interface EventDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   readonly data: Schema;
   /**
-   * Whose personal data it carries, by the id of the account; an event without it carries none but ids. Should the
-   * account be erased while the event is parked somewhere, it is dropped there.
+   * The services that consume it, none by default. Their queues are declared before anything is published, so that no
+   * event is lost to a service that was never started. A test compares this list with the services' consumers.
+   */
+  readonly consumers?: readonly string[];
+  /**
+   * The account whose personal data the event carries; without it the event carries ids only. A dead-lettered event is
+   * deleted when this account is erased.
    */
   personalTo?(data: z.output<Schema>): number | null;
-  /** The account that is erased by what it tells. */
+  /** The account that this event erases. */
   erases?(data: z.output<Schema>): number;
 }
 
-/** What a producer hands in. */
+/** The payload of a producer. */
 export type EventInput<Definition extends EventDefinition> = z.input<Definition['data']>;
-/** What a consumer receives. */
+/** The payload of a consumer. */
 export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
 
 const EVENT_TYPE = /^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/;
@@ -29,6 +34,7 @@ const EVENT_TYPE = /^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/;
 export const defineEvent = <Schema extends z.ZodObject>(definition: {
   type: string;
   data: Schema;
+  consumers?: readonly string[];
   personalTo?: (data: z.output<Schema>) => number | null;
   erases?: (data: z.output<Schema>) => number;
 }): EventDefinition<Schema> => {

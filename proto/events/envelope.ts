@@ -6,23 +6,23 @@ import { z } from 'zod';
 
 const attributes = {
   specversion: z.literal('1.0'),
-  /** The same in every delivery and every retry of one event. */
+  /** The same in every delivery and retry of one event. */
   id: z.uuid(),
-  /** Who tells it. */
+  /** The producer. */
   source: z.string().regex(/^\/services\/[a-z][a-z-]*$/),
   type: z.string().min(1),
-  /** The id of the aggregate that changed. */
+  /** Id of the aggregate that changed. */
   subject: z.string().min(1),
   /** When it happened, ISO 8601 in UTC. */
   time: z.iso.datetime(),
   datacontenttype: z.literal('application/json'),
-  /** Extension: the version of the aggregate after the change; it grows by one with every change. */
+  /** Extension: the version of the aggregate after the change; every change increments it. */
   aggregateversion: z.int().nonnegative(),
   /** Extension: W3C trace context of the request that caused it. */
   traceparent: z.string().optional(),
 };
 
-/** The envelope around `data`. Unknown attributes are dropped: CloudEvents lets anyone add extensions. */
+/** The envelope around `data`. Unknown attributes are dropped: CloudEvents allows any extension. */
 export const cloudEventSchema = <Data extends z.ZodType>(data: Data) => z.object({ ...attributes, data });
 
 export type CloudEvent<Data = unknown> = Omit<z.output<ReturnType<typeof cloudEventSchema>>, 'data'> & {

@@ -1,8 +1,8 @@
-/** Events that gyms tells. */
+/** Events that gyms publishes. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
-/** A gym was created or changed; what others keep of it. `user_id` is null while it has no owner. */
+/** A gym was created or changed. `user_id` is null while it has no owner. */
 export const gymChanged = defineEvent({
   type: 'gyms.gym.changed',
   data: z.object({
@@ -11,15 +11,17 @@ export const gymChanged = defineEvent({
     user_id: z.int().positive().nullable(),
     is_active: z.boolean(),
   }),
+  consumers: ['content'],
 });
 
-/** A gym is gone; what hangs on it goes too. */
+/** A gym was deleted; its media are deleted and its boosts end. */
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
   data: z.object({ gym_id: z.int().positive() }),
+  consumers: ['content', 'media', 'store-billing'],
 });
 
-/** `gym_license_approved` changed to true or false (specification 3.2); the owner at that moment is told. */
+/** `gym_license_approved` changed to true or false (specification 3.2); the owner at that moment is notified. */
 export const gymLicenseReviewed = defineEvent({
   type: 'gyms.gym.license_reviewed',
   data: z.object({
@@ -29,14 +31,16 @@ export const gymLicenseReviewed = defineEvent({
     approved: z.boolean(),
     rejection_reason: z.string().nullable(),
   }),
+  consumers: ['identity'],
   personalTo: ({ owner_user_id: ownerId }) => ownerId,
 });
 
 /**
- * The licence document of a gym was cleared: media deletes it, and no later one (a document with a larger id was
- * uploaded after the clearing).
+ * The license document of a gym was cleared: media deletes it, and no later one (a document with a larger id was uploaded
+ * after the clearing).
  */
 export const gymLicenseCleared = defineEvent({
   type: 'gyms.gym.license_cleared',
   data: z.object({ gym_id: z.int().positive(), media_id: z.int().positive() }),
+  consumers: ['media'],
 });

@@ -1,11 +1,11 @@
-/** Events that identity tells. Personal data never travels in them: a consumer that needs it asks. */
+/** Events that identity publishes. They carry no personal data: a consumer that needs it asks identity. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 const userId = z.int().positive();
 const timestamp = z.string();
 
-/** Every credential of the user died at once: password change or reset, deletion scheduling, erasure. */
+/** All credentials of the user were revoked: password change or reset, deletion scheduling, erasure. */
 export const credentialsRevoked = defineEvent({
   type: 'identity.credentials.revoked',
   data: z.object({ user_id: userId, reason: z.string() }),
@@ -15,6 +15,7 @@ export const credentialsRevoked = defineEvent({
 export const accountDeletionRequested = defineEvent({
   type: 'identity.account.deletion_requested',
   data: z.object({ user_id: userId, deletion_requested_at: timestamp, deletion_scheduled_at: timestamp }),
+  consumers: ['identity'],
 });
 
 /** A scheduled deletion was cancelled; the account is active again. */
@@ -23,9 +24,10 @@ export const accountDeletionCancelled = defineEvent({
   data: z.object({ user_id: userId }),
 });
 
-/** The account is erased: every service erases or pseudonymises its part (contract 2.2). */
+/** The account was erased: every service erases or pseudonymises its part (contract 2.2). */
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',
   data: z.object({ user_id: userId, deleted_at: timestamp }),
+  consumers: ['content', 'gyms', 'identity', 'media', 'store-billing', 'wallet'],
   erases: ({ user_id: id }) => id,
 });

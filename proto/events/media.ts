@@ -1,4 +1,4 @@
-/** Events that media tells. */
+/** Events that media publishes. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -8,16 +8,26 @@ const row = z.object({
   attachable_id: z.int().positive(),
   purpose: z.string().nullable(),
   filename: z.string(),
-  /** null once he is forgotten. */
+  /** null once the user is erased. */
   uploaded_by: z.int().positive().nullable().optional(),
 });
 
-/** People name files after themselves. */
+/** File names may be personal. */
 const personalTo = (file: z.output<typeof row>): number | null =>
   file.attachable_type === 'App\\Models\\User' ? file.attachable_id : (file.uploaded_by ?? null);
 
 /** A file was uploaded to a target. Of two documents of one target and purpose the larger id is the newer. */
-export const mediaAttached = defineEvent({ type: 'media.media.attached', data: row, personalTo });
+export const mediaAttached = defineEvent({
+  type: 'media.media.attached',
+  data: row,
+  consumers: ['gyms', 'identity'],
+  personalTo,
+});
 
-/** A file is gone: deleted, cleared, or replaced by a newer document. */
-export const mediaDeleted = defineEvent({ type: 'media.media.deleted', data: row, personalTo });
+/** A file was deleted, cleared, or replaced by a newer document. */
+export const mediaDeleted = defineEvent({
+  type: 'media.media.deleted',
+  data: row,
+  consumers: ['gyms', 'identity'],
+  personalTo,
+});

@@ -1,10 +1,10 @@
-/** Events that store-billing tells. Timestamps are `YYYY-MM-DD HH:MM:SS`, UTC; amounts are whole Tooman. */
+/** Events that store-billing publishes. Timestamps are `YYYY-MM-DD HH:MM:SS`, UTC; amounts are whole Tooman. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 const id = z.int().positive();
 
-/** A store purchase was granted; the wallet books its `store_purchase` payment from this, once. */
+/** A store purchase was granted; the wallet books its `store_purchase` payment, once. */
 export const storePurchaseGranted = defineEvent({
   type: 'store_billing.store_purchase.granted',
   data: z.object({
@@ -16,15 +16,16 @@ export const storePurchaseGranted = defineEvent({
     payable_type: z.string(),
     payable_id: id,
   }),
+  consumers: ['wallet'],
 });
 
-/** The store reported a refund and the grant was ended; the payment row stays. */
+/** The store reported a refund and the grant was ended; the payment stays. */
 export const storePurchaseGrantEnded = defineEvent({
   type: 'store_billing.store_purchase.grant_ended',
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
 });
 
-/** A subscription began, bought at a store or from the wallet. */
+/** A subscription started, bought at a store or from the wallet. */
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
   data: z.object({
@@ -45,8 +46,16 @@ const boost = z.object({
   ends_at: z.string(),
 });
 
-/** A boost began, bought at a store or from the wallet. */
-export const boostGranted = defineEvent({ type: 'store_billing.boost.granted', data: boost });
+/** A boost started, bought at a store or from the wallet. */
+export const boostGranted = defineEvent({
+  type: 'store_billing.boost.granted',
+  data: boost,
+  consumers: ['content'],
+});
 
-/** A boost has ended: it ran out, the store took its purchase back, or its target is gone. */
-export const boostEnded = defineEvent({ type: 'store_billing.boost.ended', data: boost });
+/** A boost ended: it expired, the store refunded its purchase, or its target was deleted. */
+export const boostEnded = defineEvent({
+  type: 'store_billing.boost.ended',
+  data: boost,
+  consumers: ['content'],
+});

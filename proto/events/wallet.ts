@@ -1,4 +1,4 @@
-/** Events that wallet tells. Amounts are whole Tooman. */
+/** Events that wallet publishes. Amounts are whole Tooman. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -10,25 +10,25 @@ const payment = z.object({
 });
 
 /**
- * A payment of the wallet's own was booked: a withdrawal, a store purchase, a deposit when it is verified. What other
- * services book is told by {@link ledgerSealed}.
+ * The wallet itself booked a payment: a withdrawal, a store purchase, or a verified deposit. Payments that other services
+ * book are in {@link ledgerSealed}.
  */
 export const paymentBooked = defineEvent({ type: 'wallet.payment.booked', data: payment });
 
-/** A batch of the ledger was sealed, within a second of its bookings as a rule. */
+/** A batch of the ledger was sealed, normally within a second of its bookings. */
 export const ledgerSealed = defineEvent({
   type: 'wallet.ledger.sealed',
   data: z.object({
-    /** The number and the hash of the seal: a copy of the chain's head that no database of the wallet holds. */
+    /** Number and hash of the seal: a copy of the chain's head outside the wallet's database. */
     number: z.int().positive(),
     hash: z.string(),
     entries: z.int().positive(),
-    /** What other services have booked, each once. */
+    /** The payments that other services booked, each once. */
     payments: z.array(payment),
   }),
 });
 
-/** An operator has paid or rejected a withdrawal. */
+/** An operator paid or rejected a withdrawal. */
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',
   data: z.object({

@@ -1,10 +1,10 @@
-/** The control routes under `/_sandbox`: what tests, benchmarks and people steer the outside world with. */
-import { formatTimestamp } from '@fitness/shared/clock.ts';
+/** The control routes under `/_sandbox`, for tests, benchmarks and developers. */
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { callbackOf, settlePayment } from './providers/zibal.ts';
 import { normaliseReceptor, PURCHASE_STATES, type Purchase, SMS_MODES, ZIBAL_MODES } from './state.ts';
-import type { World } from './wire.ts';
+import type { Harness } from './wire.ts';
 
 const receptorSchema = z.string().transform((raw, context) => {
   const receptor = normaliseReceptor(raw);
@@ -46,11 +46,11 @@ function purchaseResource(purchase: Purchase) {
   };
 }
 
-function smsRoutes(app: FastifyInstance, world: World): void {
+function smsRoutes(app: FastifyInstance, harness: Harness): void {
   app.get('/sms', async (request, reply) => {
     const query = checked(reply, smsQuery, request.query);
     if (!query) return reply;
-    const data = world.state.listSms(query.receptor ?? null).map((sms) => ({
+    const data = harness.state.listSms(query.receptor ?? null).map((sms) => ({
       receptor: sms.receptor,
       message: sms.message,
       code: sms.code,
@@ -63,39 +63,39 @@ function smsRoutes(app: FastifyInstance, world: World): void {
     const body = checked(reply, smsModeBody, request.body);
     if (!body) return reply;
     const receptor = body.receptor ?? null;
-    world.state.setSmsMode(body.mode, receptor);
+    harness.state.setSmsMode(body.mode, receptor);
     return reply.send({ data: { mode: body.mode, receptor } });
   });
 }
 
-function storeRoutes(app: FastifyInstance, world: World): void {
+function storeRoutes(app: FastifyInstance, harness: Harness): void {
   app.put<{ Params: { token: string } }>('/store/purchases/:token', async (request, reply) => {
     const body = checked(reply, purchaseBody, request.body);
     if (!body) return reply;
     const { token } = request.params;
-    const purchase = world.state.putPurchase(token, body.product_id, body.state, body.account_id ?? null);
+    const purchase = harness.state.putPurchase(token, body.product_id, body.state, body.account_id ?? null);
     return reply.send({ data: purchaseResource(purchase) });
   });
 
   app.get('/store/calls', async (request, reply) => {
     const query = checked(reply, callsQuery, request.query);
-    return query ? reply.send({ count: world.state.storeCalls(query.token) }) : reply;
+    return query ? reply.send({ count: harness.state.storeCalls(query.token) }) : reply;
   });
 }
 
-function zibalRoutes(app: FastifyInstance, world: World): void {
+function zibalRoutes(app: FastifyInstance, harness: Harness): void {
   app.put('/zibal/mode', async (request, reply) => {
     const body = checked(reply, zibalModeBody, request.body);
     if (!body) return reply;
-    world.state.zibalMode = body.mode;
+    harness.state.zibalMode = body.mode;
     return reply.send({ data: { mode: body.mode } });
   });
 
   for (const click of ['pay', 'cancel'] as const) {
     app.post<{ Params: { trackId: string } }>(`/zibal/:trackId/${click}`, async (request, reply) => {
-      const payment = world.state.payments.get(Number(request.params.trackId));
+      const payment = harness.state.payments.get(Number(request.params.trackId));
       if (!payment) return reply.code(404).send({ message: 'There is no payment with this track id.' });
-      if (settlePayment(payment, click, world.clock.now()) === 'closed') {
+      if (settlePayment(payment, click, harness.clock.now()) === 'closed') {
         return reply.code(409).send({ message: 'This payment was already paid or cancelled.' });
       }
       return reply.redirect(callbackOf(payment), 302);
@@ -103,12 +103,12 @@ function zibalRoutes(app: FastifyInstance, world: World): void {
   }
 }
 
-export async function control(app: FastifyInstance, world: World): Promise<void> {
-  smsRoutes(app, world);
-  storeRoutes(app, world);
-  zibalRoutes(app, world);
+export async function control(app: FastifyInstance, harness: Harness): Promise<void> {
+  smsRoutes(app, harness);
+  storeRoutes(app, harness);
+  zibalRoutes(app, harness);
   app.delete('/', async (_request, reply) => {
-    world.state.forget();
+    harness.state.forget();
     return reply.send({ data: { forgotten: true } });
   });
 }

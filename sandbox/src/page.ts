@@ -1,5 +1,5 @@
-/** The pages for people: what the outside world received, and the gateway's payment page. No script, no CDN. */
-import { formatTimestamp } from '@fitness/shared/clock.ts';
+/** HTML pages: received messages, payments and purchases, and the payment page. No scripts, no external resources. */
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyReply } from 'fastify';
 import type { Payment, PaymentStatus, SandboxState } from './state.ts';
 
@@ -117,7 +117,7 @@ export function renderHome(state: SandboxState): Html {
 <td>${state.storeCalls(each.token)}</td></tr>`,
   );
   return page(
-    'Sandbox: the outside world',
+    'Sandbox: emulated providers',
     html`<p>SMS, payments and store purchases as the emulated providers see them. Times are UTC;
 <a href="/">reload</a> to see what is new.</p>
 ${section('SMS inbox', state.sms.size, ['Sent', 'To', 'Message', 'Code'], sms)}

@@ -1,5 +1,5 @@
 /** Composition root: every emulated provider and the control routes in one process. */
-import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/clock.ts';
+import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { LogLevel } from './config.ts';
 import { control } from './control.ts';
@@ -10,7 +10,7 @@ import { kavenegar } from './providers/kavenegar.ts';
 import { myket } from './providers/myket.ts';
 import { zibal } from './providers/zibal.ts';
 import { SandboxState } from './state.ts';
-import type { World } from './wire.ts';
+import type { Harness } from './wire.ts';
 
 export interface SandboxOptions {
   host?: string;
@@ -65,7 +65,7 @@ function answerErrors(app: FastifyInstance): void {
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
-  const world: World = { state: new SandboxState(clock), clock, slowMs: options.slowMs ?? SLOW_MS };
+  const harness: Harness = { state: new SandboxState(clock), clock, slowMs: options.slowMs ?? SLOW_MS };
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
@@ -87,10 +87,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     );
   });
 
-  app.get('/', async (_request, reply) => sendPage(reply, renderHome(world.state)));
+  app.get('/', async (_request, reply) => sendPage(reply, renderHome(harness.state)));
   app.get('/health/live', async () => ({ status: 'ok' }));
   for (const [prefix, mount] of Object.entries(MOUNTED)) {
-    await app.register(async (scope) => mount(scope, world), { prefix });
+    await app.register(async (scope) => mount(scope, harness), { prefix });
   }
 
   const url = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });

@@ -1,5 +1,5 @@
-/** What the emulated outside world remembers. All of it is in memory, bounded, and forgotten on demand. */
-import type { Clock } from '@fitness/shared/clock.ts';
+/** The state of the emulated providers: in memory, bounded, and reset on demand. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 
 export const SMS_MODES = ['ok', 'refuse', 'unreachable', 'slow'] as const;
 export const ZIBAL_MODES = ['ok', 'unreachable'] as const;
@@ -57,7 +57,7 @@ export interface Purchase {
 
 const KEPT = 10_000;
 
-/** A map that forgets its oldest entry when it is full, so that a long-lived sandbox cannot eat the machine. */
+/** A map that drops its oldest entry when it is full, to bound the memory. */
 class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
 
@@ -112,7 +112,7 @@ export class SandboxState {
     this.#clock = clock;
   }
 
-  /** Changes when everything is forgotten, so that a slow answer begun before that leaves no trace after it. */
+  /** Changes at a reset, so that a slow request from before records nothing after it. */
   get generation(): number {
     return this.#generation;
   }

@@ -1,54 +1,53 @@
-/** How an outside world fails: not at all, late, or with nonsense. Shared by every emulated provider. */
-import type { Clock } from '@fitness/shared/clock.ts';
+/** The failures of emulated providers: no answer, a late answer, or an invalid one. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Purchase, SandboxState } from './state.ts';
 
-export interface World {
+export interface Harness {
   state: SandboxState;
   clock: Clock;
   /** How long the mode `slow` keeps a caller waiting. */
   slowMs: number;
 }
 
-/** The connection ends without a byte of an answer, as when a provider is down. */
+/** Closes the connection without a response, as when a provider is down. */
 export function dropConnection(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
   request.raw.socket.destroy();
 }
 
 /**
- * Waits out the slow delay. False when there is nobody left to answer: the client gave up, or everything was
- * forgotten meanwhile; then the exchange is over and nothing may be recorded for it.
+ * Waits for the slow delay. False when the client has disconnected or the sandbox was reset meanwhile; then nothing may be
+ * recorded.
  */
 export async function waitSlowly(
-  world: World,
+  harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  const { generation } = world.state;
+  const { generation } = harness.state;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, world.slowMs);
+    const timer = setTimeout(resolve, harness.slowMs);
     reply.raw.once('close', () => {
       clearTimeout(timer);
       resolve();
     });
   });
-  if (!request.raw.socket.destroyed && world.state.generation === generation) return true;
+  if (!request.raw.socket.destroyed && harness.state.generation === generation) return true;
   dropConnection(request, reply);
   return false;
 }
 
 /**
- * Finds the purchase a store is asked about and lets it misbehave when it was told to. `answered`: the exchange is
- * over. `not_found`: no such token, or (when `productId` is given) a token of another product.
+ * Finds the requested purchase and simulates its failure mode. `answered`: the response was sent. `not_found`: no such token, or (when `productId` is given) a token of another product.
  */
 export async function findPurchase(
-  world: World,
+  harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
   wanted: { token: string; productId?: string },
 ): Promise<Purchase | 'not_found' | 'answered'> {
-  const told = world.state.purchases.get(wanted.token)?.state;
+  const told = harness.state.purchases.get(wanted.token)?.state;
   if (told === 'unreachable') {
     dropConnection(request, reply);
     return 'answered';
@@ -57,15 +56,15 @@ export async function findPurchase(
     await reply.type('text/html').send('<html><body><h1>Service temporarily moved</h1></body></html>');
     return 'answered';
   }
-  if (told === 'slow' && !(await waitSlowly(world, request, reply))) return 'answered';
+  if (told === 'slow' && !(await waitSlowly(harness, request, reply))) return 'answered';
   // Looked up again: the state may have been changed during a slow wait.
-  const purchase = world.state.purchases.get(wanted.token);
+  const purchase = harness.state.purchases.get(wanted.token);
   if (!purchase) return 'not_found';
   if (wanted.productId !== undefined && purchase.productId !== wanted.productId) return 'not_found';
   return purchase;
 }
 
-/** What the store itself believes, once the line's own troubles are taken away. */
+/** The state of the purchase at the store, without failures of the connection. */
 export function settledState(purchase: Purchase): 'purchased' | 'canceled' | 'refunded' | 'pending' {
   switch (purchase.state) {
     case 'canceled':

@@ -209,7 +209,7 @@ describe('modes', () => {
     expect(await inbox()).toEqual([]);
   });
 
-  test('a slow message that was under way when everything was forgotten is never recorded', async () => {
+  test('a slow message from before a reset is never recorded', async () => {
     await setMode('slow');
     const sending = lookup().catch(() => 'dropped');
     await pause(SLOW_MS / 3);
@@ -218,7 +218,7 @@ describe('modes', () => {
     expect(await inbox()).toEqual([]);
   });
 
-  test('a mode for one number, in any spelling, goes before the mode for all', async () => {
+  test('a mode for one number, in any spelling, has priority over the mode for all', async () => {
     await setMode('refuse', '0912 123 4567');
     expect((await lookup()).status).toBe(411);
     expect((await lookup({ receptor: '09120000009' })).status).toBe(200);
@@ -228,7 +228,7 @@ describe('modes', () => {
     expect((await lookup({ receptor: '09120000009' })).status).toBe(411);
   });
 
-  test('forgetting everything ends every mode', async () => {
+  test('a reset ends every mode', async () => {
     await setMode('refuse');
     await setMode('unreachable', PHONE);
     await sandbox.call('DELETE', '/_sandbox');

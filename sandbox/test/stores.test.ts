@@ -146,7 +146,7 @@ describe.each(stores)('$name', (store) => {
     expect(answer.json).toMatchObject(store.canceled);
   });
 
-  test('a pending token is what this store has for one', async () => {
+  test('a pending token is shown as this store shows it', async () => {
     await put('t', 'pending');
     const answer = await ask('t');
     expect(answer.status).toBe(store.pending.status);
@@ -184,7 +184,7 @@ describe.each(stores)('$name', (store) => {
     expect(tookMs).toBeGreaterThanOrEqual(SLOW_MS - 5);
   });
 
-  test('slow is abandoned when the caller gives up, and the sandbox goes on', async () => {
+  test('slow ends when the caller disconnects, and the sandbox continues', async () => {
     await put('t', 'slow');
     await expect(ask('t', PRODUCT, AbortSignal.timeout(SLOW_MS / 3))).rejects.toThrow();
     await pause(SLOW_MS);
@@ -221,7 +221,7 @@ describe.each(stores)('$name', (store) => {
     expect((await put('t', 'purchased', { product_id: 'boost' })).json.data.consumed).toBe(false);
   });
 
-  test('what was never bought cannot be consumed', async () => {
+  test('an unknown purchase cannot be consumed', async () => {
     await put('t', 'canceled');
     expect((await store.consume('t', store.good())).status).toBeGreaterThanOrEqual(400);
     expect((await store.consume('never-seen', store.good())).status).toBe(404);
@@ -332,7 +332,7 @@ describe('Google Play alone', () => {
       headers(),
     );
 
-  test('a signed assertion buys a bearer token that survives forgetting and ends within the hour', async () => {
+  test('a signed assertion gets a bearer token that survives a reset and expires within the hour', async () => {
     const answer = await askGoogleToken(assertion());
     expect(answer.json).toEqual({
       access_token: expect.any(String),
@@ -454,7 +454,7 @@ describe('control of purchases', () => {
     expect((await sandbox.call('GET', '/_sandbox/store/calls')).status).toBe(422);
   });
 
-  test('forgetting everything forgets purchases and counts', async () => {
+  test('a reset deletes purchases and counts', async () => {
     const [store] = stores as [Store];
     await put('t', 'purchased');
     await store.validate('t', PRODUCT, store.good());

@@ -38,7 +38,7 @@ describe('request', () => {
     expect(second).toBeGreaterThan(first.json.trackId);
   });
 
-  test('track ids go on growing after everything was forgotten', async () => {
+  test('track ids keep growing after a reset', async () => {
     const before = await open();
     await sandbox.call('DELETE', '/_sandbox');
     expect(await open()).toBeGreaterThan(before);
@@ -59,7 +59,7 @@ describe('request', () => {
     expect(answer.json).toEqual({ result, message: expect.any(String) });
   });
 
-  test('a body that is no JSON object is refused, not a crash', async () => {
+  test('a body that is not a JSON object is refused', async () => {
     expect((await sandbox.call('POST', '/zibal/v1/request')).json.result).toBe(102);
     expect((await sandbox.call('POST', '/zibal/v1/request', [1])).json.result).toBe(102);
   });
@@ -90,7 +90,7 @@ describe("the payer's click", () => {
     expect(await inquiry(trackId)).toMatchObject({ status: 1 });
   });
 
-  test('the other click comes too late: 409, and nothing changes', async () => {
+  test('the other click is 409 and changes nothing', async () => {
     const paid = await open();
     await click(paid, 'pay');
     expect((await click(paid, 'cancel')).status).toBe(409);
@@ -122,7 +122,7 @@ describe('the payment page', () => {
     expect(pressed.headers.get('location')).toContain('success=1');
   });
 
-  test('of a payment that is over offers the way back instead of the forms', async () => {
+  test('of a completed payment has a link back instead of the forms', async () => {
     const trackId = await open();
     await click(trackId, 'cancel');
     const { text } = await sandbox.call('GET', `/zibal/start/${trackId}`);
@@ -168,7 +168,7 @@ describe('verify and inquiry', () => {
     expect(await verify(trackId)).toEqual({ result: 201, message: expect.any(String) });
   });
 
-  test('inquiry tells everything, before and after the verification', async () => {
+  test('inquiry returns all fields, before and after the verification', async () => {
     const trackId = await open();
     await click(trackId, 'pay');
     expect(await inquiry(trackId)).toMatchObject({ status: 2, verifiedAt: null });
@@ -194,7 +194,7 @@ describe('verify and inquiry', () => {
 });
 
 describe('mode', () => {
-  test('unreachable ends every connection without an answer, and ok brings the gateway back', async () => {
+  test('unreachable closes every connection without a response; ok makes it reachable again', async () => {
     const trackId = await open();
     const set = await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'unreachable' });
     expect(set.json).toEqual({ data: { mode: 'unreachable' } });
@@ -218,7 +218,7 @@ describe('mode', () => {
     expect(Object.keys(answer.json.errors)).toEqual(['mode']);
   });
 
-  test('forgetting everything brings the gateway back', async () => {
+  test('a reset makes the gateway reachable again', async () => {
     await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'unreachable' });
     await sandbox.call('DELETE', '/_sandbox');
     expect((await request()).json.result).toBe(100);

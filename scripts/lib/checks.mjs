@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { nodeBinary, root } from './paths.mjs';
+import { root } from './paths.mjs';
 
 /**
- * What is checked without running the product. Each counts as one test.
+ * The checks of the sources, run by the project's own Node. Each counts as one test.
  * @type {{ name: string, group: 'typecheck' | 'lint', args: string[] }[]}
  */
 export const checks = [
@@ -24,16 +24,10 @@ export const checks = [
     group: 'lint',
     args: [binary('knip'), '--no-progress', '--no-config-hints'],
   },
-  { name: 'who imports whom', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
+  { name: 'import rules', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
 ];
 
 /** @param {string} name */
 function binary(name) {
   return join(root, 'node_modules', '.bin', name);
 }
-
-/**
- * @param {(typeof checks)[number]} check
- * @returns {{ command: string, args: string[] }}
- */
-export const commandOf = ({ args }) => ({ command: nodeBinary, args });

@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { services, variablePrefix } from './parts.mjs';
+import { services, variablePrefix } from './process-definitions.mjs';
 
 /**
- * The secret with which the gateway signs for the services: made once, readable by its owner only.
+ * The key with which processes sign the caller context: created once, readable by its owner only.
  * @param {string} directory
  */
 function internalSecret(directory) {
@@ -13,7 +13,7 @@ function internalSecret(directory) {
     const secret = readFileSync(file, 'utf8').trim();
     if (secret.length >= 32) return secret;
   } catch {
-    // the first start here
+    // There is none before the first start.
   }
   mkdirSync(directory, { recursive: true });
   const secret = randomBytes(48).toString('base64url');
@@ -37,17 +37,17 @@ const providersInSandbox = (sandbox) => ({
   GOOGLE_PLAY_CLIENT_EMAIL: 'sandbox@example.com',
 });
 
-/** The sandbox takes the signature of any key, but it must be one. */
-const throwAwayKey = () =>
+/** The sandbox accepts any key, but the configuration requires a valid one. */
+const randomPrivateKey = () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
 
 /**
- * What all processes are told alike. What the caller's environment already says wins.
+ * The variables of all processes. The caller's environment has priority.
  * @param {object} options
  * @param {string} options.directory
- * @param {import('./parts.mjs').ProcessPorts} options.ports
+ * @param {import('./process-definitions.mjs').ProcessPorts} options.ports
  * @param {boolean} options.sandbox whether it stands in for the providers
  * @param {NodeJS.ProcessEnv} options.servers
  * @param {NodeJS.ProcessEnv} [options.caller]
@@ -74,18 +74,20 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
-    ...(sandbox && caller.STORE_CHANNEL === 'google_play' ? { GOOGLE_PLAY_PRIVATE_KEY: throwAwayKey() } : {}),
+    ...(sandbox && caller.STORE_CHANNEL === 'google_play'
+      ? { GOOGLE_PLAY_PRIVATE_KEY: randomPrivateKey() }
+      : {}),
     ...caller,
-    // Picked already with the caller's word first.
+    // Chosen already, with priority for the caller's environment.
     ...servers,
   };
 }
 
 /**
- * What one process is told besides.
- * @param {import('./parts.mjs').Process} part
- * @param {import('./parts.mjs').ProcessPorts} ports
- * @param {NodeJS.ProcessEnv} environment what all processes are told alike
+ * Additional variables of one process.
+ * @param {import('./process-definitions.mjs').Process} part
+ * @param {import('./process-definitions.mjs').ProcessPorts} ports
+ * @param {NodeJS.ProcessEnv} environment the variables of all processes
  * @returns {NodeJS.ProcessEnv}
  */
 export function ownEnvironment({ name }, ports, environment) {

@@ -1,7 +1,7 @@
-/** Something the person at the keyboard can act on: its message is printed as it is, without a stack. */
+/** An error that the user can correct: its message is printed without a stack. */
 export class Failure extends Error {}
 
-/** Work was called off because everything is being stopped. */
+/** Work ended because the script is stopping. */
 export class Stopped extends Error {
   constructor() {
     super('stopped');

@@ -1,4 +1,4 @@
-const demo = [
+const demoAccounts = [
   ['administrator', 'may do everything'],
   ['operator', 'may do everything but manage roles'],
   ['athlete', 'nothing blocks a deletion'],
@@ -9,7 +9,7 @@ const demo = [
 ];
 
 /**
- * What to do next, once everything is up.
+ * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
  * @param {{ gateway: string, sandbox: string | undefined, took: string }} where
  */
 export function greeting({ gateway, sandbox, took }) {
@@ -21,7 +21,7 @@ export function greeting({ gateway, sandbox, took }) {
     ...(sandbox ? [`SMS inbox, payment page and stores of the sandbox: ${sandbox}`] : []),
     '',
     'Demo log-ins, each with the password demo-password-1:',
-    ...demo.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
+    ...demoAccounts.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
     '',
     'To try (the second asks for the code by which an account is deleted, the third shows its SMS):',
     `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -sw '\\n' ${gateway}/api/v1/auth/me ${bearer}`,

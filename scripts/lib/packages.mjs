@@ -44,7 +44,7 @@ function installedMatchesLock() {
 const nodeWorks = () => existsSync(nodeBinary) && spawnSync(nodeBinary, ['--version']).status === 0;
 
 /**
- * The npm that belongs to the Node outside of this project: the project's own Node is being replaced.
+ * An environment for the npm outside of this project: the project's own Node is being replaced.
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOutsideProject() {
@@ -71,12 +71,12 @@ export async function ensurePackages(supervisor, { logFile, log }) {
       logFile,
       append: true,
     });
-  // A registry that carries packages of one platform only lets npm ci refuse a lock file that names others.
+  // With a registry that has packages of one platform only, npm ci refuses a lock file that names others.
   const ok = (await npm(['ci'])) || (await npm(['install', '--no-save']));
-  if (!ok) throw new Failure(`npm ci failed; its last words:\n${lastLines(logFile, 15)}`);
+  if (!ok) throw new Failure(`npm ci failed; the end of its log:\n${lastLines(logFile, 15)}`);
   if (!nodeWorks()) {
     throw new Failure(
-      `npm ci did not bring the project's own Node (${nodeBinary}): is this platform supported by npm's "node" package?`,
+      `npm ci did not install the project's own Node (${nodeBinary}): is this platform supported by npm's "node" package?`,
     );
   }
 }

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 export const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 
-/** The project's own Node 24: it runs the TypeScript sources as they are, whatever Node runs these scripts. */
+/** The project's own Node 24, which runs the TypeScript sources; these scripts may run under another version. */
 export const nodeBinary = join(root, 'node_modules', 'node', 'bin', 'node');
 
 export const dataDirectory = join(root, '.data');
 
 /**
- * What is expensive to fetch and the same for every clone lives in the user's cache, or beside the data
- * where there is no usable home directory.
+ * A directory for downloads that all clones share: in the user's cache, or beside the data if there is no writable
+ * home directory.
  * @param {string} name
  */
 export function cacheDirectory(name) {
@@ -44,7 +44,7 @@ export function findExecutable(name) {
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // not here; look in the next directory
+      // Not in this directory.
     }
   }
   return undefined;

@@ -4,8 +4,8 @@ import { Failure } from './failure.mjs';
 /**
  * @typedef {object} PortNeed
  * @property {number} port
- * @property {string} part who needs it
- * @property {string} variable the environment variable that moves it
+ * @property {string} part the part that needs it
+ * @property {string} variable the environment variable that changes it
  */
 
 /**
@@ -50,12 +50,12 @@ export async function assertFree(needs, { host = '127.0.0.1', hint = '' } = {}) 
   }
 }
 
-/** Below the range from which systems take the ports of outgoing connections: a port given back stays free. */
+/** Below the range from which systems take the ports of outgoing connections, so that a released port stays free. */
 const lowestFree = 20_000;
 const highestFree = 32_000;
 
 /**
- * Ports that nobody uses now. All are held until the last one is known, so that no two are the same.
+ * Free ports. All are bound until the last one is known, so that they differ.
  * @param {number} count
  */
 export async function freePorts(count) {

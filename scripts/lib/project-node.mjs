@@ -9,13 +9,13 @@ const majorOf = (version) => Number(version.split('.')[0]);
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let successor;
 
-/** Whether another process goes on in place of this one, and hears of its signals. */
+/** Whether another process replaces this one and receives its signals. */
 export const isHandedOver = () => successor !== undefined;
 
 /**
- * Goes on under the project's own Node where an older one runs this script, as it does when there were no packages
- * yet: what the script imports from them may not load under the older one. Call it once the packages are there and
- * before anything is begun; it returns only where there is nothing to hand over.
+ * Restarts this script under the project's own Node if an older one runs it: packages that the script imports may not
+ * load under the older one. Call it when the packages are installed and before anything is started. It returns only if
+ * no restart is needed.
  * @returns {Promise<void>}
  */
 export async function handOverToProjectNode() {

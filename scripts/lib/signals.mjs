@@ -4,20 +4,20 @@ import { startTimeOf } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
- * Ctrl-C, a polite kill, or a closed terminal. Under npm the same Ctrl-C may arrive twice, so that a second
- * signal means nothing new.
+ * Calls `onEnd` on Ctrl-C, SIGTERM or a closed terminal. Under npm one Ctrl-C may arrive twice, so `onEnd` must
+ * ignore a second call.
  * @param {() => void} onEnd
  */
 export function onEndSignal(onEnd) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, onEnd);
-  // A closed terminal must not stop the stopping.
+  // Without these listeners, output to a closed terminal would end the process during its shutdown.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
   void watchParent(onEnd);
 }
 
 /**
- * npm cannot pass on the signal that kills it at once; without npm nobody could end what runs here.
+ * npm cannot pass on a SIGKILL. When npm is gone, nobody could end this process.
  * @param {() => void} onEnd
  */
 async function watchParent(onEnd) {

@@ -18,12 +18,12 @@ export interface StackDescription {
 
 /** A part of the product, or `mongodb`, `redis`, `rabbitmq` where they were started here. */
 export interface StackClient {
-  /** Read anew at each call: a restarted part has another process id. */
+  /** Read at each call: a restarted part has another process id. */
   describe(): StackDescription;
   part(name: string): StackPart;
-  /** Politely: what is under way is finished. Resolves when it has ended. */
+  /** SIGTERM: current requests are finished. Resolves when the process has ended. */
   stop(name: string): Promise<void>;
-  /** At once, as by `kill -9`. */
+  /** SIGKILL. */
   kill(name: string): Promise<void>;
   /** Resolves when it is ready. Does nothing when it runs. `environment` counts for this start only. */
   start(name: string, environment?: Record<string, string>): Promise<void>;

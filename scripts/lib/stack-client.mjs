@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The running product, for tests: which parts there are, and a way to stop, kill and start single ones.
+ * A client of the running product, for tests and benchmarks: it describes, stops, kills and starts single parts.
  * Its types are in stack-client.d.mts.
  * @param {string | undefined} [file] the description that `startStack` has written
  */

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { sharedEnvironment } from './environment.mjs';
 import { messageOf } from './failure.mjs';
-import { processes, services, variablePrefix } from './parts.mjs';
 import { freePorts } from './ports.mjs';
-import { startProcess } from './processes.mjs';
+import { processes, services, variablePrefix } from './process-definitions.mjs';
+import { startProcess } from './start-process.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
@@ -15,11 +15,9 @@ import { warmUp } from './warm-up.mjs';
  * @property {import('./servers/index.mjs').Servers} servers
  * @property {string} directory for the data and the description
  * @property {string} logDirectory
- *
- * @typedef {Awaited<ReturnType<typeof startStack>>} Stack
  */
 
-/** What a process needs of the caller's environment to run at all; the rest must not colour a test. */
+/** The variables that a process needs from the caller's environment; the others must not change the result of a test. */
 const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/;
 
 /**
@@ -31,7 +29,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
   await warmUp(supervisor, logDirectory);
   const context = { supervisor, logDirectory, ports: await chosenPorts(), environment: {} };
   context.environment = stackEnvironment(context.ports, servers, directory);
-  /** @type {Map<string, import('./processes.mjs').RunningProcess>} */
+  /** @type {Map<string, import('./start-process.mjs').RunningProcess>} */
   const running = new Map();
   const file = join(directory, 'stack.json');
   const partsByName = new Map(processes.map((part) => [part.name, part]));
@@ -49,10 +47,10 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
     describe();
   }
 
-  /** @param {string} name @param {{ byForce?: boolean }} [options] */
-  async function stop(name, { byForce = false } = {}) {
+  /** @param {string} name @param {{ force?: boolean }} [options] */
+  async function stop(name, { force = false } = {}) {
     if (!partsByName.has(name)) return serverNamed(servers, name).stop();
-    await running.get(name)?.child.stop(byForce ? 0 : 10_000);
+    await running.get(name)?.child.stop(force ? 0 : 10_000);
   }
 
   const control = await startControl({ start, stop });
@@ -82,7 +80,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
     throw error;
   }
   const urlOf = (/** @type {string} */ name) => running.get(name)?.url ?? '';
-  return { url: urlOf('gateway'), sandboxUrl: urlOf('sandbox'), file, start, stop, close };
+  return { url: urlOf('gateway'), sandboxUrl: urlOf('sandbox'), file, close };
 }
 
 async function chosenPorts() {
@@ -96,7 +94,7 @@ async function chosenPorts() {
 }
 
 /**
- * @param {import('./parts.mjs').ProcessPorts} ports
+ * @param {import('./process-definitions.mjs').ProcessPorts} ports
  * @param {import('./servers/index.mjs').Servers} servers
  * @param {string} directory
  */
@@ -122,7 +120,7 @@ function serverNamed(servers, name) {
 
 /**
  * Takes `POST /<part>/start` (its body: more environment), `/stop` and `/kill` from this machine.
- * @param {{ start: (name: string, environment?: NodeJS.ProcessEnv) => Promise<void>, stop: (name: string, options?: { byForce?: boolean }) => Promise<void> }} actions
+ * @param {{ start: (name: string, environment?: NodeJS.ProcessEnv) => Promise<void>, stop: (name: string, options?: { force?: boolean }) => Promise<void> }} actions
  */
 async function startControl({ start, stop }) {
   const server = createServer(async (request, response) => {
@@ -130,7 +128,7 @@ async function startControl({ start, stop }) {
     try {
       const body = (await request.toArray()).join('');
       if (action === 'start') await start(name, body ? JSON.parse(body) : undefined);
-      else if (action === 'stop' || action === 'kill') await stop(name, { byForce: action === 'kill' });
+      else if (action === 'stop' || action === 'kill') await stop(name, { force: action === 'kill' });
       else throw new Error(`there is no action ${action}`);
       response.end('done');
     } catch (error) {

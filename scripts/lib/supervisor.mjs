@@ -2,13 +2,13 @@ import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Stopped } from './failure.mjs';
-import { within } from './time.mjs';
+import { pause, within } from './time.mjs';
 
 /**
  * @typedef {'tool' | 'gateway' | 'service' | 'server'} Tier
  *
  * @typedef {object} Launch
- * @property {string} name shown to people, and the name of the log
+ * @property {string} name in messages
  * @property {Tier} tier decides the order of stopping
  * @property {string} command
  * @property {string[]} args
@@ -23,7 +23,7 @@ import { within } from './time.mjs';
  * @property {Tier} tier
  * @property {number} pid
  * @property {string | undefined} logFile
- * @property {boolean} endExpected its end is no accident: it is wanted, or its starter judges it
+ * @property {boolean} endExpected its end is not reported: it is stopped, or its starter handles the end
  * @property {string | undefined} ended how it ended, once it has
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
@@ -110,7 +110,7 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
     get closing() {
       return closing;
     },
-    /** The last resort, for the moment in which this process itself ends. */
+    /** Kills every child at once. For the end of this process. */
     killAll() {
       for (const child of children) signalGroup(child.pid, 'SIGKILL');
     },
@@ -168,7 +168,7 @@ function signalGroup(pid, signal) {
  */
 export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }) {
   const child = supervisor.start({ ...launch, tier: 'tool' });
-  // A tool that fails is its caller's business, not a part that has died.
+  // The caller handles the failure of a tool.
   child.endExpected = true;
   await within(child.exited, timeoutMs);
   if (child.ended === undefined) await child.stop(1_000);
@@ -190,7 +190,7 @@ export function lastLines(logFile, lines) {
 }
 
 /**
- * A process id alone may by now belong to somebody else; together with the start time it names one process.
+ * A process id may be reused by another process; id and start time together identify one process.
  * @param {number} pid
  * @returns {string | undefined}
  */
@@ -222,7 +222,7 @@ function writeRecord(recordFile, children) {
 }
 
 /**
- * Ends what an earlier run that was killed could not end itself.
+ * Ends the processes that an earlier run has left, because it was killed.
  * @param {string} recordFile
  * @returns {Promise<{ runningPid?: number, ended: string[] }>} runningPid: the earlier run is still alive
  */
@@ -235,7 +235,7 @@ export async function endLeftovers(recordFile) {
   const leftovers = record.children.filter(alive);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');
   const deadline = Date.now() + 3_000;
-  while (leftovers.some(alive) && Date.now() < deadline) await within(new Promise(() => {}), 50);
+  while (leftovers.some(alive) && Date.now() < deadline) await pause(50);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGKILL');
   rmSync(recordFile, { force: true });
   return { ended: leftovers.map(({ name }) => name) };

@@ -1,4 +1,4 @@
-/** What `npm test` counts, and what it says at the end. */
+/** The counts of `npm test`, and its summary. */
 const SLOWEST = 10;
 
 /** For a POSIX shell. @param {string} word */

@@ -24,8 +24,8 @@ export async function within(promise, milliseconds) {
 }
 
 /**
- * A stopwatch for the lines that say how long something took.
- * @returns {() => string}
+ * Measures a duration.
+ * @returns {() => string} the seconds since the call
  */
 export function stopwatch() {
   const startedAt = performance.now();

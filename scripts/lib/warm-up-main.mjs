@@ -5,7 +5,7 @@
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { processes } from './parts.mjs';
+import { processes } from './process-definitions.mjs';
 
 const mains = processes.map(({ main }) => main);
 const statements = mains.map((main) => `import ${JSON.stringify(pathToFileURL(main).href)};`);

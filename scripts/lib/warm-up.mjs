@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { nodeFlags } from './node-flags.mjs';
 import { nodeBinary, root } from './paths.mjs';
-import { compileCache } from './processes.mjs';
+import { compileCache } from './start-process.mjs';
 import { runTool } from './supervisor.mjs';
 
 /**
  * Compiles all sources into the cache that the processes share. Otherwise each would do it for itself at the first
- * start, and keep the 20 MiB that the type stripper needs. Whether it works does not matter to anything else.
+ * start, and keep the 20 MiB that the type stripper needs. A failure has no other effect and is ignored.
  * @param {import('./supervisor.mjs').Supervisor} supervisor
  * @param {string} logDirectory
  */

@@ -44,7 +44,7 @@ describe('phase 1, without a code', () => {
     expect(await deletionOf(account)).toEqual([null, null]);
   });
 
-  test('a wrong password is 422 under current_password and spends no SMS', async () => {
+  test('a wrong password is 422 for current_password and sends no SMS', async () => {
     const account = await register();
     const answer = await arm(account, { body: { current_password: 'not-the-password' } });
     expect(answer.status).toBe(422);
@@ -57,7 +57,7 @@ describe('phase 1, without a code', () => {
     expect([answer.status, answer.body]).toEqual([401, { message: expect.any(String) }]);
   });
 
-  test('repeating it replaces the code: only the newest works', async () => {
+  test('repeated, it replaces the code: only the newest one works', async () => {
     const account = await register();
     await arm(account);
     const first = await newestCode(account.phone);
@@ -67,7 +67,7 @@ describe('phase 1, without a code', () => {
     expect((await commit(account, second)).status).toBe(202);
   });
 
-  test('a refused SMS is 500 {message}, schedules nothing and keeps the older code', async () => {
+  test('a refused SMS is 500 {message}, schedules nothing and keeps the previous code', async () => {
     const account = await register();
     await arm(account);
     const older = await newestCode(account.phone);
@@ -78,7 +78,7 @@ describe('phase 1, without a code', () => {
     expect((await commit(account, older)).status).toBe(202);
   });
 
-  test('an SMS of unknown outcome is 500, and the older code does not count any more', async () => {
+  test('an SMS with an unknown outcome is 500, and the previous code is invalid', async () => {
     const account = await register();
     await arm(account);
     const older = await newestCode(account.phone);
@@ -115,7 +115,7 @@ describe('phase 2, with the code', () => {
     ]);
   });
 
-  test('every credential dies at once: this session, another one, a personal access token', async () => {
+  test('every credential is revoked at once: this session, another one, a personal access token', async () => {
     const account = await register();
     const other = await tokenOf(account.username);
     const personal = expectStatus(
@@ -125,13 +125,13 @@ describe('phase 2, with the code', () => {
     await scheduleDeletion(account);
     for (const token of [account.token, other, personal]) {
       expect((await api('GET', '/auth/me', { token })).status).toBe(401);
-      // A dead token is never silently a guest.
+      // A revoked token is never handled as a guest.
       expect((await api('GET', '/posts', { token })).status).toBe(401);
       expect((await api('POST', '/auth/logout', { token })).status).toBe(401);
     }
   });
 
-  test('the account_deletion_requested notification is delivered, once, in the reader’s language', async () => {
+  test('the account_deletion_requested notification is delivered once, in the client’s language', async () => {
     const account = await register();
     const { body: schedule } = await scheduleDeletion(account);
     const token = await tokenOf(account.username);
@@ -159,7 +159,7 @@ describe('phase 2, with the code', () => {
     }
   });
 
-  test('every reason to reject a code has one identical answer', async () => {
+  test('every reason to reject a code gets the same response', async () => {
     const unarmed = await register();
     const nothingInFlight = await commit(unarmed, '123456');
     const armed = await register();
@@ -176,7 +176,7 @@ describe('phase 2, with the code', () => {
     expect([whilePending.status, whilePending.text]).toEqual([422, nothingInFlight.text]);
   });
 
-  test('a wrong password is 422 even with the right code, and the code is not spent by it', async () => {
+  test('a wrong password is 422 even with the right code, which stays valid', async () => {
     const account = await register();
     await arm(account);
     const code = await newestCode(account.phone);
@@ -187,20 +187,20 @@ describe('phase 2, with the code', () => {
     expect((await commit(account, code)).status).toBe(202);
   });
 
-  test('two calls at once with the right code: exactly one 202', async () => {
+  test('of two concurrent calls with the right code exactly one is 202', async () => {
     const account = await register();
     await arm(account);
     const code = await newestCode(account.phone);
     const answers = await Promise.all([commit(account, code), commit(account, code)]);
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 202)).toHaveLength(1);
-    // The loser meets the spent code, or the revoked token.
+    // The loser finds the code used, or its token revoked.
     expect(statuses.every((status) => [202, 422, 401].includes(status))).toBe(true);
   });
 });
 
-describe('while it is pending', () => {
-  test('phase 1 answers 202 with the original dates, sends nothing and moves no deadline', async () => {
+describe('while the deletion is pending', () => {
+  test('phase 1 is 202 with the original dates, sends nothing and moves no date', async () => {
     const account = await register();
     const { body: original } = await scheduleDeletion(account);
     const sentBefore = (await smsOf(account.phone)).length;
@@ -210,7 +210,7 @@ describe('while it is pending', () => {
     expect(await smsOf(account.phone)).toHaveLength(sentBefore);
   });
 
-  test('it is hidden from GET /users but for holders of users.view_all, and shown again after the cancel', async () => {
+  test('GET /users shows the account only with users.view_all, and to everybody after the cancellation', async () => {
     const account = await register();
     const viewer = await register();
     const administrator = await tokenOf('administrator', 'demo-password-1');
@@ -224,7 +224,7 @@ describe('while it is pending', () => {
     expect(await find(viewer.token)).toBe(1);
   });
 
-  test('its training services are hidden at once from those without users.view_all', async () => {
+  test('its training services are hidden at once from callers without users.view_all', async () => {
     const account = await register();
     const viewer = await register();
     const administrator = await tokenOf('administrator', 'demo-password-1');
@@ -237,12 +237,12 @@ describe('while it is pending', () => {
     expect([await find(), await find(viewer.token)]).toEqual([1, 1]);
     await scheduleDeletion(account);
     expect([await find(), await find(viewer.token), await find(administrator)]).toEqual([0, 0, 1]);
-    // Nor do the numbers of the list tell that there is something.
+    // The totals of the list do not reveal them either.
     const counted = await api('GET', `/training-services?user_id=${account.id}`);
     expect(counted.body.meta).toMatchObject({ total: 0, from: null, to: null, next_cursor: null });
   });
 
-  test('DELETE restores the account with the bearer token alone, destroys nothing, and may be repeated', async () => {
+  test('DELETE restores the account with only the bearer token, deletes nothing, and may be repeated', async () => {
     const account = await register();
     await scheduleDeletion(account);
     const token = await tokenOf(account.username);
@@ -264,7 +264,7 @@ describe('while it is pending', () => {
   });
 });
 
-describe('the shared budget of 5 calls a minute', () => {
+describe('the shared limit of 5 calls per minute', () => {
   test('the sixth call is 429 with Retry-After, also with a wrong password, and DELETE is not throttled', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1) {
@@ -280,7 +280,7 @@ describe('the shared budget of 5 calls a minute', () => {
     expect((await api('DELETE', '/auth/delete-account', { token: account.token })).status).toBe(200);
   });
 
-  test('password reset takes from the same budget, and stays silent when it is spent', async () => {
+  test('a password reset counts against the same limit, and sends nothing when it is exceeded', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1)
       await arm(account, { body: { current_password: 'wrong-password' } });
@@ -293,14 +293,14 @@ describe('the shared budget of 5 calls a minute', () => {
     expect(await smsOf(account.phone)).toHaveLength(0);
   });
 
-  test('it is each user’s own', async () => {
+  test('each user has their own', async () => {
     const [one, other] = [await register(), await register()];
     for (let call = 1; call <= 6; call += 1) await arm(one, { body: { current_password: 'wrong-password' } });
     expect((await arm(other)).status).toBe(200);
   });
 });
 
-describe('bad input of every kind', () => {
+describe('invalid input', () => {
   const bad: [string, unknown, Record<string, string>, number, string | undefined][] = [
     ['no body', undefined, {}, 422, 'current_password'],
     ['an empty object', {}, {}, 422, 'current_password'],
@@ -335,7 +335,7 @@ describe('bad input of every kind', () => {
   });
 });
 
-describe('money in the wallet, a rule of 4.1 seen from the outside', () => {
+describe('money in the wallet', () => {
   test('a blocker that appears between the phases stops phase 2 with 409', async () => {
     const account = await register();
     expect((await arm(account)).status).toBe(200);

@@ -1,5 +1,4 @@
-/** Accounts and what every client meets, through the gateway (contract 1, 2, 5, 9, 10). */
-import { randomInt } from 'node:crypto';
+/** Accounts and general behaviour of the API, through the gateway (contract 1, 2, 5, 9, 10). */
 import { describe, expect, test } from '@jest/globals';
 import {
   administratorToken,
@@ -14,14 +13,13 @@ import {
   PASSWORD,
   PNG,
   register,
+  sevenDigits,
   smsOf,
   tokenOf,
 } from './support.ts';
 
-const sevenDigits = (): string => String(randomInt(10_000_000)).padStart(7, '0');
-
 describe('an account', () => {
-  test('registers, signs in by each of its names, reads and changes itself, signs out', async () => {
+  test('registers, signs in with each of its names, reads and changes its profile, signs out', async () => {
     const account = await register({ phone: `0935${sevenDigits()}` });
     expect(account.phone).toMatch(/^\+98935\d{7}$/);
     for (const name of [account.username, account.email, account.phone, `0${account.phone.slice(3)}`]) {
@@ -38,7 +36,7 @@ describe('an account', () => {
     expect((await api('GET', '/auth/me', { token })).status).toBe(401);
   });
 
-  test('a wrong pair is 422 under login, the same whether or not the account exists', async () => {
+  test('wrong credentials are 422 for login, the same whether or not the account exists', async () => {
     const account = await register();
     const [wrong, nobody] = [
       await login(account.username, 'not-the-password'),
@@ -62,7 +60,7 @@ describe('an account', () => {
     expect((await login(account.username, 'a-new-password-1')).status).toBe(200);
   });
 
-  test('a personal access token carries a subset of the presenting one, and ends when it is deleted', async () => {
+  test('a personal access token has at most the permissions of the token that creates it, and ends when it is deleted', async () => {
     const account = await register();
     const create = (token: string, permissions: string[]) =>
       api('POST', '/auth/tokens', { token, body: { name: 'watch', permissions } });
@@ -86,7 +84,7 @@ describe('an account', () => {
     expect((await login(account.username, 'after-the-reset-1')).status).toBe(200);
   });
 
-  test('the same phone registers once, of ten at once', async () => {
+  test('of ten concurrent registrations with one phone number one succeeds', async () => {
     const phone = `+98936${sevenDigits()}`;
     const attempt = (index: number) =>
       api('POST', '/auth/register', {
@@ -106,7 +104,7 @@ describe('an account', () => {
   });
 });
 
-describe('who sees what of a user', () => {
+describe('the visibility of a user', () => {
   const hidden = [
     'email',
     'phone',
@@ -116,7 +114,7 @@ describe('who sees what of a user', () => {
     'bank_account_number',
   ];
 
-  test('guests and members see the limited resource, the user and an administrator all of it', async () => {
+  test('guests and members see the limited resource, the user and an administrator the whole one', async () => {
     const [account, viewer] = [await register(), await register()];
     const read = async (token?: string) => (await api('GET', `/users/${account.id}`, { token })).body.user;
     for (const user of [await read(), await read(viewer.token)]) {
@@ -142,7 +140,7 @@ describe('who sees what of a user', () => {
     expect(next.data[0].id).toBeLessThan(page.data[1].id);
   });
 
-  test('roles are listed and given only by whom they let', async () => {
+  test('roles are listed and assigned only by callers with their permissions', async () => {
     const account = await register();
     expect((await api('GET', '/roles', { token: account.token })).status).toBe(403);
     const token = await administratorToken();
@@ -155,7 +153,7 @@ describe('who sees what of a user', () => {
     const operator = roles.find(({ name }: { name: string }) => name === 'operator');
     const given = await api('PUT', `/users/${account.id}`, { token, body: { role_ids: [operator.id] } });
     expect(given.status).toBe(200);
-    // It holds on the very next request of a token that was issued before.
+    // It applies to the next request of an existing token.
     expect((await api('GET', '/payments', { token: account.token })).status).toBe(200);
     const operators = await tokenOf('operator', 'demo-password-1');
     const administrator = roles.find(({ name }: { name: string }) => name === 'administrator');
@@ -168,7 +166,7 @@ describe('who sees what of a user', () => {
 });
 
 describe('the gateway', () => {
-  test('every answer carries its request id and the headers of its kind, and none names the software', async () => {
+  test('every response has its request id and its security headers, and none names the software', async () => {
     for (const path of ['/posts', '/users', '/nothing-here', '/gyms/0']) {
       const { headers } = await api('GET', path, { headers: { 'x-request-id': 'trace-me-1' } });
       expect(headers.get('x-request-id')).toBe('trace-me-1');
@@ -178,20 +176,20 @@ describe('the gateway', () => {
     }
   });
 
-  test('a bad token is never silently a guest', async () => {
+  test('an invalid token is never handled as a guest', async () => {
     for (const token of ['nonsense', 'fps_0000000000000000000000000000000000', '']) {
       const answer = await api('GET', '/posts', { headers: { authorization: `Bearer ${token}` } });
       expect(answer.status).toBe(401);
     }
   });
 
-  test('a caller context from outside is worth nothing', async () => {
+  test('a caller context in an external request is ignored', async () => {
     const forged = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url');
     const answer = await api('GET', '/auth/me', { headers: { 'x-caller-context': `${forged}.e30.` } });
     expect(answer.status).toBe(401);
   });
 
-  test('internal paths of the services are not to be had', async () => {
+  test('internal paths of the services are not reachable', async () => {
     for (const path of [
       '/internal/openapi.json',
       '/api/v1/../internal/openapi.json',
@@ -217,7 +215,7 @@ describe('the gateway', () => {
     expect([response.status, Object.keys(body.errors)]).toEqual([422, ['file']]);
   });
 
-  test('the document names every route, and /docs needs nothing from elsewhere', async () => {
+  test('the OpenAPI document names every route, and /docs loads nothing from other origins', async () => {
     const document = expectStatus(await api('GET', '/openapi.json'), 200).body;
     expect(document.openapi).toMatch(/^3\.1/);
     const paths = Object.keys(document.paths);
@@ -234,7 +232,7 @@ describe('the gateway', () => {
     expect(page).not.toMatch(/(src|href)="https?:\/\//);
   });
 
-  test('one page says how every service is', async () => {
+  test('one route returns the health of every service', async () => {
     const response = await fetch(`${baseUrl()}/health/services`);
     const services = (await response.json()) as Record<string, { state: string }>;
     expect(Object.keys(services).sort()).toEqual([
@@ -252,7 +250,7 @@ describe('the gateway', () => {
 });
 
 describe('the demo data', () => {
-  test('each account has exactly the blockers that are said of it', async () => {
+  test('each account has exactly its documented blockers', async () => {
     const expected: Record<string, string[]> = {
       owner: ['gym_ownership'],
       trainer: ['active_trainees'],
@@ -271,7 +269,7 @@ describe('the demo data', () => {
 });
 
 describe('money', () => {
-  test('a repeated withdrawal under one Idempotency-Key holds once', async () => {
+  test('a repeated withdrawal with one Idempotency-Key is made once', async () => {
     const account = await register({});
     await api('PUT', '/auth/me', {
       token: account.token,
@@ -292,7 +290,7 @@ describe('money', () => {
     expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
   });
 
-  test('an Idempotency-Key that paid at one service pays nothing else at another', async () => {
+  test('an Idempotency-Key that was used at one service is refused at another', async () => {
     const account = await register({});
     const buy = (path: string, body: unknown) =>
       api('POST', path, { token: account.token, body, headers: { 'idempotency-key': 'one-key' } });

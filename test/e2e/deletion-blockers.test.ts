@@ -1,4 +1,4 @@
-/** The five blockers of specification 4.1 rule 5, each made by its owner's own routes. */
+/** The five blockers of specification 4.1 rule 5, each created by the routes of its owner. */
 import { describe, expect, test } from '@jest/globals';
 import { type Account, api, arm, deposit, expectStatus, register, smsOf, tokenOf } from './support.ts';
 
@@ -59,13 +59,13 @@ describe('each blocker, and its end', () => {
     expect((await arm(owner)).status).toBe(200);
   });
 
-  test('unsettled_balance says the balance', async () => {
+  test('unsettled_balance contains the balance', async () => {
     const saver = await register();
     await deposit(saver.token, 123_000);
     await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 123_000 }]);
   });
 
-  test('pending_withdrawal counts the open ones; paid it ends, rejected the balance stands in the way again', async () => {
+  test('pending_withdrawal counts open withdrawals; payment ends it, rejection restores the balance blocker', async () => {
     const saver = await register();
     await setBankAccount(saver);
     await deposit(saver.token, 50_000);
@@ -77,7 +77,7 @@ describe('each blocker, and its end', () => {
     await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 30_000 }]);
   });
 
-  test('active_premium says when it ends, as YYYY-MM-DD HH:MM:SS', async () => {
+  test('active_premium contains its end, as YYYY-MM-DD HH:MM:SS', async () => {
     const buyer = await register();
     const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;
     await deposit(buyer.token, prices.premium.plus);
@@ -112,7 +112,7 @@ describe('each blocker, and its end', () => {
 });
 
 describe('all five at once', () => {
-  test('come in the order of the specification, localized, with the codes unchanged', async () => {
+  test('are in the order of the specification, localized, with unchanged codes', async () => {
     const everything = await register();
     const buyer = await register();
     const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;

@@ -1,4 +1,4 @@
-/** What happens to account deletion when a part of the product is gone. */
+/** Account deletion while a part of the product is down. */
 import { describe, expect, test } from '@jest/globals';
 import {
   type Account,
@@ -15,7 +15,7 @@ import {
   tokenOf,
 } from './support.ts';
 
-/** Until somebody can ask for a code. */
+/** Waits until a code can be requested. */
 const armsAgain = () =>
   eventually(async () => (await arm(await register())).status === 200, { intervalMs: 100 });
 
@@ -44,14 +44,14 @@ describe('a service that owns a blocker is killed while it is asked', () => {
         const { user } = expectStatus(await api('GET', '/auth/me', { token }), 200).body;
         expect(user.deletion_scheduled_at).toBeNull();
       }
-      // By others: each try takes from the account's budget.
+      // By other accounts: each attempt counts against the account's limit.
       await armsAgain();
       expect((await commit(armed, code)).status).toBe(202);
     },
   );
 });
 
-/** Resolves with how to read them, once there is a notification. */
+/** Waits for a notification, and returns a function that reads all of them. */
 const notified = async ({ username }: Account) => {
   const token = await tokenOf(username);
   const read = async () => expectStatus(await api('GET', '/notifications', { token }), 200).body.data;
@@ -60,7 +60,7 @@ const notified = async ({ username }: Account) => {
 };
 
 describe('the broker', () => {
-  test('gone: phase 1 is a 500 {message}; phase 2 is taken, and its notification arrives later, once', async () => {
+  test('down: phase 1 is a 500 {message}; phase 2 succeeds, and its notification arrives later, once', async () => {
     const product = stack();
     const [account, armed] = [await register(), await register()];
     expectStatus(await arm(armed), 200);
@@ -77,7 +77,7 @@ describe('the broker', () => {
     }
     const read = await notified(armed);
     await armsAgain();
-    // What is published later has arrived, and so has what was published twice.
+    // A later event has arrived, so a duplicate would have arrived as well.
     const later = await register();
     await scheduleDeletion(later);
     await notified(later);
@@ -86,7 +86,7 @@ describe('the broker', () => {
 });
 
 describe('Redis', () => {
-  test('gone: the budget of 5 a minute still holds exactly, under 20 calls at once', async () => {
+  test('down: the limit of 5 per minute is still exact, with 20 concurrent calls', async () => {
     const product = stack();
     const account = await register();
     await product.stop('redis');
@@ -102,7 +102,7 @@ describe('Redis', () => {
 });
 
 describe('a revoked token under load', () => {
-  test('no request that starts after the 202 is let in', async () => {
+  test('no request that starts after the 202 is admitted', async () => {
     const account = await register();
     expectStatus(await arm(account), 200);
     const code = await newestCode(account.phone);
@@ -131,7 +131,7 @@ describe('a revoked token under load', () => {
     expect(letIn).toEqual([]);
   });
 
-  test('a log-in that races with the scheduling is revoked with the rest, or comes after it and sees it', async () => {
+  test('a log-in concurrent with the scheduling is revoked with the others, or reports the pending deletion', async () => {
     const account = await register();
     expectStatus(await arm(account), 200);
     const code = await newestCode(account.phone);

@@ -1,6 +1,7 @@
-/** An MCP client as its maker would write it with the official SDK; its user sits before a browser without scripts. */
+/** An MCP client with the official SDK; its user has a browser without scripts. */
+
+import type { Credentials } from '@fitness/contracts/testing/oauth-client.ts';
 import { createBrowser } from '@fitness/shared/testing/browser.ts';
-import type { Credentials } from '@fitness/shared/testing/oauth-client.ts';
 import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -9,14 +10,14 @@ import { baseUrl } from './support.ts';
 
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback';
 
-/** What the SDK asks its host to keep. */
+/** The storage that the SDK requires. */
 export class MemoryProvider implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT_URI;
   readonly clientMetadata = { client_name: 'SDK client', redirect_uris: [REDIRECT_URI] };
   client: OAuthClientInformationMixed | undefined;
   kept: OAuthTokens | undefined;
   verifier = '';
-  /** Where the user is to be sent. */
+  /** The URL to open in the browser. */
   authorizationUrl: URL | undefined;
 
   clientInformation() {
@@ -48,7 +49,7 @@ export class MemoryProvider implements OAuthClientProvider {
 
 export const mcpUrl = (): URL => new URL(`${baseUrl()}/mcp`);
 
-/** Signs in and consents; the code that the client is sent. */
+/** Signs in and consents; returns the authorization code. */
 const consent = async (url: URL, { login, password }: Credentials): Promise<string> => {
   const browser = createBrowser(baseUrl());
   const page = await browser.follow(await browser.get(url.href));
@@ -66,7 +67,7 @@ const open = async (provider: OAuthClientProvider) => {
   return { client, transport, connect };
 };
 
-/** From nothing but an address to a session: the 401, discovery, registration, consent, token. */
+/** All steps from the address to a session: the 401, discovery, registration, consent, token. */
 export const connectMcp = async (
   person: Credentials,
   provider = new MemoryProvider(),

@@ -1,5 +1,5 @@
-/** `/mcp` by the SDK's own client, through the whole of OAuth, against the whole product. */
-import { createOauthClient } from '@fitness/shared/testing/oauth-client.ts';
+/** `/mcp` by the client of the SDK, with OAuth, on the whole product. */
+import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
 import { callTool, connectMcp, MemoryProvider, mcpUrl } from './mcp-client.ts';
 import {
@@ -21,7 +21,7 @@ import {
 
 const credentials = ({ username }: Account) => ({ login: username, password: PASSWORD });
 
-/** As any tool call of the SDK's client when its token is refused and no new one can be had. */
+/** The error of the SDK's client when its token is refused and cannot be refreshed. */
 const refused = async ({ kept }: Pick<MemoryProvider, 'kept'>): Promise<Response> =>
   fetch(mcpUrl(), {
     method: 'POST',
@@ -33,7 +33,7 @@ const refused = async ({ kept }: Pick<MemoryProvider, 'kept'>): Promise<Response
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
   });
 
-test('from an address alone to the tools: discovery, registration, consent, token', async () => {
+test('a client needs only the address: discovery, registration, consent, token, tools', async () => {
   const account = await register();
   await deposit(account.token, 50_000);
   const { client, provider } = await connectMcp(credentials(account));
@@ -67,7 +67,7 @@ test('from an address alone to the tools: discovery, registration, consent, toke
   await client.close();
 });
 
-test('every reading tool answers as the API does', async () => {
+test('every read tool returns what the API returns', async () => {
   const account = await register();
   const { token } = account;
   const gym = expectStatus(
@@ -117,7 +117,7 @@ test('an expired access token is refreshed by the SDK, with a refresh token used
   const account = await register();
   const { client, provider } = await connectMcp(credentials(account));
   const before = { ...provider.kept };
-  // As when an hour has passed: the token is no token any more, and the client knows it by the 401 alone.
+  // As after an hour: the token is invalid, which the client learns by the 401.
   await api('POST', '/auth/logout', { token: before.access_token });
   expect((await refused(provider)).status).toBe(401);
   await client.listTools();
@@ -127,7 +127,7 @@ test('an expired access token is refreshed by the SDK, with a refresh token used
 });
 
 describe('a session ends at once', () => {
-  test('when the deletion of the account is scheduled, and no other can be had', async () => {
+  test('when the deletion of the account is scheduled, and no new one can start', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     await client.listTools();
@@ -136,7 +136,7 @@ describe('a session ends at once', () => {
     const response = await refused(before);
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toContain('resource_metadata=');
-    // The SDK tries its refresh token, then sends its user to sign in again.
+    // The SDK tries its refresh token, then asks the user to sign in again.
     provider.authorizationUrl = undefined;
     await expect(client.listTools()).rejects.toThrow(/Unauthorized/);
     expect(provider.authorizationUrl).toBeDefined();
@@ -145,7 +145,7 @@ describe('a session ends at once', () => {
       before.kept?.refresh_token ?? '',
     );
     expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
-    // He can sign in to cancel; apps stay out until he has.
+    // The user can sign in to cancel; apps have no access until then.
     await expect(connectMcp(credentials(account), provider)).rejects.toThrow();
     const token = await tokenOf(account.username);
     expectStatus(await api('DELETE', '/auth/delete-account', { token }), 200);
@@ -155,7 +155,7 @@ describe('a session ends at once', () => {
     await Promise.all([client.close(), again.client.close()]);
   });
 
-  test('for twenty requests that start after the 202, none gets in', async () => {
+  test('for each of twenty requests that start after the 202', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     expectStatus(await arm(account), 200);
@@ -174,7 +174,7 @@ describe('a session ends at once', () => {
     await client.close();
   });
 
-  test('when the client gives its token back', async () => {
+  test('when the client revokes its token', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     const oauth = createOauthClient(baseUrl());
@@ -184,7 +184,7 @@ describe('a session ends at once', () => {
   });
 });
 
-test('a personal token is let in too, with what it may do', async () => {
+test('a personal token is accepted too, with its permissions', async () => {
   const account = await register();
   const body = { name: 'script', permissions: ['posts.view'] };
   const { token } = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;

@@ -1,5 +1,5 @@
-/** OAuth through the gateway: what a third-party client sees, and what its token opens. */
-import { createOauthClient, createPkce } from '@fitness/shared/testing/oauth-client.ts';
+/** OAuth through the gateway: the view of a third-party client, and the access of its token. */
+import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
 import {
   type Account,
@@ -18,8 +18,8 @@ const oauth = () => createOauthClient(baseUrl());
 const credentials = ({ username }: Account) => ({ login: username, password: PASSWORD });
 const status = async (...call: Parameters<typeof api>): Promise<number> => (await api(...call)).status;
 
-describe('what a client finds', () => {
-  test('begins at the resource and ends at endpoints that answer', async () => {
+describe('discovery', () => {
+  test('leads from the resource to endpoints that answer', async () => {
     const resource = await fetch(`${baseUrl()}/.well-known/oauth-protected-resource/mcp`);
     const { authorization_servers: servers } = (await resource.json()) as { authorization_servers: string[] };
     expect(servers).toEqual([baseUrl()]);
@@ -43,7 +43,7 @@ describe('what a client finds', () => {
 });
 
 describe('a third-party token', () => {
-  test('opens what was lent, and nothing else', async () => {
+  test('gives access to its scopes, and nothing else', async () => {
     const account = await register();
     await deposit(account.token, 30_000);
     const { accessToken: token } = await oauth().connect(credentials(account), {
@@ -65,11 +65,11 @@ describe('a third-party token', () => {
     expect(await status('GET', '/trainees', { token })).toBe(403);
     expect(await status('PUT', '/auth/me', { token, body: { first_name: 'X' } })).toBe(403);
     expect(await status('GET', '/auth/tokens', { token })).toBe(403);
-    const guess = { current_password: 'no password of his' };
+    const guess = { current_password: 'not the password' };
     expect(await status('POST', '/auth/delete-account', { token, body: guess })).toBe(422);
   });
 
-  test('lets nobody act beyond what its user holds at the moment', async () => {
+  test('never has more permissions than its user currently has', async () => {
     const account = await register();
     const administrator = await administratorToken();
     const give = async (role_ids: number[]) =>
@@ -89,7 +89,7 @@ describe('a third-party token', () => {
     expect(await status('GET', '/payments/balance?user_id=1', { token })).toBe(403);
   });
 
-  test('dies with a reset password', async () => {
+  test('is revoked by a password reset', async () => {
     const account = await register();
     const { accessToken, clientId, refreshToken } = await oauth().connect(credentials(account));
     expectStatus(await api('POST', '/auth/forgot-password', { body: { login: account.username } }), 200);
@@ -101,11 +101,11 @@ describe('a third-party token', () => {
   });
 });
 
-/** The answer does not wait for the SMS. */
+/** The response does not wait for the SMS. */
 const newestCodeOf = (account: Account): Promise<string> =>
   eventually(async () => (await smsOf(account.phone))[0]?.code);
 
-test('a code that is used twice ends what came of it, through the gateway too', async () => {
+test('a code that is used twice revokes its tokens, through the gateway too', async () => {
   const account = await register();
   const { clientId, code, verifier } = await oauth().newCode(credentials(account));
   const { body } = await oauth().exchange(clientId, code, verifier);
@@ -114,7 +114,7 @@ test('a code that is used twice ends what came of it, through the gateway too', 
   expect(await status('GET', '/auth/me', { token: body.access_token })).toBe(401);
 });
 
-test('the pages speak the language of their reader', async () => {
+test('the pages are in the language of the browser', async () => {
   const client = oauth();
   const browser = client.browse();
   const url = client.authorizeUrl({

@@ -1,20 +1,25 @@
-/** Looks for words in everything that the product keeps: databases, Redis, queues, files, logs. */
+/** Searches all stored data of the product: databases, Redis, queues, files, logs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { commandQueue } from '@fitness/shared/events/rpc.ts';
-import { deadQueue, eventsQueue, RETRY_DELAYS_MS, retryQueue } from '@fitness/shared/events/topology.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { commandQueue } from '@fitness/shared/messaging/rpc.ts';
+import {
+  deadLetterQueue,
+  eventsQueue,
+  RETRY_DELAYS_MS,
+  retryQueue,
+} from '@fitness/shared/messaging/topology.ts';
 import type { GetMessage } from 'amqplib';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { stack } from './support.ts';
 
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
-/** The outside world keeps what it was sent. */
+/** External providers keep what they received. */
 const OUTSIDE = 'sandbox';
 
-/** Calls `see` with every piece of what is kept, and the place where it is. */
+/** Calls `see` with all stored data, piece by piece, and their place. */
 type Look = (see: (place: string, content: string) => void) => Promise<void>;
 
 const environmentOf = (part: string): Record<string, string> => stack().part(part).environment;
@@ -47,7 +52,7 @@ const inRedis: Look = async (see) => {
   try {
     const keys = await redis.keys(`${setting('identity', 'EVENTS_NAMESPACE')}*`);
     for (const key of keys) see('redis key', key);
-    // Whatever its type, a value holds its text in its serialized form.
+    // The serialized form of any value contains its text.
     for (const key of keys) see('redis value', (await redis.dumpBuffer(key))?.toString('latin1') ?? '');
   } finally {
     redis.disconnect();
@@ -76,14 +81,14 @@ const inQueues: Look = async (see) => {
     commandQueue(namespace, 'sms.send'),
     ...SERVICES.flatMap((service) => [
       eventsQueue(namespace, service),
-      deadQueue(namespace, service),
+      deadLetterQueue(namespace, service),
       ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(namespace, service, delayMs)),
     ]),
   ];
   try {
     for (const queue of queues) {
       const messages = await readQueue(broker, queue).catch((error: { code?: unknown }) => {
-        // A service that listens to nothing has none.
+        // A service without consumers has none.
         if (error.code === NOT_FOUND) return [];
         throw error;
       });
@@ -113,7 +118,7 @@ const inLogs: Look = async (see) => {
   }
 };
 
-/** `<place>: <name of the mark>` for each mark at each place, once, in order. */
+/** `<place>: <name of the mark>` for each mark at each place, distinct and sorted. */
 export const remainsOf = async (marks: Readonly<Record<string, string>>): Promise<string[]> => {
   const found = new Set<string>();
   for (const look of [inDatabases, inRedis, inQueues, inFiles, inLogs]) {

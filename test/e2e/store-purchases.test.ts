@@ -1,4 +1,4 @@
-/** App-store purchases through the gateway: what a client sees of them, in the answer, the history and the resources. */
+/** App-store purchases through the gateway: the response, the payment history and the resources. */
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -60,7 +60,7 @@ interface Payment {
 const storePayments = async (as: Account): Promise<Payment[]> =>
   expectStatus(await api('GET', '/payments?type=store_purchase', { token: as.token }), 200).body.data;
 
-/** What is published or delivered again has come by then. */
+/** Time for repeated events to arrive. */
 const laterOnesArrive = async (): Promise<void> => {
   const later = await register();
   expectStatus(await redeem(later, 'premium_plus', await bought('premium_plus')), 201);
@@ -93,7 +93,7 @@ describe('a redemption', () => {
     },
   );
 
-  test('of another’s token answers byte for byte what an unknown product answers', async () => {
+  test('of another user’s token gets the same bytes as an unknown product', async () => {
     const [first, second] = [await register(), await register()];
     const token = await bought('premium_plus');
     expect((await redeem(first, 'premium_plus', token)).status).toBe(201);
@@ -114,7 +114,7 @@ describe('a redemption', () => {
     expect((await api('POST', PATH, { body: '{"channel": ' })).status).toBe(401);
   });
 
-  test('the eleventh of a user within a minute is 429, over all his tokens of access and purchase', async () => {
+  test('the eleventh of a user within a minute is 429, over all their access and purchase tokens', async () => {
     const account = await register();
     const body = { name: 'second' };
     const second = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
@@ -127,7 +127,7 @@ describe('a redemption', () => {
 });
 
 describe('its payment', () => {
-  test('is in the history within a second of the 201, and never in the balance', async () => {
+  test('is in the history within a second after the 201, and never in the balance', async () => {
     const waits: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
       const account = await register();
@@ -190,8 +190,8 @@ describe('its payment', () => {
   );
 });
 
-describe('store and wallet at once', () => {
-  test('one subscription: the wallet is charged for it, or not at all', async () => {
+describe('concurrent purchases from store and wallet', () => {
+  test('give one subscription; the wallet is charged for it, or not at all', async () => {
     const account = await register();
     await deposit(account.token, 3 * PRICES.premium_plus);
     const tokens = await Promise.all(Array.from({ length: 5 }, () => bought('premium_plus')));

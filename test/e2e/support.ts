@@ -1,4 +1,4 @@
-/** The product as its users see it: HTTP through the gateway, SMS and payments in the sandbox. */
+/** The view of a client: HTTP through the gateway, SMS and payments in the sandbox. */
 import { randomInt } from 'node:crypto';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
@@ -72,10 +72,18 @@ export interface Account {
   token: string;
 }
 
-/** A new member; names and numbers are random, so that tests can run again on the same data. */
+let lastDigits = randomInt(10_000_000);
+
+/** Random at first, then counting up: two numbers of one process never collide. */
+export const sevenDigits = (): string => {
+  lastDigits = (lastDigits + 1) % 10_000_000;
+  return String(lastDigits).padStart(7, '0');
+};
+
+/** A new member with random names and numbers, so that tests can be repeated on the same data. */
 export const register = async (fields: Record<string, unknown> = {}): Promise<Account> => {
   const suffix = `${process.hrtime.bigint().toString(36)}${randomInt(1_000)}`;
-  const phone = `+98912${String(randomInt(10_000_000)).padStart(7, '0')}`;
+  const phone = `+98912${sevenDigits()}`;
   const body = {
     username: `u${suffix}`,
     email: `u${suffix}@example.com`,
@@ -96,7 +104,7 @@ export const login = async (username: string, password = PASSWORD): Promise<Answ
 export const tokenOf = async (username: string, password = PASSWORD): Promise<string> =>
   expectStatus(await login(username, password), 200).body.token;
 
-/** The demo data's administrator. */
+/** The administrator of the demo data. */
 export const administratorToken = (): Promise<string> => tokenOf('administrator', 'demo-password-1');
 
 export interface Sms {
@@ -127,13 +135,13 @@ export const commit = (account: Account, code: string, options: SendOptions = {}
     ...options,
   });
 
-/** Both phases, to the 202. */
+/** Both phases of delete-account. */
 export const scheduleDeletion = async (account: Account): Promise<Answer> => {
   expectStatus(await arm(account), 200);
   return expectStatus(await commit(account, await newestCode(account.phone)), 202);
 };
 
-/** Puts money into a wallet, as a payer at the bank would. */
+/** Makes a deposit, paid at the bank gateway. */
 export const deposit = async (token: string, amount: number): Promise<void> => {
   const answer = expectStatus(await api('POST', '/payments/deposit', { token, body: { amount } }), 201).body;
   const trackId = new URL(answer.payment_url).pathname.split('/').at(-1);

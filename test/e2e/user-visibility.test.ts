@@ -1,10 +1,9 @@
 /**
- * Specification 2.1, rule 1, over every public answer with a user in it: the limited-access hidden fields are there for
- * the user himself and for holders of `users.view_all`, and absent for everybody else. The routes come from the
- * product's own document, so that a new one with a user in its answer fails here until it is walked.
+ * Specification 2.1, rule 1, for every public response with a user: the limited-access fields are present for the user
+ * themselves and for callers with `users.view_all`, and absent for everybody else. The routes come from the OpenAPI
+ * document, so that a new route with a user fails here until it is covered.
  */
-import { randomInt } from 'node:crypto';
-import { LIMITED_ACCESS_HIDDEN, userSchema } from '@fitness/shared/resources/user.ts';
+import { LIMITED_ACCESS_HIDDEN, userSchema } from '@fitness/contracts/user.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -17,6 +16,7 @@ import {
   PASSWORD,
   register,
   sandbox,
+  sevenDigits,
 } from './support.ts';
 
 type Json = Record<string, unknown>;
@@ -35,8 +35,6 @@ let viewers: Record<'guest' | 'member' | 'self' | 'operator', Viewer>;
 let serviceId: number;
 let paymentId: number;
 let operatorId: number;
-
-const random = (): string => String(randomInt(10_000_000)).padStart(7, '0');
 
 beforeAll(async () => {
   const inviter = await register();
@@ -63,7 +61,7 @@ beforeAll(async () => {
 });
 
 const training = () => ({
-  title: `Plan ${random()}`,
+  title: `Plan ${sevenDigits()}`,
   description: 'Twelve weeks.',
   price: 10_000,
   duration_days: 30,
@@ -82,7 +80,7 @@ const paidCallback = async (viewer: Viewer): Promise<Answer> => {
   return api('GET', `${pathname.replace('/api/v1', '')}${search}`, { token: viewer.token });
 };
 
-/** Somebody buys what is sold by `self`. */
+/** Another user buys a training service of `self`. */
 const buy = async (token: string | undefined): Promise<Answer> =>
   api('POST', `/training-services/${serviceId}/purchase`, { token });
 
@@ -91,7 +89,7 @@ const settle = async (viewer: Viewer, how: 'pay' | 'reject'): Promise<Answer> =>
 
 interface Walk {
   as: (keyof typeof viewers)[];
-  /** A list of what seldom happens: its rows are shown like those of the other payments. */
+  /** Usually empty; its rows are presented like other payments. */
   mayBeEmpty?: true;
   call(viewer: Viewer): Promise<Answer>;
 }
@@ -107,16 +105,16 @@ const put =
   ({ token }: Viewer): Promise<Answer> =>
     api('PUT', path(), { token, body });
 
-/** Every operation that answers a user, with who may call it. */
+/** Every operation that returns a user, with its callers. */
 const WALKS: Record<string, Walk> = {
   'POST /auth/register': {
     as: ['guest'],
     call: () =>
       api('POST', '/auth/register', {
         body: {
-          username: `walk${random()}`,
-          email: `walk${random()}@example.com`,
-          phone: `+98937${random()}`,
+          username: `walk${sevenDigits()}`,
+          email: `walk${sevenDigits()}@example.com`,
+          phone: `+98937${sevenDigits()}`,
           password: PASSWORD,
           first_name: 'W',
           last_name: 'K',
@@ -172,10 +170,10 @@ const WALKS: Record<string, Walk> = {
   },
 };
 
-/** What stands for an account that is no more: it has nothing left to show or to hide. */
+/** The placeholder for an erased account, which has nothing to hide. */
 const isErased = ({ username }: Json): boolean => String(username).startsWith('deleted:');
 
-/** Whatever looks like a user, at any depth. */
+/** All users in a body, at any depth. */
 const usersIn = (value: unknown): Json[] => {
   if (Array.isArray(value)) return value.flatMap(usersIn);
   if (typeof value !== 'object' || value === null) return [];
@@ -183,7 +181,7 @@ const usersIn = (value: unknown): Json[] => {
   return [...found, ...Object.values(value).flatMap(usersIn)];
 };
 
-/** Hidden fields that stand outside a user, where nobody would look for them. */
+/** Hidden fields outside of a user. */
 const leaksIn = (value: unknown): string[] => {
   if (Array.isArray(value)) return value.flatMap(leaksIn);
   if (typeof value !== 'object' || value === null) return [];
@@ -198,7 +196,7 @@ const schemaNamesIn = (value: unknown): string[] =>
     ([, name]) => name ?? '',
   );
 
-/** The operations of the product's document whose answer holds a user, at any depth. */
+/** The operations of the OpenAPI document whose response contains a user, at any depth. */
 const documented = async (): Promise<string[]> => {
   const document = expectStatus(await api('GET', '/openapi.json'), 200).body;
   const reachesUser = (names: string[], seen = new Set<string>()): boolean =>
@@ -216,8 +214,8 @@ const documented = async (): Promise<string[]> => {
   );
 };
 
-describe('the limited-access hidden fields', () => {
-  test('every route of the document that answers a user is walked here', async () => {
+describe('the limited-access fields', () => {
+  test('every route that returns a user is covered', async () => {
     expect((await documented()).toSorted()).toEqual(Object.keys(WALKS).toSorted());
   });
 
@@ -229,7 +227,7 @@ describe('the limited-access hidden fields', () => {
       if (![200, 201].includes(answer.status)) throw new Error(`${who}: ${answer.status} ${answer.text}`);
       const users = usersIn(answer.body);
       if (walk.mayBeEmpty !== true) expect(users.length).toBeGreaterThan(0);
-      // Registering and signing in make the caller the user that they answer.
+      // After registration and log-in the caller is the returned user.
       const becomes = name === 'POST /auth/register' || name === 'POST /auth/login';
       for (const user of users) {
         const isShown = becomes || viewer.sees === 'all' || viewer.sees === user.id;
@@ -245,14 +243,14 @@ describe('the limited-access hidden fields', () => {
     }
   });
 
-  test('the operator is himself no exception: a member sees him limited, whatever he may do', async () => {
+  test('an operator is no exception: a member sees them limited', async () => {
     const { user } = (await api('GET', `/users/${operatorId}`, { token: viewers.member.token })).body;
     expect(Object.keys(user).toSorted()).toEqual(PUBLIC_FIELDS.toSorted());
   });
 });
 
 describe('a change of a role', () => {
-  test('holds on the next request of everyone who has it, with the tokens that they have', async () => {
+  test('applies to the next request of everyone with the role, with existing tokens', async () => {
     const administrator = await administratorToken();
     const roles = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body.data;
     const member = roles.find(({ name }: { name: string }) => name === 'member');

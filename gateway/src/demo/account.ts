@@ -1,5 +1,5 @@
-/** Entering as one of the demo data's people, and leaving alone whom somebody has changed since. */
-import type { Logger } from '@fitness/shared/log.ts';
+/** Accounts of the demo data. An account that its user has changed is not modified. */
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { z } from 'zod';
 import type { DemoApi } from './api.ts';
 import { DEMO_PASSWORD, type Person } from './people.ts';
@@ -15,7 +15,7 @@ const signedInSchema = z.object({ token: z.string(), user: userSchema });
 
 export type Account = z.output<typeof signedInSchema>;
 
-/** Undefined when the password is not (or no longer) this one. */
+/** Undefined for a wrong password. */
 export const signIn = async (api: DemoApi, login: string, password: string): Promise<Account | undefined> => {
   const answer = await api.send('POST', '/auth/login', { body: { login, password } });
   if (answer.status === 200) return signedInSchema.parse(answer.body);
@@ -24,21 +24,26 @@ export const signIn = async (api: DemoApi, login: string, password: string): Pro
 };
 
 /**
- * Registered, or signed in when there is such an account. Undefined for an account that is to be left alone: its story
- * is told already, its log-in was changed, or its deletion was asked for.
+ * Registers the person, or signs in when the account exists. Undefined for an account that must not be modified: it is
+ * complete, its password was changed, or its deletion is pending.
  */
-export const enter = async (api: DemoApi, log: Logger, person: Person): Promise<Account | undefined> => {
+export const registerOrSignIn = async (
+  api: DemoApi,
+  log: Logger,
+  person: Person,
+): Promise<Account | undefined> => {
   const account = (await register(api, person)) ?? (await signIn(api, person.username, DEMO_PASSWORD));
-  const isLeftAlone = account === undefined || (account.user.deletion_requested_at ?? null) !== null;
-  if (isLeftAlone) log.info({ account: person.username }, 'this demo account was changed; it is left alone');
-  return isLeftAlone || account.user.height !== null ? undefined : account;
+  const isChanged = account === undefined || (account.user.deletion_requested_at ?? null) !== null;
+  if (isChanged)
+    log.info({ account: person.username }, 'this demo account was changed by its user; it is not modified');
+  return isChanged || account.user.height !== null ? undefined : account;
 };
 
 const register = async (api: DemoApi, { height: _last, ...person }: Person): Promise<Account | undefined> => {
   const body = { ...person, email: `${person.username}@example.com`, password: DEMO_PASSWORD };
   const answer = await api.send('POST', '/auth/register', { body });
   if (answer.status === 201) return signedInSchema.parse(answer.body);
-  // Its user name, e-mail or phone is taken already.
+  // The user name, e-mail address or phone is taken.
   if (answer.status === 422) return undefined;
   throw new Error(`registering ${person.username} answered ${answer.status}`);
 };
@@ -51,8 +56,8 @@ export const updateProfile = async (
   await api.read(z.looseObject({}), 'PUT', '/auth/me', { token, body: changes });
 };
 
-/** Says that the account has its whole story. */
-export const finish = async (
+/** The height marks a complete account. */
+export const markComplete = async (
   api: DemoApi,
   account: Account,
   { height }: Person,

@@ -1,9 +1,9 @@
-/** The public API as the demo data's people use it: over HTTP, through this gateway's own door. */
+/** A client of the public API, over HTTP through this gateway, and of the payment gateway's sandbox. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** For how long a part that cannot be reached is asked again. */
-const PATIENCE_MS = 10_000;
+/** Requests that are safe to repeat are repeated for this time while the answer is 503. */
+const RETRY_FOR_MS = 10_000;
 const RETRY_DELAY_MS = 200;
 const REQUEST_TIMEOUT_MS = 15_000;
 
@@ -22,25 +22,25 @@ interface SendOptions {
 
 export interface DemoApi {
   /**
-   * `path` is below `/api/v1`. What can be repeated without harm (anything but a POST without a key, and signing in)
-   * is repeated while the answer is 503. Rejects when no answer could be had.
+   * `path` is below `/api/v1`. Requests that are safe to repeat (all but a POST without a key; signing in is safe) are
+   * repeated while the answer is 503. Rejects without an answer.
    */
   send(method: 'GET' | 'POST' | 'PUT', path: string, options?: SendOptions): Promise<Answer>;
-  /** {@link send}, and the answer's body by `schema`. Rejects for another status than 200 or 201. */
+  /** As {@link send}; returns the body, parsed by `schema`. Rejects for any status but 200 and 201. */
   read<Schema extends z.ZodType>(
     schema: Schema,
     method: 'GET' | 'POST' | 'PUT',
     path: string,
     options?: SendOptions,
   ): Promise<z.output<Schema>>;
-  /** The payer's click at the bank, and the way back that it leads to. False when the bank knows no such payment. */
+  /** Pays at the sandbox and follows the redirect to the callback. False for a payment unknown to the sandbox. */
   pay(trackId: string): Promise<boolean>;
 }
 
 export interface DemoApiOptions {
   /** Origin of the gateway. */
   apiUrl: string;
-  /** Origin of the sandbox; without it nothing can be paid. */
+  /** Origin of the sandbox; undefined: payments are impossible. */
   sandboxUrl: string | undefined;
   signal: AbortSignal;
 }
@@ -70,8 +70,8 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
       }),
     );
 
-  const askPatiently = async (url: string, init: RequestInit, patienceMs: number): Promise<Answer> => {
-    const giveUpAt = performance.now() + patienceMs;
+  const askUntilAvailable = async (url: string, init: RequestInit, retryForMs: number): Promise<Answer> => {
+    const giveUpAt = performance.now() + retryForMs;
     for (;;) {
       const answer = await ask(url, init);
       if (answer.status !== 503 || performance.now() >= giveUpAt) return answer;
@@ -90,7 +90,7 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
     const isRepeatable = method !== 'POST' || key !== undefined || path === '/auth/login';
-    return askPatiently(`${apiUrl}/api/v1${path}`, init, isRepeatable ? PATIENCE_MS : 0);
+    return askUntilAvailable(`${apiUrl}/api/v1${path}`, init, isRepeatable ? RETRY_FOR_MS : 0);
   };
 
   return {
@@ -104,12 +104,16 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
     },
     pay: async (trackId) => {
       const url = `${sandboxUrl}/_sandbox/zibal/${encodeURIComponent(trackId)}/pay`;
-      const click = await ask(url, { method: 'POST' });
-      if (click.location === null) return false;
-      // The public origin need not be reachable from here.
-      const { pathname, search } = new URL(click.location);
-      const back = await askPatiently(`${apiUrl}${pathname}${search}`, { method: 'GET' }, PATIENCE_MS);
-      if (back.status >= 400) throw new Error(`the way back from the bank answered ${describe(back)}`);
+      const paid = await ask(url, { method: 'POST' });
+      if (paid.location === null) return false;
+      // The redirect names the public origin, which may be unreachable from this process.
+      const { pathname, search } = new URL(paid.location);
+      const callback = await askUntilAvailable(
+        `${apiUrl}${pathname}${search}`,
+        { method: 'GET' },
+        RETRY_FOR_MS,
+      );
+      if (callback.status >= 400) throw new Error(`the payment callback answered ${describe(callback)}`);
       return true;
     },
   };

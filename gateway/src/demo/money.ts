@@ -1,4 +1,4 @@
-/** Steps that move money; each first looks at what is there. */
+/** Payments of the demo data. Each step first reads the present state, so that it can be repeated. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Account } from './account.ts';
@@ -26,14 +26,14 @@ export const withdrawalsOf = async (api: DemoApi, { token }: Account): Promise<W
     })
   ).data;
 
-/** Puts in what is missing to `amount` Tooman. */
-export const fillUpTo = async (api: DemoApi, account: Account, amount: number): Promise<void> => {
+/** Deposits until the balance is at least `amount` Tooman. */
+export const depositUpTo = async (api: DemoApi, account: Account, amount: number): Promise<void> => {
   const { token } = account;
   for (let attempt = 0; attempt < DEPOSIT_ATTEMPTS; attempt += 1) {
     const missing = amount - (await balanceOf(api, account));
     if (missing <= 0) return;
     const body = { amount: Math.max(missing, MIN_DEPOSIT) };
-    // The first key finds a deposit that an earlier, interrupted start has begun; the bank may know it no more.
+    // The first key continues the deposit of an interrupted start. If the bank has lost it, a new key makes a new one.
     const key = attempt === 0 ? `demo-deposit-${body.amount}` : `demo-deposit-${randomUUID()}`;
     const deposit = await api.read(depositSchema, 'POST', '/payments/deposit', { token, body, key });
     await api.pay(new URL(deposit.payment_url).pathname.split('/').at(-1) ?? '');
@@ -48,8 +48,12 @@ export const withdraw = async (api: DemoApi, { token }: Account, amount: number)
   return (await api.read(schema, 'POST', '/payments/withdrawals', options)).payment;
 };
 
-/** False when this account may not. */
-export const settle = async (api: DemoApi, { token }: Account, { id }: Withdrawal): Promise<boolean> => {
+/** False when this account lacks the permission. */
+export const settleWithdrawal = async (
+  api: DemoApi,
+  { token }: Account,
+  { id }: Withdrawal,
+): Promise<boolean> => {
   const { status } = await api.send('POST', `/payments/${id}/pay`, { token });
   if (status === 403) return false;
   // 409: settled already.

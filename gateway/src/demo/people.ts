@@ -1,4 +1,4 @@
-/** Who lives in the demo data (contract 9). */
+/** Constants of the demo data (contract 9). */
 
 export const DEMO_PASSWORD = 'demo-password-1';
 
@@ -7,7 +7,7 @@ export interface Person {
   phone: string;
   first_name: string;
   last_name: string;
-  /** In centimetres. Written last: an account that has it has its whole story. */
+  /** In centimetres. Written last: it marks a complete account. */
   height: number;
 }
 

@@ -1,11 +1,8 @@
-/**
- * The demo data, made as its people would make it: through the public API, once every service is ready. It is safe to
- * repeat, after a crash half-way too.
- */
+/** Creates the demo data through the public API, once every service is ready. Repeatable, also after a crash. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@fitness/shared/log.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createDemoApi } from './api.ts';
-import { type StoryOptions, tellStories } from './stories.ts';
+import { type SeedOptions, seedAccounts } from './seed-accounts.ts';
 
 const POLL_MS = 200;
 const FIRST_RETRY_MS = 500;
@@ -15,18 +12,18 @@ export interface DemoSeedOptions {
   /** Origin of the gateway, as this process reaches it. */
   apiUrl: string;
   sandboxUrl: string | undefined;
-  administrator: StoryOptions['administrator'];
+  administrator: SeedOptions['administrator'];
   servicesReady(): Promise<boolean>;
   log: Logger;
 }
 
 export interface DemoSeed {
   isDone(): boolean;
-  /** Stops it where it is. */
+  /** Aborts the seed. */
   stop(): Promise<void>;
 }
 
-/** Begins at once and goes on in the background until everything is there. */
+/** Runs in the background, with retries, until the demo data is complete. */
 export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
   const { apiUrl, sandboxUrl, administrator, log } = options;
   const stopping = new AbortController();
@@ -39,20 +36,20 @@ export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
       while (!(await options.servicesReady())) await sleep(POLL_MS, undefined, { signal });
       const startedAt = performance.now();
       try {
-        await tellStories({ api, administrator, hasBank: sandboxUrl !== undefined, log });
+        await seedAccounts({ api, administrator, hasBank: sandboxUrl !== undefined, log });
         done = true;
-        log.info({ ms: Math.round(performance.now() - startedAt) }, 'the demo data is there');
+        log.info({ ms: Math.round(performance.now() - startedAt) }, 'the demo data is complete');
         return;
       } catch (error) {
         signal.throwIfAborted();
-        log.error({ err: error }, 'the demo data could not be made; trying again');
+        log.error({ err: error }, 'creating the demo data failed; it is retried');
         await sleep(delayMs, undefined, { signal });
       }
     }
   };
 
   const running = run().catch((error) => {
-    if (!signal.aborted) log.error({ err: error }, 'making the demo data ended');
+    if (!signal.aborted) log.error({ err: error }, 'creating the demo data ended');
   });
   return {
     isDone: () => done,

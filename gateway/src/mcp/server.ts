@@ -1,8 +1,8 @@
 /**
- * One MCP server for one request: who calls is known by then, so nothing of him has to be remembered in between, and
- * any replica can answer the next request. Loaded when it is first needed.
+ * One MCP server per request, for an authenticated caller: there is no session state, and any replica can answer the
+ * next request. Imported on demand: the SDK takes memory.
  */
-import { can, type UserCaller } from '@fitness/shared/caller.ts';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
@@ -19,11 +19,11 @@ import { type ApiRequest, TOOLS, type Tool } from './tools.ts';
 
 export interface McpContext {
   caller: UserCaller;
-  /** A GET of the public API with the caller's own token; throws what is no answer of a service. */
+  /** A GET of the public API with the caller's token; throws when no service answers. */
   callApi(request: ApiRequest): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** What stands in the way of deleting the caller's account. */
+  /** The blockers of the deletion of the caller's account. */
   deletionBlockers(): Promise<Record<string, unknown>>;
-  /** The public text of an error that is not the API's. */
+  /** The public text of an error that the API did not answer. */
   explain(error: unknown): string;
 }
 
@@ -33,8 +33,8 @@ const INSTRUCTIONS =
 const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): McpTool['inputSchema'] =>
   z.toJSONSchema(schema, { io }) as McpTool['inputSchema'];
 
-/** As the protocol describes them; made once. */
-const DESCRIBED: ReadonlyMap<Tool, McpTool> = new Map(
+/** Descriptions of the tools in the protocol's form, built once. */
+const DESCRIPTIONS: ReadonlyMap<Tool, McpTool> = new Map(
   TOOLS.map((tool) => [
     tool,
     {
@@ -58,7 +58,7 @@ const answered = (structuredContent: Record<string, unknown>): CallToolResult =>
   structuredContent,
 });
 
-/** The message of the API, and what it says about single fields. */
+/** The message of the API's answer, and its errors by field. */
 const refusalOf = (status: number, { message, errors }: Record<string, unknown>): CallToolResult => {
   const text = typeof message === 'string' ? message : `The API answered ${status}.`;
   return refused(errors === undefined ? text : `${text} ${JSON.stringify(errors)}`);
@@ -86,11 +86,13 @@ const createServer = (context: McpContext): Server => {
     { name: 'fitness-platform', title: 'Fitness platform', version: '1' },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
-  // The answer of a message holds that of each of its calls, and is waited for until it does: a call that the same
-  // message takes back would hold it for ever. A call of another message is out of reach anyway.
+  // Cancellation is ignored. The response to a batch waits for the answer of each call in it: a call that the same
+  // batch cancels would never be answered. Calls of other requests belong to other servers.
   server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: [...DESCRIBED].filter(([tool]) => mayUse(context.caller, tool)).map(([, described]) => described),
+    tools: [...DESCRIPTIONS]
+      .filter(([tool]) => mayUse(context.caller, tool))
+      .map(([, description]) => description),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = TOOLS.find(({ name }) => name === params.name);
@@ -100,7 +102,7 @@ const createServer = (context: McpContext): Server => {
   return server;
 };
 
-/** Answers one POST; its answer is JSON, as no tool has anything to say before its end. */
+/** Answers one POST with JSON, not a stream: tools send nothing before their answers. */
 export const answerMcp = async (
   request: Request,
   parsedBody: unknown,
@@ -111,7 +113,7 @@ export const answerMcp = async (
   try {
     await server.connect(transport);
     const response = await transport.handleRequest(request, { parsedBody });
-    // Read before the server is closed, which would cut it off.
+    // Read first: closing the server ends the response.
     const body = await response.text();
     return new Response(body === '' ? null : body, { status: response.status, headers: response.headers });
   } finally {

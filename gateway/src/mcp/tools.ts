@@ -1,5 +1,5 @@
-/** The tools of `/mcp`: what a user can ask about himself and read, each by one call of the public API. */
-import type { Permission } from '@fitness/shared/permissions.ts';
+/** The tools of `/mcp`, all read-only. Each is answered by one GET of the public API. */
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { z } from 'zod';
 
 /** A GET of the public API; `path` is below its prefix. */
@@ -12,11 +12,11 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  /** One of these is needed; none: any token will do. The API decides in the end. */
+  /** The token needs one of these; none for an empty list. The API checks permissions again. */
   needs: readonly Permission[];
   input: z.ZodObject;
   output: z.ZodObject;
-  /** Undefined for the one tool that the API has no route for. */
+  /** Undefined for the deletion blockers, which the API has no route for. */
   request: ((input: never) => ApiRequest) | undefined;
 }
 
@@ -28,7 +28,6 @@ const defineTool = <Input extends z.ZodObject>(
 ): Tool => tool as unknown as Tool;
 
 const id = z.int().positive();
-/** `App\Models\…`, as the API names them. */
 const profileType = z.enum(['App\\Models\\Gym', 'App\\Models\\User']);
 const order = z.enum(['ASC', 'DESC']).describe('By id; newest first (DESC) unless said otherwise.');
 const search = z.string().min(1).max(200).describe('A part of the text; upper and lower case are the same.');
@@ -182,10 +181,10 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'list_deletion_blockers',
-    title: 'What stands in the way of deleting the account',
+    title: 'Blockers of the account deletion',
     description:
       'What the signed-in user must settle before the account can be deleted, as of now. Asking changes nothing and sends no SMS.',
-    // They tell of the balance and of subscriptions.
+    // Blockers reveal the balance and subscriptions.
     needs: ['payments.view_own'],
     input: z.object({}),
     output: z.object({

@@ -1,6 +1,6 @@
 /** Cafe Bazaar's developer API, version 2. Paths end in a slash, as the real ones must. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { asRecord, asText, findPurchase, judgeCredential, settledState, type World } from '../wire.ts';
+import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
 
 function fail(reply: FastifyReply, status: number, error: string, description: string): FastifyReply {
   return reply.code(status).send({ error, error_description: description });
@@ -22,14 +22,14 @@ interface ValidateParams {
   token: string;
 }
 
-export async function cafebazaar(app: FastifyInstance, world: World): Promise<void> {
+export async function cafebazaar(app: FastifyInstance, harness: Harness): Promise<void> {
   app.get<{ Params: ValidateParams }>(
     '/api/validate/:package/inapp/:sku/purchases/:token/',
     async (request, reply) => {
       const { sku, token } = request.params;
-      world.state.countStoreCall(token);
+      harness.state.countStoreCall(token);
       if (refusedSecret(request, reply)) return reply;
-      const purchase = await findPurchase(world, request, reply, { token, productId: sku });
+      const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
       if (purchase === 'answered') return reply;
       // There is no pending state on this wire: the store does not know the purchase yet.
       if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
@@ -46,7 +46,7 @@ export async function cafebazaar(app: FastifyInstance, world: World): Promise<vo
   app.post('/api/consume/:package/purchases/', async (request, reply) => {
     if (refusedSecret(request, reply)) return reply;
     const token = asText(asRecord(request.body).token);
-    const purchase = await findPurchase(world, request, reply, { token });
+    const purchase = await findPurchase(harness, request, reply, { token });
     if (purchase === 'answered') return reply;
     if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
     if (purchase.consumed) return fail(reply, 400, 'already_consumed', 'The purchase is already consumed.');

@@ -1,10 +1,10 @@
 /** Google Play's Android Publisher API for one-time products, and the OAuth endpoint that opens it. */
 import formbody from '@fastify/formbody';
-import { DAY_MS, SECOND_MS } from '@fitness/shared/clock.ts';
+import { DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Purchase } from '../state.ts';
-import { asRecord, asText, findPurchase, judgeCredential, settledState, type World } from '../wire.ts';
+import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -54,15 +54,15 @@ function assertionProblem(assertion: string): 'invalid_grant' | 'invalid_scope' 
   return claims.data.scope.split(' ').includes(SCOPE) ? null : 'invalid_scope';
 }
 
-/** The access token carries its own end, so that it outlives a forgotten or restarted sandbox. */
-function refusedBearer(world: World, request: FastifyRequest, reply: FastifyReply): boolean {
+/** The access token contains its expiry, so that it stays valid after a reset or restart of the sandbox. */
+function refusedBearer(harness: Harness, request: FastifyRequest, reply: FastifyReply): boolean {
   const bearer = asText(request.headers.authorization).replace(/^Bearer /i, '');
   const expiresAt = Number(ACCESS_TOKEN.exec(bearer)?.[1] ?? 0) * SECOND_MS;
   if (judgeCredential(bearer) === 'refused') {
     fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.');
     return true;
   }
-  if (expiresAt > world.clock.now().getTime()) return false;
+  if (expiresAt > harness.clock.now().getTime()) return false;
   fail(reply, 401, 'Request had invalid authentication credentials.');
   return true;
 }
@@ -110,11 +110,11 @@ const voidedQuery = z.object({
   token: z.coerce.number().int().min(0).default(0),
 });
 
-function listVoided(world: World, query: z.infer<typeof voidedQuery>) {
-  const now = world.clock.now().getTime();
+function listVoided(harness: Harness, query: z.infer<typeof voidedQuery>) {
+  const now = harness.clock.now().getTime();
   const from = Math.max(query.startTime ?? 0, now - VOIDED_WINDOW_MS);
   const to = query.endTime ?? now;
-  const all = [...world.state.purchases.values()]
+  const all = [...harness.state.purchases.values()]
     .flatMap((purchase) => (purchase.voidedAt ? [{ purchase, voidedAt: purchase.voidedAt }] : []))
     .filter(({ voidedAt }) => voidedAt.getTime() >= from && voidedAt.getTime() <= to)
     .sort((a, b) => a.voidedAt.getTime() - b.voidedAt.getTime());
@@ -133,12 +133,16 @@ interface ProductParams {
 }
 
 /** `{token}:acknowledge` and `{token}:consume`. Both may be repeated; consuming acknowledges too. */
-async function act(world: World, request: FastifyRequest<{ Params: ProductParams }>, reply: FastifyReply) {
+async function act(
+  harness: Harness,
+  request: FastifyRequest<{ Params: ProductParams }>,
+  reply: FastifyReply,
+) {
   const parts = /^(.*):(acknowledge|consume)$/s.exec(request.params.token);
   if (!parts) return fail(reply, 404, 'Not found.');
-  if (refusedBearer(world, request, reply)) return reply;
+  if (refusedBearer(harness, request, reply)) return reply;
   const wanted = { token: parts[1] ?? '', productId: request.params.sku };
-  const purchase = await findPurchase(world, request, reply, wanted);
+  const purchase = await findPurchase(harness, request, reply, wanted);
   if (purchase === 'answered') return reply;
   if (purchase === 'not_found') return notFound(reply);
   if (settledState(purchase) !== 'purchased') {
@@ -149,7 +153,7 @@ async function act(world: World, request: FastifyRequest<{ Params: ProductParams
   return reply.code(204).send();
 }
 
-export async function googlePlay(app: FastifyInstance, world: World): Promise<void> {
+export async function googlePlay(app: FastifyInstance, harness: Harness): Promise<void> {
   await app.register(formbody);
 
   app.post('/token', async (request, reply) => {
@@ -159,7 +163,7 @@ export async function googlePlay(app: FastifyInstance, world: World): Promise<vo
     if (problem) {
       return reply.code(400).send({ error: problem, error_description: 'Invalid JWT assertion.' });
     }
-    const expiresAt = Math.floor(world.clock.now().getTime() / SECOND_MS) + TOKEN_SECONDS;
+    const expiresAt = Math.floor(harness.clock.now().getTime() / SECOND_MS) + TOKEN_SECONDS;
     return reply.send({
       access_token: `ya29.sandbox.${expiresAt}`,
       expires_in: TOKEN_SECONDS,
@@ -171,21 +175,21 @@ export async function googlePlay(app: FastifyInstance, world: World): Promise<vo
 
   app.get<{ Params: ProductParams }>(`${purchases}/products/:sku/tokens/:token`, async (request, reply) => {
     const { sku, token } = request.params;
-    world.state.countStoreCall(token);
-    if (refusedBearer(world, request, reply)) return reply;
-    const purchase = await findPurchase(world, request, reply, { token, productId: sku });
+    harness.state.countStoreCall(token);
+    if (refusedBearer(harness, request, reply)) return reply;
+    const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
     if (purchase === 'answered') return reply;
     return purchase === 'not_found' ? notFound(reply) : reply.send(productPurchase(purchase));
   });
 
   app.post<{ Params: ProductParams }>(`${purchases}/products/:sku/tokens/:token`, (request, reply) =>
-    act(world, request, reply),
+    act(harness, request, reply),
   );
 
   app.get(`${purchases}/voidedpurchases`, async (request, reply) => {
-    if (refusedBearer(world, request, reply)) return reply;
+    if (refusedBearer(harness, request, reply)) return reply;
     const query = voidedQuery.safeParse(request.query);
     if (!query.success) return fail(reply, 400, 'Invalid value in the query.');
-    return reply.send(listVoided(world, query.data));
+    return reply.send(listVoided(harness, query.data));
   });
 }

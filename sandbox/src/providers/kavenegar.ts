@@ -2,7 +2,7 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { foldDigits, normaliseReceptor, type Sms } from '../state.ts';
-import { asRecord, asText, dropConnection, judgeCredential, type World, waitSlowly } from '../wire.ts';
+import { asRecord, asText, dropConnection, type Harness, judgeCredential, waitSlowly } from '../wire.ts';
 
 const MESSAGES: Record<number, string> = {
   200: 'تایید شد',
@@ -53,12 +53,12 @@ function missingParameter(given: Record<string, unknown>, names: string[]): 400 
 
 /** True when the mode set for these numbers ended the exchange: refused, dropped, or the client left. */
 async function endedByMode(
-  world: World,
+  harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
   receptors: string[],
 ): Promise<boolean> {
-  const mode = receptors.map((each) => world.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
+  const mode = receptors.map((each) => harness.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
   switch (mode) {
     case 'ok':
       return false;
@@ -69,11 +69,11 @@ async function endedByMode(
       dropConnection(request, reply);
       return true;
     case 'slow':
-      return !(await waitSlowly(world, request, reply));
+      return !(await waitSlowly(harness, request, reply));
   }
 }
 
-async function lookup(world: World, request: FastifyRequest, reply: FastifyReply) {
+async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
   const given = parameters(request);
   const missing = missingParameter(given, ['receptor', 'token', 'template']);
   if (missing) return answer(reply, missing);
@@ -83,10 +83,10 @@ async function lookup(world: World, request: FastifyRequest, reply: FastifyReply
   // token10 and token20 may hold spaces; the three plain ones may not.
   if (tokens.some((token) => token.length > MAX_TOKEN_LENGTH || /[\s_]/.test(token)))
     return answer(reply, 431);
-  if (await endedByMode(world, request, reply, [receptor])) return reply;
+  if (await endedByMode(harness, request, reply, [receptor])) return reply;
   const words = [...tokens, asText(given.token10), asText(given.token20)].filter(Boolean);
   const message = `${asText(given.template)}: ${words.join(' ')}`;
-  const sms = world.state.recordSms(receptor, message, asText(given.token));
+  const sms = harness.state.recordSms(receptor, message, asText(given.token));
   return answer(reply, 200, [entry(sms, asText(given.receptor))]);
 }
 
@@ -95,7 +95,7 @@ function codeIn(message: string): string | null {
   return /(?<!\d)\d{4,8}(?!\d)/.exec(foldDigits(message))?.[0] ?? null;
 }
 
-async function send(world: World, request: FastifyRequest, reply: FastifyReply) {
+async function send(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
   const given = parameters(request);
   const missing = missingParameter(given, ['receptor', 'message']);
   if (missing) return answer(reply, missing);
@@ -105,11 +105,11 @@ async function send(world: World, request: FastifyRequest, reply: FastifyReply) 
   if (receptors.length > MAX_RECEPTORS) return answer(reply, 414);
   const message = asText(given.message);
   if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
-  if (await endedByMode(world, request, reply, receptors)) return reply;
+  if (await endedByMode(harness, request, reply, receptors)) return reply;
   const localId = asText(given.localid);
-  const earlier = localId ? world.state.smsByLocalId.get(localId) : undefined;
-  const sent = earlier ?? receptors.map((each) => world.state.recordSms(each, message, codeIn(message)));
-  if (localId) world.state.smsByLocalId.set(localId, sent);
+  const earlier = localId ? harness.state.smsByLocalId.get(localId) : undefined;
+  const sent = earlier ?? receptors.map((each) => harness.state.recordSms(each, message, codeIn(message)));
+  if (localId) harness.state.smsByLocalId.set(localId, sent);
   return answer(
     reply,
     200,
@@ -117,21 +117,21 @@ async function send(world: World, request: FastifyRequest, reply: FastifyReply) 
   );
 }
 
-async function status(world: World, request: FastifyRequest, reply: FastifyReply) {
+async function status(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
   const given = parameters(request);
   const missing = missingParameter(given, ['messageid']);
   if (missing) return answer(reply, missing);
   const entries = asText(given.messageid)
     .split(',')
     .map((id) =>
-      world.state.sms.has(Number(id))
+      harness.state.sms.has(Number(id))
         ? { messageid: Number(id), status: 10, statustext: 'رسیده به گیرنده' }
         : { messageid: Number(id), status: 100, statustext: 'شناسه پیامک نامعتبر است' },
     );
   return answer(reply, 200, entries);
 }
 
-type Method = (world: World, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type Method = (harness: Harness, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 const METHODS: Record<string, Method> = {
   'verify/lookup.json': lookup,
@@ -139,7 +139,7 @@ const METHODS: Record<string, Method> = {
   'sms/status.json': status,
 };
 
-export async function kavenegar(app: FastifyInstance, world: World): Promise<void> {
+export async function kavenegar(app: FastifyInstance, harness: Harness): Promise<void> {
   await app.register(formbody);
   // Parameters sent as JSON do not reach the real service; dropping them here shows that early.
   app.removeContentTypeParser('application/json');
@@ -150,7 +150,7 @@ export async function kavenegar(app: FastifyInstance, world: World): Promise<voi
       const method = METHODS[request.params['*']];
       if (!method) return answer(reply, 404);
       if (judgeCredential(request.params.key) !== 'good') return answer(reply, 403);
-      return method(world, request, reply);
+      return method(harness, request, reply);
     },
   });
 }

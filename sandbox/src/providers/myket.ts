@@ -1,6 +1,6 @@
 /** Myket's partner API: verify and consume. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { asRecord, asText, findPurchase, judgeCredential, settledState, type World } from '../wire.ts';
+import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
 
 function fail(reply: FastifyReply, status: number, messageCode: string, message: string): FastifyReply {
   return reply.code(status).send({ code: status, messageCode, translatedMessage: message });
@@ -16,15 +16,15 @@ function refusedToken(request: FastifyRequest, reply: FastifyReply): boolean {
   return verdict !== 'good';
 }
 
-export async function myket(app: FastifyInstance, world: World): Promise<void> {
+export async function myket(app: FastifyInstance, harness: Harness): Promise<void> {
   app.post<{ Params: { sku: string } }>(
     '/api/partners/applications/:package/purchases/products/:sku/verify',
     async (request, reply) => {
       const token = asText(asRecord(request.body).tokenId);
-      world.state.countStoreCall(token);
+      harness.state.countStoreCall(token);
       if (refusedToken(request, reply)) return reply;
       if (!token) return fail(reply, 400, 'InvalidParameter', 'پارامتر tokenId الزامی است');
-      const purchase = await findPurchase(world, request, reply, { token, productId: request.params.sku });
+      const purchase = await findPurchase(harness, request, reply, { token, productId: request.params.sku });
       if (purchase === 'answered') return reply;
       // The two documented states are success and failure; a purchase under way is neither yet.
       if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
@@ -43,7 +43,7 @@ export async function myket(app: FastifyInstance, world: World): Promise<void> {
     async (request, reply) => {
       if (refusedToken(request, reply)) return reply;
       const { sku, token } = request.params;
-      const purchase = await findPurchase(world, request, reply, { token, productId: sku });
+      const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
       if (purchase === 'answered') return reply;
       if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
       if (purchase.consumed) return fail(reply, 400, 'SkuAlreadyConsumed', 'محصول پیش از این مصرف شده است');

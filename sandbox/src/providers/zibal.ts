@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { renderPaymentPage, sendPage } from '../page.ts';
 import type { Payment } from '../state.ts';
-import { asRecord, dropConnection, judgeCredential, type World } from '../wire.ts';
+import { asRecord, dropConnection, type Harness, judgeCredential } from '../wire.ts';
 
 const MESSAGES: Record<number, string> = {
   100: 'success',
@@ -60,28 +60,28 @@ function optionalText(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-function openPayment(world: World, body: Record<string, unknown>): Payment {
+function openPayment(harness: Harness, body: Record<string, unknown>): Payment {
   const payment: Payment = {
-    trackId: world.state.nextId(),
+    trackId: harness.state.nextId(),
     merchant: String(body.merchant),
     amountRial: Number(body.amount),
     callbackUrl: String(body.callbackUrl),
     description: optionalText(body.description),
     orderId: optionalText(body.orderId),
     status: -1,
-    createdAt: world.clock.now(),
+    createdAt: harness.clock.now(),
     paidAt: null,
     verifiedAt: null,
   };
-  world.state.payments.set(payment.trackId, payment);
+  harness.state.payments.set(payment.trackId, payment);
   return payment;
 }
 
 /** The payment of a verify or inquiry call, or the result to refuse it with. Another merchant's is a bad track id. */
-function ownPayment(world: World, body: Record<string, unknown>): Payment | 102 | 203 {
+function ownPayment(harness: Harness, body: Record<string, unknown>): Payment | 102 | 203 {
   if (judgeCredential(body.merchant) !== 'good') return 102;
   const trackId = trackIdSchema.safeParse(body.trackId);
-  const payment = trackId.success ? world.state.payments.get(trackId.data) : undefined;
+  const payment = trackId.success ? harness.state.payments.get(trackId.data) : undefined;
   return payment && payment.merchant === body.merchant ? payment : 203;
 }
 
@@ -109,31 +109,31 @@ export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Da
   return (payment.status === 3) === (click === 'cancel') ? 'done' : 'closed';
 }
 
-export async function zibal(app: FastifyInstance, world: World): Promise<void> {
+export async function zibal(app: FastifyInstance, harness: Harness): Promise<void> {
   app.addHook('onRequest', async (request, reply) => {
-    if (world.state.zibalMode === 'unreachable') dropConnection(request, reply);
+    if (harness.state.zibalMode === 'unreachable') dropConnection(request, reply);
   });
 
   app.post('/v1/request', async (request, reply) => {
     const body = asRecord(request.body);
     const refused = refusal(body);
     if (refused) return answer(reply, refused);
-    return answer(reply, 100, { trackId: openPayment(world, body).trackId });
+    return answer(reply, 100, { trackId: openPayment(harness, body).trackId });
   });
 
   app.post('/v1/verify', async (request, reply) => {
-    const payment = ownPayment(world, asRecord(request.body));
+    const payment = ownPayment(harness, asRecord(request.body));
     if (typeof payment === 'number') return answer(reply, payment);
     // The fields are left out on purpose: a client that reads the amount from a repeat must ask again.
     if (payment.status === 1) return answer(reply, 201);
     if (payment.status !== 2) return answer(reply, 202, { status: payment.status });
     payment.status = 1;
-    payment.verifiedAt = world.clock.now();
+    payment.verifiedAt = harness.clock.now();
     return answer(reply, 100, details(payment));
   });
 
   app.post('/v1/inquiry', async (request, reply) => {
-    const payment = ownPayment(world, asRecord(request.body));
+    const payment = ownPayment(harness, asRecord(request.body));
     if (typeof payment === 'number') return answer(reply, payment);
     return answer(reply, 100, {
       ...details(payment),
@@ -144,7 +144,7 @@ export async function zibal(app: FastifyInstance, world: World): Promise<void> {
   });
 
   app.get<{ Params: { trackId: string } }>('/start/:trackId', async (request, reply) => {
-    const payment = world.state.payments.get(Number(request.params.trackId));
+    const payment = harness.state.payments.get(Number(request.params.trackId));
     return sendPage(
       reply,
       renderPaymentPage(payment, payment ? callbackOf(payment) : null),

@@ -1,6 +1,6 @@
 /**
- * What `import … from '@jest/globals'` gives in a test file (test-runner.mjs redirects it here). The bindings are
- * live: each test file gets a suite of its own.
+ * The exports of '@jest/globals' in a test file (test-runner.mjs redirects the import). The bindings are live: each test
+ * file gets its own suite.
  * @typedef {typeof import('@jest/globals')} Suite
  */
 /** @type {Suite['afterAll']} */

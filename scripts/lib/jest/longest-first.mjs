@@ -3,8 +3,8 @@ import Sequencer from '@jest/test-sequencer';
 import { root } from '../paths.mjs';
 
 /**
- * The slowest files: begun last, one would run alone while the other processor is idle. `npm test` prints them at its
- * end. All others follow in jest's own order.
+ * The slowest files run first: at the end, one would run alone while other processors are idle. `npm test` prints them. All
+ * others follow in jest's order.
  */
 const longest = [
   'services/media/test/crash.test.ts',

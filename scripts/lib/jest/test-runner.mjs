@@ -1,8 +1,7 @@
 /**
- * Runs a test file with jest's own suite (jest-circus), but loads it, and what it imports, by Node itself. Jest would
- * load every module anew for each test file, inside a `vm` context: that is about a second of CPU per file here, it
- * keeps what it has loaded, and core errors there fail `instanceof Error`. So modules, and their state, are shared by
- * the test files of one worker process, as they are by everything in one process of the product (ADR 17).
+ * Runs a test file with jest-circus, but loads it and its imports by Node's own loader, so that the test files of one
+ * worker share their modules (ADR 17). Jest's loader would load every module again for each test file, in a `vm` context:
+ * it costs about a second of CPU per file here, and core errors fail `instanceof Error`.
  */
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +9,7 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import * as globals from './globals.mjs';
 
 /**
- * What this file uses of jest's runtime and of its runner.
+ * The used part of jest's runtime and runner.
  * @typedef {Record<string, ((...given: any[]) => any) | undefined>} Runtime
  * @typedef {(globalConfig: object, config: object, environment: Environment, runtime: Runtime, path: string, send?: object) => Promise<object>} RunTestFile
  * @typedef {{ moduleMocker: import('jest-mock').ModuleMocker }} Environment
@@ -34,7 +33,7 @@ const timerControls = /** @type {const} */ ([
 ]);
 
 /**
- * The part of the object `jest` that does not need jest's own way of loading modules.
+ * The part of the object `jest` that does not need jest's loader.
  * @param {Environment} environment
  * @param {any} config
  */
@@ -54,7 +53,7 @@ function createJest({ moduleMocker }, config) {
 }
 
 /**
- * The suite keeps its state in its module and its handlers on the global object: each test file begins without.
+ * jest-circus keeps state in its module and on the global object; each test file starts with a new copy.
  * @param {string} path
  */
 function loadSuite(path) {
@@ -73,7 +72,7 @@ export default async function runTestFile(globalConfig, config, environment, run
     requireInternalModule: loadSuite,
     setGlobalsForRuntime: (suite) => globals.use({ ...suite, jest }),
     unstable_shouldLoadAsEsm: () => true,
-    // The query makes a second run of the file in one process a run.
+    // The query prevents a cached module when the file runs twice in one process.
     unstable_importModule: (path) => import(`${pathToFileURL(path)}?run=${Date.now()}`),
   };
   try {

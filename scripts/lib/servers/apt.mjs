@@ -42,7 +42,7 @@ async function install(supervisor, packages, logDirectory) {
     writeFileSync(policyFile, '#!/bin/sh\nexit 101\n');
     chmodSync(policyFile, 0o755);
   }
-  const arguments_ = [
+  const installArguments = [
     'install',
     '-y',
     '--no-install-recommends',
@@ -51,10 +51,10 @@ async function install(supervisor, packages, logDirectory) {
     ...packages,
   ];
   try {
-    if (await run(aptGet, arguments_)) return true;
-    // An earlier installation may have been cut off half-way.
+    if (await run(aptGet, installArguments)) return true;
+    // An earlier installation may have been interrupted.
     await run('dpkg', ['--configure', '-a']);
-    return await run(aptGet, arguments_);
+    return await run(aptGet, installArguments);
   } finally {
     if (ownPolicy) rmSync(policyFile, { force: true });
   }

@@ -9,7 +9,7 @@ import { containerProcess, daemonAnswers, imageAvailable, startTestContainer } f
  * @typedef {object} Context
  * @property {import('../supervisor.mjs').Supervisor} supervisor
  * @property {string} directory where the servers keep their data
- * @property {boolean} ephemeral the data is thrown away afterwards
+ * @property {boolean} ephemeral the data is deleted afterwards
  * @property {string} logDirectory
  * @property {ServerPorts} ports
  * @property {(line: string) => void} log
@@ -25,16 +25,16 @@ import { containerProcess, daemonAnswers, imageAvailable, startTestContainer } f
  * @property {string} uri
  * @property {() => Promise<void>} start resolves when it answers
  * @property {() => Promise<void>} stop it can be started again
- * @property {() => Promise<void>} [remove] for what the supervisor does not end by itself
+ * @property {() => Promise<void>} [remove] ends what is not a child process of the supervisor
  *
  * @typedef {object} Candidate one way to get a server
- * @property {string} engine whose files the data are; two ways to the same program share one engine
+ * @property {string} engine the format of the stored data; candidates for the same program share one engine
  * @property {string} title
  * @property {(context: Context) => Promise<Server | string>} find the server, ready to be started, or why not
  *
- * @typedef {object} Part
+ * @typedef {object} ServerDefinition
  * @property {string} name
- * @property {string} given the environment variable that names a server which runs already
+ * @property {string} uriVariable the environment variable with the address of a running server
  * @property {(uri: string) => Promise<string | undefined>} check what is wrong with the given server
  * @property {Candidate[]} candidates in the order of preference
  * @property {string} advice how to get the server, when no candidate works
@@ -53,22 +53,22 @@ import { containerProcess, daemonAnswers, imageAvailable, startTestContainer } f
 const nothing = async () => {};
 
 /**
- * The first way that works, in the order of the part's list. But whose data is already here comes first:
- * another engine would start empty.
- * @param {Part} part
+ * Starts the first candidate that works, in the order of the definition. The engine of existing data comes first:
+ * another one would start without data.
+ * @param {ServerDefinition} definition
  * @param {Context} context
  * @returns {Promise<Picked>}
  */
-export async function pick(part, context) {
+export async function pick(definition, context) {
   const elapsed = stopwatch();
-  const uri = process.env[part.given];
+  const uri = process.env[definition.uriVariable];
   if (uri) {
-    const wrong = await part.check(uri);
-    if (wrong) throw new Failure(`${part.given} is set, but ${wrong}.`);
+    const wrong = await definition.check(uri);
+    if (wrong) throw new Failure(`${definition.uriVariable} is set, but ${wrong}.`);
     const choice = 'the given server';
-    const reason = `${part.given} is set`;
+    const reason = `${definition.uriVariable} is set`;
     return {
-      name: part.name,
+      name: definition.name,
       uri,
       choice,
       reason,
@@ -78,18 +78,18 @@ export async function pick(part, context) {
       remove: nothing,
     };
   }
-  const last = context.ephemeral ? undefined : lastEngine(context.directory, part.name);
-  const known = part.candidates.filter(({ engine }) => engine === last);
-  const others = part.candidates.filter(({ engine }) => engine !== last);
-  const skipped = [`${part.given} is not set`];
+  const last = context.ephemeral ? undefined : lastEngine(context.directory, definition.name);
+  const known = definition.candidates.filter(({ engine }) => engine === last);
+  const others = definition.candidates.filter(({ engine }) => engine !== last);
+  const skipped = [`${definition.uriVariable} is not set`];
   for (const candidate of [...known, ...others]) {
     const server = await tryCandidate(candidate, context, skipped);
     if (!server) continue;
-    if (!context.ephemeral) rememberEngine(context.directory, part.name, candidate.engine);
-    const reason = candidate.engine === last ? 'it has the data of last time' : skipped.join(', ');
+    if (!context.ephemeral) rememberEngine(context.directory, definition.name, candidate.engine);
+    const reason = candidate.engine === last ? 'it has the data of the last start' : skipped.join(', ');
     const { start, stop, remove = nothing } = server;
     return {
-      name: part.name,
+      name: definition.name,
       uri: server.uri,
       choice: candidate.title,
       reason,
@@ -99,7 +99,7 @@ export async function pick(part, context) {
       remove,
     };
   }
-  throw new Failure(`${part.name} cannot be had here (${skipped.join(', ')}). ${part.advice}`);
+  throw new Failure(`${definition.name} is not available here (${skipped.join(', ')}). ${definition.advice}`);
 }
 
 /**
@@ -124,26 +124,26 @@ async function tryCandidate(candidate, context, skipped) {
 }
 
 /** @param {string} directory */
-const memoryFile = (directory) => join(directory, 'servers.json');
+const enginesFile = (directory) => join(directory, 'servers.json');
 
 /** @param {string} directory @returns {Record<string, string>} */
 function engines(directory) {
   try {
-    return JSON.parse(readFileSync(memoryFile(directory), 'utf8'));
+    return JSON.parse(readFileSync(enginesFile(directory), 'utf8'));
   } catch {
     return {};
   }
 }
 
-/** @param {string} directory @param {string} part */
-const lastEngine = (directory, part) => engines(directory)[part];
+/** @param {string} directory @param {string} server */
+const lastEngine = (directory, server) => engines(directory)[server];
 
-/** @param {string} directory @param {string} part @param {string} engine */
-function rememberEngine(directory, part, engine) {
+/** @param {string} directory @param {string} server @param {string} engine */
+function rememberEngine(directory, server, engine) {
   mkdirSync(directory, { recursive: true });
   writeFileSync(
-    memoryFile(directory),
-    `${JSON.stringify({ ...engines(directory), [part]: engine }, null, 2)}\n`,
+    enginesFile(directory),
+    `${JSON.stringify({ ...engines(directory), [server]: engine }, null, 2)}\n`,
   );
 }
 
@@ -191,8 +191,8 @@ async function untilAnswers(child, answers) {
 }
 
 /**
- * The candidate that every part has first: its official image. Tests use testcontainers; data that is to last is
- * beyond those, so that otherwise it is a plain container with a volume.
+ * The first candidate of every server: its official image. Tests use testcontainers, which keep no data; otherwise it is
+ * a plain container with a volume.
  * @param {string} image
  * @param {(context: Context) => Omit<import('./docker.mjs').Container, 'image'> & { uri: string, answers: () => Promise<boolean> }} describe
  * @returns {Candidate}
@@ -220,7 +220,7 @@ export function dockerCandidate(image, describe) {
 function testContainerServer(container) {
   /** @type {Awaited<ReturnType<typeof startTestContainer>> | undefined} */
   let started;
-  const answering = async () => {
+  const untilAnswering = async () => {
     const deadline = Date.now() + 60_000;
     while (!(await container.answers())) {
       if (Date.now() > deadline) throw new Error(`${container.image} does not answer after 60 s`);
@@ -232,7 +232,7 @@ function testContainerServer(container) {
     async start() {
       if (started) await started.resume();
       else started = await startTestContainer(container);
-      await answering();
+      await untilAnswering();
     },
     async stop() {
       await started?.pause();

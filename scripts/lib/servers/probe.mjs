@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Sends a few bytes and looks at the answer: enough to know that a server speaks its protocol.
+ * Sends a few bytes and checks the answer, to find out whether a server speaks its protocol.
  * @param {{ host: string, port: number }} address
  * @param {Buffer | string} question
  * @param {(answer: Buffer) => boolean} accepts

@@ -8,13 +8,13 @@ import { aptInstall, canInstall } from './apt.mjs';
  * Packages from PyPI, in a virtual environment of its own that all clones of this user share.
  * @param {import('./candidate.mjs').Context} context
  * @param {{ server: string, name: string, requirements: string[], script: string }} wanted
- *   server: for whom; name: with its version, it names the environment; script: what the packages bring along
- * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it cannot be had
+ *   server: in messages; name: of the environment, with the version; script: the program in the packages
+ * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it is not available
  */
 export async function ensurePythonScript(context, { server, name, requirements, script }) {
   const directory = cacheDirectory(name);
   const command = join(directory, 'bin', 'python');
-  // The script is named to Python instead of being run: a system limits the length of a script's first line.
+  // Python gets the script as an argument: systems limit the length of a script's first line.
   const found = { command, args: [join(directory, 'bin', script)] };
   const complete = join(directory, 'complete');
   if (existsSync(complete) && existsSync(command)) return found;
@@ -25,7 +25,7 @@ export async function ensurePythonScript(context, { server, name, requirements, 
   if (!(await makeEnvironment(context, python, directory))) {
     return 'python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)';
   }
-  // Without a wheel for this system pip would try to build from source, for minutes and in vain.
+  // Without a wheel for this system pip would try to build from source, for minutes, and fail.
   const options = ['--no-input', '--disable-pip-version-check', '--only-binary=:all:'];
   if (!(await run(context, command, ['-m', 'pip', 'install', ...options, ...requirements]))) {
     return `pip could not install ${requirements.join(', ')} from PyPI`;
@@ -37,7 +37,7 @@ export async function ensurePythonScript(context, { server, name, requirements, 
 /** @param {import('./candidate.mjs').Context} context @param {string} python @param {string} directory */
 async function makeEnvironment(context, python, directory) {
   const make = () => {
-    // What an interrupted attempt has left may lack anything.
+    // An interrupted attempt may have left an incomplete directory.
     rmSync(directory, { recursive: true, force: true });
     return run(context, python, ['-m', 'venv', directory]);
   };

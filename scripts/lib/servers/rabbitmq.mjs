@@ -15,24 +15,24 @@ const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
 const uriIn = ({ ports }) => `amqp://guest:guest@127.0.0.1:${ports.rabbitmq}`;
 
 /**
- * Debian's program changes to a user of its own, who could not write into our directories; the broker's own
- * script behind it does not.
+ * Debian's program switches to its own user, who cannot write into our directories. The broker's own script, which it
+ * calls, does not.
  */
 function findBroker() {
   const command = findExecutable('rabbitmq-server');
-  const behind = '/usr/lib/rabbitmq/bin/rabbitmq-server';
-  return command?.startsWith('/usr/sbin/') && existsSync(behind) ? behind : command;
+  const original = '/usr/lib/rabbitmq/bin/rabbitmq-server';
+  return command?.startsWith('/usr/sbin/') && existsSync(original) ? original : command;
 }
 
-/** Some distributions keep it beside Erlang's virtual machine only. */
+/** Some distributions have it only in the directory of Erlang's virtual machine. */
 function findEpmd() {
   const onPath = findExecutable('epmd');
   const erl = findExecutable('erl');
   if (onPath || !erl) return onPath;
   const erlang = dirname(dirname(realpathSync(erl)));
   const runtime = readdirSync(erlang).find((name) => name.startsWith('erts-'));
-  const beside = join(erlang, runtime ?? 'erts', 'bin', 'epmd');
-  return existsSync(beside) ? beside : undefined;
+  const bundled = join(erlang, runtime ?? 'erts', 'bin', 'epmd');
+  return existsSync(bundled) ? bundled : undefined;
 }
 
 /** @param {Context} context @param {string} directory @returns {NodeJS.ProcessEnv} */
@@ -53,13 +53,13 @@ function brokerEnvironment({ ports }, directory) {
     RABBITMQ_CONFIG_FILES: file('conf.d'),
     RABBITMQ_ADVANCED_CONFIG_FILE: file('advanced.config'),
     RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
-    // A file that does not exist, so that the system's settings do not count here.
+    // A file that does not exist, so that the system's settings have no effect.
     RABBITMQ_CONF_ENV_FILE: file('rabbitmq-env.conf'),
-    // Makes the start script become the broker instead of watching over it: the signals reach the broker.
+    // The start script is replaced by the broker instead of being its parent, so that signals reach the broker.
     RABBITMQ_ALLOW_INPUT: '1',
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: [
       '-noinput -start_epmd false -kernel inet_dist_use_interface {127,0,0,1}',
-      // Idle schedulers must not burn a processor that others need.
+      // Idle schedulers must not use CPU time in busy waiting.
       '+sbwt none +sbwtdcpu none +sbwtdio none',
     ].join(' '),
   };
@@ -112,10 +112,10 @@ function brokerServer(context, command, epmd) {
   };
 }
 
-/** @type {import('./candidate.mjs').Part} */
+/** @type {import('./candidate.mjs').ServerDefinition} */
 export const rabbitmq = {
   name: 'RabbitMQ',
-  given: 'AMQP_URL',
+  uriVariable: 'AMQP_URL',
   async check(uri) {
     if (uri.startsWith('amqps:')) return undefined;
     return (await rabbitmqAnswers(addressOf(uri, 5672))) ? undefined : 'no RabbitMQ answers there';
@@ -123,7 +123,7 @@ export const rabbitmq = {
   candidates: [
     dockerCandidate('rabbitmq:4', (context) => ({
       name: 'rabbitmq',
-      // The broker files its data under the name of its host.
+      // The broker stores its data under the name of its host.
       hostname: 'rabbitmq',
       hostPort: context.ports.rabbitmq,
       containerPort: 5672,

@@ -23,10 +23,10 @@ function redisServer(context, command) {
   return processServer(context, uriIn(context), launch, () => redisAnswers(addressIn(context)));
 }
 
-/** @type {import('./candidate.mjs').Part} */
+/** @type {import('./candidate.mjs').ServerDefinition} */
 export const redis = {
   name: 'Redis',
-  given: 'REDIS_URL',
+  uriVariable: 'REDIS_URL',
   async check(uri) {
     if (uri.startsWith('rediss:')) return undefined;
     return (await redisAnswers(addressOf(uri, 6379))) ? undefined : 'no Redis answers there';

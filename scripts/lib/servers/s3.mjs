@@ -2,13 +2,13 @@ import { dockerCandidate, pick, processServer } from './candidate.mjs';
 import { ensurePythonScript } from './python.mjs';
 
 const version = '5.2.5';
-/** What moto's server needs for S3 alone; its extra named "server" brings every service of Amazon's along. */
+/** The packages that moto's server needs for S3; its extra named "server" installs all of Amazon's services. */
 const requirements = [`moto[s3]==${version}`, 'flask', 'flask-cors'];
 
 /** @param {number} port */
 const uriAt = (port) => `http://127.0.0.1:${port}`;
 
-/** Any answer will do: without credentials it may well be a refusal. @param {string} uri */
+/** Any answer below 500 counts: without credentials it may be a refusal. @param {string} uri */
 const answers = (uri) =>
   fetch(uri, { signal: AbortSignal.timeout(2_000) }).then(
     ({ status }) => status < 500,
@@ -16,13 +16,13 @@ const answers = (uri) =>
   );
 
 /**
- * Something that speaks the protocol of S3, for tests. Its credentials are MinIO's own, twice `minioadmin`.
+ * A server with the protocol of S3, for tests. Its credentials are MinIO's own, twice `minioadmin`.
  * @param {number} port
- * @returns {import('./candidate.mjs').Part}
+ * @returns {import('./candidate.mjs').ServerDefinition}
  */
 const s3 = (port) => ({
   name: 'S3',
-  given: 'TEST_S3_ENDPOINT',
+  uriVariable: 'TEST_S3_ENDPOINT',
   check: async (uri) => ((await answers(uri)) ? undefined : 'nothing answers there'),
   candidates: [
     dockerCandidate('minio/minio:RELEASE.2025-09-07T16-13-09Z', () => ({
@@ -48,7 +48,7 @@ const s3 = (port) => ({
     },
   ],
   advice:
-    'Install Docker, or Python 3 with its venv module and PyPI in reach; or set TEST_S3_ENDPOINT to a MinIO.',
+    'Install Docker, or Python 3 with its venv module and a reachable PyPI; or set TEST_S3_ENDPOINT to a MinIO.',
 });
 
 /** @param {import('./candidate.mjs').Context} context @param {number} port */

@@ -1,5 +1,4 @@
-/** The only place of this service that reads the environment. */
-import { grpcAddresses, parseConfig, seconds, serviceShape } from '@fitness/shared/config.ts';
+import { grpcAddresses, parseConfig, seconds, serviceShape } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const { IDENTITY_GRPC_ADDRESS, GYMS_GRPC_ADDRESS, WALLET_GRPC_ADDRESS } = grpcAddresses;
@@ -12,7 +11,7 @@ const schema = z.object({
   WALLET_GRPC_ADDRESS,
   MEDIA_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS,
-  /** How often purchases that were interrupted, and posts of removed profiles, are looked for. */
+  /** Interval of the jobs that finish interrupted purchases and delete posts of gone profiles. */
   CONTENT_SWEEP_SECONDS: seconds.default(10),
 });
 

@@ -1,17 +1,22 @@
-/** Composition root of content: wires everything, returns the addresses and close(). */
-import { type Overrides, openFoundation, type RunningService } from '@fitness/shared/service.ts';
-import { createUseCases, type UseCases } from './app/use-cases.ts';
+/** Composition root of content. */
+import { blockersService } from '@fitness/contracts/blockers.ts';
+import {
+  createServiceRuntime,
+  type Overrides,
+  type RunningService,
+} from '@fitness/shared/runtime/service-runtime.ts';
 import type { ContentConfig } from './config.ts';
+import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
-import { blockersGrpc } from './grpc/blockers.ts';
-import { contentGrpc } from './grpc/content.ts';
+import { createContentService } from './grpc/content.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
-import { createParts } from './parts.ts';
+import { createUseCases, type UseCases } from './use-cases.ts';
 
 export interface RunningContent extends RunningService {
-  /** One round of the job, now. */
+  /** Runs a round of this job now. */
   finishPurchases: UseCases['finishPurchases'];
+  /** Runs a round of this job now. */
   removeGonePosts: UseCases['removeGonePosts'];
 }
 
@@ -19,15 +24,15 @@ export const startContent = async (
   config: ContentConfig,
   overrides: Overrides = {},
 ): Promise<RunningContent> => {
-  const foundation = await openFoundation('content', config, overrides);
-  const parts = createParts(foundation, config);
-  const useCases = createUseCases(parts);
-  const running = await foundation.serve({
-    routes: createRoutes(useCases, config.PUBLIC_BASE_URL),
-    grpc: [contentGrpc(useCases), blockersGrpc(useCases)],
+  const runtime = await createServiceRuntime('content', config, overrides);
+  const dependencies = createDependencies(runtime, config);
+  const useCases = createUseCases(dependencies);
+  const running = await runtime.serve({
+    routes: createRoutes(useCases, { idempotency: runtime.idempotency, baseUrl: config.PUBLIC_BASE_URL }),
+    grpc: [createContentService(useCases), blockersService(useCases.blockers)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.CONTENT_SWEEP_SECONDS),
-    beforeOpen: () => parts.store.counters.prepare(),
+    beforeTransports: () => dependencies.store.counters.prepare(),
   });
   const { finishPurchases, removeGonePosts } = useCases;
   return { ...running, finishPurchases, removeGonePosts };

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { ManualClock, MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { ManualClock, MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import {
   apiClient,
@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
-import { openWorld, type World } from './support.ts';
+import { openStandIns, type StandIns } from './support.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const BUYER = 3;
@@ -25,14 +25,14 @@ const NEVER = new Promise<void>(() => undefined);
 
 let crashing: CrashTestProcess | undefined;
 let content: RunningContent | undefined;
-let world: World;
+let standIns: StandIns;
 let server: GrpcServer;
 let config: ContentConfig;
 let connection: Connection;
 
 beforeAll(async () => {
-  const opened = await openWorld();
-  ({ world, server } = opened);
+  const opened = await openStandIns();
+  ({ standIns, server } = opened);
   config = {
     ...testConfig('content'),
     ...opened.addresses,
@@ -47,10 +47,10 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 beforeEach(() => {
-  world.before.clear();
-  world.booked.clear();
-  world.balance = BALANCE;
-  world.beforeBookAnswer = async () => undefined;
+  standIns.before.clear();
+  standIns.booked.clear();
+  standIns.balance = BALANCE;
+  standIns.beforeBookAnswer = async () => undefined;
 });
 afterEach(async () => {
   await crashing?.kill();
@@ -63,53 +63,53 @@ const kill = async (): Promise<void> => {
   await NEVER;
 };
 
-/** What is committed is seen by others; a kill inside a transaction leaves what a kill before it leaves. */
+/** Waits for the commit: a kill inside the transaction leaves the same as a kill before it. */
 const killWhenActive = async (): Promise<void> => {
   const active = () => connection.collection('trainees').findOne({ status: 'active' });
   await eventually(async () => (await active()) !== null, { intervalMs: 1 });
   await crashing?.kill();
 };
 
-/** Where the process dies, and whether the purchase was begun by then. */
-const steps: { name: string; arm: () => void; begun: boolean }[] = [
+/** Where the process is killed, and whether the purchase was claimed by then. */
+const steps: { name: string; arm: () => void; isClaimed: boolean }[] = [
   {
     name: 'before anything is stored',
-    arm: () => void world.before.set('GetRates', kill),
-    begun: false,
+    arm: () => void standIns.before.set('GetRates', kill),
+    isClaimed: false,
   },
   {
-    name: 'when the pending trainee stands',
-    arm: () => void world.before.set('GetHiddenUsers', kill),
-    begun: true,
+    name: 'after the pending trainee is inserted',
+    arm: () => void standIns.before.set('GetHiddenUsers', kill),
+    isClaimed: true,
   },
   {
-    name: 'before the wallet has booked',
-    arm: () => void world.before.set('Book', kill),
-    begun: true,
+    name: 'before the wallet books',
+    arm: () => void standIns.before.set('Book', kill),
+    isClaimed: true,
   },
   {
     name: 'between the booking and its answer',
     arm: () => {
-      world.beforeBookAnswer = kill;
+      standIns.beforeBookAnswer = kill;
     },
-    begun: true,
+    isClaimed: true,
   },
   {
-    name: 'when everything is committed, and perhaps not answered',
+    name: 'after the commit, perhaps before the answer',
     arm: () => void killWhenActive(),
-    begun: true,
+    isClaimed: true,
   },
 ];
 
-describe('SIGKILL in the middle of a purchase', () => {
-  // A key of its own for each service: one that was spent on another is refused for a day, and a service does not forget.
+describe('SIGKILL during a purchase', () => {
+  // One key per training service: a key that was used for another request is refused for 24 hours.
   const buy = (send: Send, id: number) =>
     send('POST', `/training-services/${id}/purchase`, {
       as: caller(BUYER),
       headers: { 'idempotency-key': `crash-${id}` },
     });
 
-  /** A purchase that dies at this step; answers the id of the service. */
+  /** Starts a purchase that is killed at this step; returns the id of the training service. */
   const die = async (arm: () => void): Promise<number> => {
     crashing = startCrashTestProcess(MAIN, { ...config, LOG_LEVEL: 'info' });
     const send = apiClient(await crashing.url());
@@ -118,38 +118,38 @@ describe('SIGKILL in the middle of a purchase', () => {
       body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30 },
     });
     expect(made.status).toBe(201);
-    // What the step before has left is forgotten.
+    // Removes what the previous test left.
     for (const name of ['idempotency_keys', 'purchase_keys', 'trainees'])
       await connection.collection(name).deleteMany({});
     arm();
     await buy(send, made.body.data.id).catch(() => undefined);
     await crashing.gone;
-    world.before.clear();
-    world.beforeBookAnswer = async () => undefined;
+    standIns.before.clear();
+    standIns.beforeBookAnswer = async () => undefined;
     return made.body.data.id;
   };
 
-  /** What stands of the purchases of a service, in both databases. */
+  /** The purchases of a training service, here and at the wallet. */
   const outcome = async (id: number) => ({
     trainees: await connection
       .collection('trainees')
       .find({ training_service_id: id })
       .map(({ status }) => String(status))
       .toArray(),
-    booked: world.booked.size,
-    paid: BALANCE - world.balance,
+    booked: standIns.booked.size,
+    paid: BALANCE - standIns.balance,
   });
 
   const later = () => new ManualClock(new Date(systemClock.now().getTime() + 2 * MINUTE_MS));
 
   test.each(steps)(
-    '$name: the next process finishes it or leaves nothing, and it is paid once',
+    '$name: the next process finishes the purchase or nothing is left of it, and it is paid once',
     async (step) => {
       const id = await die(step.arm);
       content = await startContent(config, { clock: later() });
       await content.finishPurchases();
       const once = { trainees: ['active'], booked: 1, paid: PRICE };
-      expect(await outcome(id)).toEqual(step.begun ? once : { trainees: [], booked: 0, paid: 0 });
+      expect(await outcome(id)).toEqual(step.isClaimed ? once : { trainees: [], booked: 0, paid: 0 });
       expect(await content.finishPurchases()).toBe(0);
       const again = await buy(apiClient(content.url), id);
       expect(again.status).toBe(201);
@@ -158,9 +158,9 @@ describe('SIGKILL in the middle of a purchase', () => {
     },
   );
 
-  test('the buyer repeats it beside the sweep: it is paid once', async () => {
+  test('a purchase that the buyer repeats during the sweep is paid once', async () => {
     const id = await die(() => {
-      world.beforeBookAnswer = kill;
+      standIns.beforeBookAnswer = kill;
     });
     const running = await startContent(config, { clock: later() });
     content = running;

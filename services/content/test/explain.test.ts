@@ -1,13 +1,14 @@
-import { GUEST } from '@fitness/shared/caller.ts';
-import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { createOutbox } from '@fitness/shared/events/outbox.ts';
-import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/http/idempotency.ts';
-import { createKeyAgreement } from '@fitness/shared/http/key-agreement.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { wholeUser } from '@fitness/contracts/testing/users.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { registerEventModels } from '@fitness/shared/messaging/models.ts';
+import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
-import { registerEventModels } from '@fitness/shared/mongo/event-models.ts';
+import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
+import { createCrossServiceCheck } from '@fitness/shared/runtime/cross-service-idempotency.ts';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import {
   type CommandWatch,
   exceptOnPrebuilt,
@@ -17,17 +18,15 @@ import {
   watchCommands,
 } from '@fitness/shared/testing/commands.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
-import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
-import { GONE } from '../src/app/keep-profiles.ts';
-import type { Parts } from '../src/app/parts.ts';
-import { createUseCases, type UseCases } from '../src/app/use-cases.ts';
-import { facetsOf } from '../src/domain/post.ts';
-import { type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
+import type { Dependencies } from '../src/dependencies.ts';
+import { facetsOf } from '../src/domain/post-lists.ts';
+import { GONE_PROFILE, type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
 import { serviceFacets } from '../src/domain/training-service.ts';
 import { gramsOf } from '../src/store/grams.ts';
 import { createStore } from '../src/store/store.ts';
+import { createUseCases, type UseCases } from '../src/use-cases.ts';
 
 const config = testConfig('content');
 const seller = caller(7);
@@ -41,7 +40,7 @@ const operator = caller(1, [
 
 let connection: Connection;
 let redis: Redis;
-let parts: Parts;
+let dependencies: Dependencies;
 let useCases: UseCases;
 let watch: CommandWatch;
 
@@ -59,13 +58,13 @@ beforeAll(async () => {
     .asPromise();
   registerEventModels(connection);
   redis = await connectRedis({ url: config.REDIS_URL });
-  parts = {
+  dependencies = {
     store: createStore(connection),
     outbox: createOutbox({ connection, service: 'content', clock: systemClock, random: systemRandom }),
     sequences: createSequences(connection),
     idempotency: createIdempotency({
       connection,
-      agreement: createKeyAgreement(redis, config.EVENTS_NAMESPACE, systemClock),
+      crossServiceCheck: createCrossServiceCheck(redis, config.EVENTS_NAMESPACE, systemClock),
       clock: systemClock,
       uuid: () => systemRandom.uuid(),
     }),
@@ -87,10 +86,10 @@ beforeAll(async () => {
       boosts: { shown: async () => new Map(), known: async () => new Map() },
     },
   };
-  useCases = createUseCases(parts);
+  useCases = createUseCases(dependencies);
   await syncIndexes(connection);
   await createIdempotencyIndexes(connection);
-  await parts.store.counters.prepare();
+  await dependencies.store.counters.prepare();
   for (let index = 0; index < OWN; index += 1) {
     await post(index);
     await useCases.createTrainingService(seller, service(index));
@@ -108,26 +107,37 @@ const post = (index: number) =>
   useCases.createPost(
     seller,
     { kind: index % 2 === 0 ? 'gym' : 'user', id: 7 },
-    { title: `Post ${index}`, content: 'Text', isDraft: index % 5 === 0, inBlog: index % 3 === 0 },
+    { title: `Post ${index}`, content: 'Text', is_draft: index % 5 === 0, in_blog: index % 3 === 0 },
   );
 
 const service = (index: number) => ({
   title: `Service ${index}`,
   description: 'Text',
   price: 10 + index,
-  durationDays: 1,
-  isActive: index % 4 !== 0,
+  duration_days: 1,
+  is_active: index % 4 !== 0,
 });
 
-/** Posts and training services that the queries are about; the copies belong to others. */
+const buy = (idempotencyKey: string | undefined) =>
+  dependencies.idempotency.run(
+    { userId: buyer.userId, key: idempotencyKey, fingerprint: 'purchase' },
+    (data) => ({ status: 201, body: { data } }),
+    (complete) =>
+      useCases.buyTrainingService(
+        buyer,
+        { trainingServiceId: 2, price: undefined, idempotencyKey },
+        complete,
+      ),
+  );
+
+/** How many posts and training services belong to the users of the queries; the filled ones belong to others. */
 const OWN = 30;
 const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
 
 const fill = async (): Promise<void> => {
-  const purchase = { trainingServiceId: 2, price: undefined, idempotencyKey: 'first' };
-  await useCases.buyTrainingService(buyer, purchase);
-  await parts.store.transaction((session) =>
-    useCases.keepBoost(session, { id: 1_000_000, trainingServiceId: 1_000_000, endsAt: new Date(0) }, 1),
+  await buy('first');
+  await dependencies.store.transaction((session) =>
+    useCases.updateBoost(session, { id: 1_000_000, trainingServiceId: 1_000_000, endsAt: new Date(0) }, 1),
   );
   await fillLists();
   const delivered = (n: number) => ({
@@ -151,10 +161,10 @@ const fill = async (): Promise<void> => {
 };
 
 const fillLists = async (): Promise<void> => {
-  // Few grams: each is an entry of an index, and the entries are what filling costs.
+  // Few grams, because every gram is an index entry, and index entries make filling slow.
   const words = { title: 'Run', content: 'Run' };
   const grams = gramsOf(words.title, words.content);
-  const flags = { isDraft: false, inBlog: false };
+  const flags = { is_draft: false, in_blog: false };
   await fillLike(connection, 'posts', (n) => {
     const { ref, state }: { ref: ProfileRef; state: Parameters<typeof facetsOf>[2] } = userProfile(
       stranger(n),
@@ -165,7 +175,7 @@ const fillLists = async (): Promise<void> => {
   });
   await fillLike(connection, 'training_services', (n) => {
     const sold = { _id: OWN + n, user_id: stranger(n), price: 1_000 + n, is_active: true };
-    const facets = serviceFacets({ userId: sold.user_id, isActive: true });
+    const facets = serviceFacets(sold);
     return { ...sold, title: words.title, description: words.content, grams, facets };
   });
   const newest = OWN + FILLED;
@@ -180,7 +190,7 @@ const SMALL = { counters: 'seventeen documents' };
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt(
-    'it sorts whatever a condition finds; asked only where the counters say that the list is short',
+    'it sorts what any condition finds; used only where the counters say that the list is short',
     [
       'SORT: find posts {"facets":"?"',
       'SORT: find posts {"facets":{"$in":["?"]}}',
@@ -188,29 +198,29 @@ const EXCEPTIONS = [
     ],
   ),
   ...exceptOnPrebuilt(
-    'it sorts whatever a condition finds; asked only where a sample says that few rows hold the gram',
+    'it sorts what any condition finds; used only where a sample says that few rows hold the gram',
     ['SORT: find posts {"grams":"?"', 'SORT: find training_services {"grams":"?"'],
   ),
   ...exceptOnPrebuilt(
-    'it scans for a condition beside a list of values, whatever the index; these lists are short',
+    'it scans for a condition beside a list of values, with any index; these lists are short',
     [
       'COLLSCAN: find posts {"facets":{"$in":["?"]},"_id":',
       'COLLSCAN: find training_services {"facets":{"$in":["?"]},"price":{"$gte":"?","$lte":"?"}}',
     ],
   ),
   ...exceptOnPrebuilt(
-    'it scans for a condition behind two values of an index; what one person has bought or sold',
+    'it scans for a condition behind two values of an index; the rows of one buyer or seller are few',
     [
       'COLLSCAN: find trainees {"user_id":"?","status":',
       'COLLSCAN: find trainees {"seller_user_id":"?","status":',
     ],
   ),
-  ...exceptOnPrebuilt('it scans for every findAndModify; a purchase that was interrupted is taken once', [
+  ...exceptOnPrebuilt('it scans for every findAndModify; one claim per interrupted purchase', [
     'COLLSCAN: findAndModify trainees {"user_id":"?","status":"?","training_service_id":"?"',
   ]),
 ];
 
-/** What is wrong with the plans of what `work` asks. */
+/** The faults of the query plans of `work`. */
 const faults = async (work: () => Promise<unknown>): Promise<string[]> => {
   const commands = await watch.during(work);
   expect(commands.length).toBeGreaterThan(0);
@@ -251,7 +261,7 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
         expect(await faults(() => useCases.listTrainingServices(viewer, filter, request))).toEqual([]);
   });
 
-  test('nor does it where windows are read', async () => {
+  test('nor does a list that reads windows of ids', async () => {
     for (const query of [{}, { kinds: ['user'] as const }, { search: 'r' }, { search: 'run' }])
       for (const order of ['ASC', 'DESC'] as const)
         expect(await faults(() => useCases.listPosts(seller, { ...query, order }, CURSOR))).toEqual([]);
@@ -262,7 +272,7 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['GET /posts/:id', () => useCases.getPost(GUEST, 2)],
     ['POST /posts', () => post(41)],
-    ['PUT /posts/:id', () => useCases.updatePost(seller, 3, { title: 'New', isDraft: true })],
+    ['PUT /posts/:id', () => useCases.updatePost(seller, 3, { title: 'New', is_draft: true })],
     ['DELETE /posts/:id', () => useCases.deletePost(seller, 4)],
     ['GET /training-services/:id', () => useCases.getTrainingService(GUEST, 2)],
     ['POST /training-services', () => useCases.createTrainingService(seller, service(1))],
@@ -270,9 +280,8 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     [
       'POST /training-services/:id/purchase',
       async () => {
-        const purchase = { trainingServiceId: 2, price: undefined };
-        await useCases.buyTrainingService(buyer, { ...purchase, idempotencyKey: undefined });
-        await useCases.buyTrainingService(buyer, { ...purchase, idempotencyKey: 'k' });
+        await buy(undefined);
+        await buy('k');
       },
     ],
     [
@@ -284,23 +293,23 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     ],
     ['POST /trainees/:id/deliver', () => useCases.deliverTrainee(seller, 1)],
     ['DELETE /training-services/:id', () => useCases.deleteTrainingService(seller, 3)],
-    ['the blocker active_trainees', () => useCases.activeTrainees(7)],
+    ['the blocker active_trainees', () => useCases.blockers.active_trainees(7)],
     ['Content.GetPosts', () => useCases.lookUpPosts([1, 2])],
     ['Content.GetTrainingServices', () => useCases.lookUpTrainingServices([1, 2])],
     ['the job that finishes purchases', () => useCases.finishPurchases()],
     [
       'store_billing.boost.granted',
       () =>
-        parts.store.transaction((session) => {
+        dependencies.store.transaction((session) => {
           const endsAt = new Date(systemClock.now().getTime() + DAY_MS);
-          return useCases.keepBoost(session, { id: 1, trainingServiceId: 5, endsAt }, 1);
+          return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, endsAt }, 1);
         }),
     ],
     [
       'gyms.gym.changed',
       () =>
-        parts.store.transaction((session) =>
-          useCases.keepProfile(session, {
+        dependencies.store.transaction((session) =>
+          useCases.updateProfile(session, {
             ref: { kind: 'gym', id: 7 },
             state: { ownerUserId: 8, isActive: false, gone: false },
             version: 5,
@@ -310,21 +319,21 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     [
       'gyms.gym.deleted, and the job after it',
       async () => {
-        await parts.store.transaction((session) =>
-          useCases.keepProfile(session, { ref: { kind: 'gym', id: 7 }, state: GONE, version: 6 }),
+        await dependencies.store.transaction((session) =>
+          useCases.updateProfile(session, { ref: { kind: 'gym', id: 7 }, state: GONE_PROFILE, version: 6 }),
         );
         await useCases.removeGonePosts();
       },
     ],
     [
       'identity.account.deleted',
-      () => parts.store.transaction((session) => useCases.eraseAccount(session, 7, 3)),
+      () => dependencies.store.transaction((session) => useCases.eraseAccount(session, 7, 3)),
     ],
   ])('%s', async (_name, work) => {
     expect(await faults(work)).toEqual([]);
   });
 
-  test('the explanation does find a scan', async () => {
+  test('a scan is found', async () => {
     const found = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
     expect(found).toEqual([expect.stringContaining('COLLSCAN')]);
   });

@@ -1,26 +1,26 @@
-import { CALLER_HEADER } from '@fitness/shared/caller.ts';
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
 import { caller, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openStage, type Stage } from './support.ts';
+import { type Harness, openHarness } from './support.ts';
 
 const USER = 'App\\Models\\User';
 const seller = caller(10);
 const buyer = caller(11);
 
-let stage: Stage;
+let harness: Harness;
 let postId: number;
 let serviceId: number;
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
   const post = { profile_type: USER, profile_id: 10, title: 'Title', content: 'Content' };
-  postId = (await stage.send('POST', '/posts', { as: seller, body: post })).body.data.id;
+  postId = (await harness.send('POST', '/posts', { as: seller, body: post })).body.data.id;
   const service = { title: 'Title', description: '', price: 5, duration_days: 1 };
-  serviceId = (await stage.send('POST', '/training-services', { as: seller, body: service })).body.data.id;
+  serviceId = (await harness.send('POST', '/training-services', { as: seller, body: service })).body.data.id;
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 
-/** JSON says more than JavaScript can write: the bytes are sent as they are. */
+/** Sends the body as written: JSON has values that JavaScript cannot serialize. */
 const send = async (
   method: string,
   path: string,
@@ -28,7 +28,7 @@ const send = async (
   { as = seller, headers = {} }: { as?: typeof seller; headers?: Record<string, string> } = {},
 ) => {
   const context = await testSigner.sign({ from: 'gateway', caller: as });
-  const response = await fetch(`${stage.content.url}/api/v1${path}`, {
+  const response = await fetch(`${harness.content.url}/api/v1${path}`, {
     method,
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
     body,
@@ -38,7 +38,7 @@ const send = async (
 
 const everything = async () => {
   const names = ['posts', 'profiles', 'counters', 'training_services', 'trainees', 'purchase_keys'];
-  return Promise.all(names.map((name) => stage.connection.collection(name).find({}).toArray()));
+  return Promise.all(names.map((name) => harness.connection.collection(name).find({}).toArray()));
 };
 
 const SHAPES = ['null', '[]', '[1]', '["1"]', '{}', '{"$gt":""}', '{"$ne":null}', '{"$set":{"title":"x"}}'];
@@ -138,10 +138,10 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     }
     expect(failures).toEqual([]);
     expect(await everything()).toEqual(before);
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('a body that is no object, is no JSON, is too long, or is of another type', async () => {
+  test('a body that is not an object, not JSON, too long, or of another content type is refused', async () => {
     const before = await everything();
     for (const path of [`/posts/${postId}`, `/training-services/${serviceId}`]) {
       for (const body of ['[]', '[{"title":"Never"}]', '"title"', '5', 'true'])
@@ -158,7 +158,7 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('an Idempotency-Key that is too long, or has a character that is not visible', async () => {
+  test('an Idempotency-Key that is empty, too long, or not visible ASCII is 422', async () => {
     const before = await everything();
     for (const key of ['', 'two words', 'x'.repeat(256), 'tab\tbed', 'é'])
       expect([
@@ -169,13 +169,13 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
         }),
       ]).toMatchObject([key, { status: 422, body: { errors: { idempotency_key: expect.anything() } } }]);
     expect(await everything()).toEqual(before);
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('what cannot be changed of a post is ignored', async () => {
+  test('fields of a post that cannot be changed are ignored', async () => {
     const body =
       '{"id":1,"profile_type":"x","profile_id":-1,"created_at":null,"version":9,"$set":{"title":"x"}}';
-    const before = (await stage.send('GET', `/posts/${postId}`)).body.data;
+    const before = (await harness.send('GET', `/posts/${postId}`)).body.data;
     const answer = await send('PUT', `/posts/${postId}`, body);
     expect(answer).toMatchObject({
       status: 200,
@@ -222,7 +222,7 @@ describe('queries', () => {
   test.each(WRONG)('GET %s: a wrong %s is 422 under it', async (path, field, values) => {
     for (const value of values) {
       const query = `${path}?${field}=${value.replaceAll('X', field)}`;
-      const answer = await stage.send('GET', query, { as: buyer });
+      const answer = await harness.send('GET', query, { as: buyer });
       expect([query, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([query, 422, [field]]);
     }
   });
@@ -258,22 +258,22 @@ describe('queries', () => {
     ...[...ODD, 'training_service_id=9007199254740991'].map((query) => `/trainees?${query}`),
     ...KEYS.map((key) => `/trainees?cursor=${encodeCursor([key])}`),
   ])('GET %s is answered', async (query) => {
-    expect((await stage.send('GET', query, { as: buyer })).status).toBe(200);
+    expect((await harness.send('GET', query, { as: buyer })).status).toBe(200);
   });
 
-  test('a page holds 1 to 100, however many are asked for', async () => {
+  test('a page holds 1 to 100 rows for any per_page', async () => {
     for (const path of ['/posts', '/training-services', '/trainees']) {
       const per = async (asked: number): Promise<number> =>
-        (await stage.send('GET', `${path}?per_page=${asked}`, { as: buyer })).body.meta.per_page;
+        (await harness.send('GET', `${path}?per_page=${asked}`, { as: buyer })).body.meta.per_page;
       expect([await per(1), await per(100), await per(101), await per(999_999_999)]).toEqual([
         1, 100, 100, 100,
       ]);
-      expect((await stage.send('GET', path, { as: buyer })).body.meta.per_page).toBe(30);
+      expect((await harness.send('GET', path, { as: buyer })).body.meta.per_page).toBe(30);
     }
   });
 });
 
-test('an id that is no positive integer is none', async () => {
+test('an id that is not a positive integer is 404', async () => {
   const ids = [
     '0',
     '-1',
@@ -301,6 +301,6 @@ test('an id that is no positive integer is none', async () => {
       ['POST', `/trainees/${id}/deliver`],
     ] as const;
     for (const [method, path] of routes)
-      expect([path, (await stage.send(method, path, { as: buyer })).status]).toEqual([path, 404]);
+      expect([path, (await harness.send(method, path, { as: buyer })).status]).toEqual([path, 404]);
   }
 });

@@ -1,10 +1,10 @@
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
-import { GUEST } from '@fitness/shared/caller.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openStage, type Stage } from './support.ts';
+import { type Harness, openHarness } from './support.ts';
 
-/** Every combination of who asks and what for, against the rule applied to each post one by one. */
+/** Every combination of viewer and query, compared with the visibility rule applied to each post. */
 
 const USER = 'App\\Models\\User';
 const GYM = 'App\\Models\\Gym';
@@ -20,7 +20,7 @@ interface Written {
   title: string;
 }
 
-/** Gyms and users have the same numbers. The second gym is closed after its posts were written. */
+/** Gym id → owner. Gyms and users have the same ids. The second gym becomes inactive after its posts were written. */
 const OWNERS = new Map([
   [1, 1],
   [2, 1],
@@ -30,7 +30,7 @@ const CLOSED = 2;
 const USERS = [1, 2];
 const OPERATOR = 9;
 
-let stage: Stage;
+let harness: Harness;
 const posts: Written[] = [];
 
 const write = async (type: Type, profile: number, owner: number): Promise<void> => {
@@ -45,38 +45,38 @@ const write = async (type: Type, profile: number, owner: number): Promise<void> 
           is_draft: isDraft,
           in_blog: inBlog,
         };
-        // Every other one becomes what it is by a change.
+        // Half of the posts get their values by an update.
         const isChanged = (posts.length + Number(inBlog)) % 2 === 0;
         const other = { ...body, title: 'Other', is_draft: !isDraft, in_blog: !inBlog };
         const as = caller(owner);
-        const answer = await stage.send('POST', '/posts', { as, body: isChanged ? other : body });
+        const answer = await harness.send('POST', '/posts', { as, body: isChanged ? other : body });
         expect(answer.status).toBe(201);
         if (isChanged) {
           const path = `/posts/${answer.body.data.id}`;
           for (const change of [{ title }, { is_draft: isDraft, in_blog: inBlog }])
-            expect((await stage.send('PUT', path, { as, body: change })).status).toBe(200);
+            expect((await harness.send('PUT', path, { as, body: change })).status).toBe(200);
         }
         posts.push({ id: answer.body.data.id, type, profile, owner, isDraft, inBlog, title });
       }
 };
 
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
   for (const [id, owner] of OWNERS) {
-    stage.world.gyms.set(id, { user_id: owner, is_active: true, version: 1 });
+    harness.standIns.gyms.set(id, { user_id: owner, is_active: true, version: 1 });
     await write(GYM, id, owner);
   }
   for (const id of USERS) await write(USER, id, id);
   const owner = OWNERS.get(CLOSED) ?? 0;
-  stage.world.gyms.set(CLOSED, { user_id: owner, is_active: false, version: 2 });
+  harness.standIns.gyms.set(CLOSED, { user_id: owner, is_active: false, version: 2 });
   const data = { gym_id: CLOSED, name: 'Gym', user_id: owner, is_active: false };
-  await stage.tell(gymChanged, { subject: CLOSED, version: 2, data });
+  await harness.publish(gymChanged, { subject: CLOSED, version: 2, data });
   await eventually(async () => {
-    const { meta } = (await stage.send('GET', '/posts?per_page=1')).body;
+    const { meta } = (await harness.send('GET', '/posts?per_page=1')).body;
     return meta.total === posts.filter((post) => isPublic(post)).length;
   });
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 
 const isPublic = ({ type, profile, isDraft }: Written): boolean =>
   !isDraft && !(type === GYM && profile === CLOSED);
@@ -115,7 +115,7 @@ const isAsked = ({ types, items, inBlog, search }: Query, post: Written): boolea
   (inBlog === undefined || post.inBlog === inBlog) &&
   (search === undefined || post.title.toLowerCase().includes(search.toLowerCase()));
 
-/** Of one type, and no profile that the viewer may see has one of the numbers. */
+/** 404: one type, and no profile with one of these ids that the viewer may see. */
 const isMissing = ({ types, items }: Query, viewer: number | undefined): boolean => {
   if (types?.length !== 1 || items === undefined) return false;
   if (types[0] === USER) return false;
@@ -129,12 +129,12 @@ test.each([
   ['the owner of another', 2],
   ['somebody else', 3],
   ['a holder of posts.view_all', OPERATOR],
-])('%s sees what the rule lets him see, whatever he asks for, and its number', async (_name, viewer) => {
+])('%s sees what the rule allows, with the right total, for every query', async (_name, viewer) => {
   const isOperator = viewer === OPERATOR;
   const as = viewer === undefined ? GUEST : isOperator ? caller(viewer, ['posts.view_all']) : caller(viewer);
   for (const [index, query] of queries.entries()) {
     const path = pathOf(query);
-    const first = await stage.send('GET', `${path}&per_page=100`, { as });
+    const first = await harness.send('GET', `${path}&per_page=100`, { as });
     if (isMissing(query, viewer)) {
       expect([path, first.status]).toEqual([path, 404]);
       continue;
@@ -146,11 +146,13 @@ test.each([
     const idsOf = ({ body }: typeof first): number[] => body.data.map(({ id }: { id: number }) => id);
     expect([path, first.body.meta.total, idsOf(first)]).toEqual([path, expected.length, expected]);
     const middle = first.body.data.length >> 1;
-    // In parts, too: every seventh, so that each filter has its turn.
+    // Every seventh query is also read in parts, which covers every filter.
     if (middle === 0 || index % 7 !== 0) continue;
-    const half = await stage.send('GET', `${path}&per_page=${middle}`, { as });
-    const rest = await stage.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, { as });
-    const second = await stage.send('GET', `${path}&per_page=${middle}&page=2`, { as });
+    const half = await harness.send('GET', `${path}&per_page=${middle}`, { as });
+    const rest = await harness.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, {
+      as,
+    });
+    const second = await harness.send('GET', `${path}&per_page=${middle}&page=2`, { as });
     expect([path, ...idsOf(half), ...idsOf(rest)]).toEqual([path, ...expected]);
     expect([path, ...idsOf(second)]).toEqual([path, ...expected.slice(middle, middle * 2)]);
   }

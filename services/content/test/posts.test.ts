@@ -1,25 +1,25 @@
 import { gymChanged, gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { GUEST, type UserCaller } from '@fitness/shared/caller.ts';
-import { formatTimestamp } from '@fitness/shared/clock.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { client, NOBODY, openStage, type Stage, together } from './support.ts';
+import { client, type Harness, NOBODY, openHarness, together } from './support.ts';
 
 const USER = 'App\\Models\\User';
 const GYM = 'App\\Models\\Gym';
 
-let stage: Stage;
+let harness: Harness;
 let nextId = 1;
 
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  stage.world.down = [];
-  stage.world.gone.clear();
+  harness.standIns.down = [];
+  harness.standIns.gone.clear();
 });
 
 /** An id of a user or gym that no other test uses. */
@@ -32,13 +32,13 @@ const list = (query: Record<string, string | number> = {}, as: UserCaller | type
   const search = new URLSearchParams(
     Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
   );
-  return stage.send('GET', `/posts?${search.toString()}`, { as });
+  return harness.send('GET', `/posts?${search.toString()}`, { as });
 };
 const idsOf = (answer: Answer): number[] => {
   expect(answer.status).toBe(200);
   return answer.body.data.map(({ id }: { id: number }) => id);
 };
-const send = (as: UserCaller, body: Record<string, unknown>) => stage.send('POST', '/posts', { as, body });
+const send = (as: UserCaller, body: Record<string, unknown>) => harness.send('POST', '/posts', { as, body });
 
 const write = async (userId: number, fields: Record<string, unknown> = {}): Promise<number> => {
   const body = { profile_type: USER, profile_id: userId, title: 'Title', content: 'Content', ...fields };
@@ -47,16 +47,16 @@ const write = async (userId: number, fields: Record<string, unknown> = {}): Prom
   return answer.body.data.id;
 };
 
-/** A gym as its own service knows it. */
+/** Adds a gym to the stand-in of gyms. */
 const openGym = (userId: number, isActive = true): number => {
   const id = fresh();
-  stage.world.gyms.set(id, { user_id: userId, is_active: isActive });
+  harness.standIns.gyms.set(id, { user_id: userId, is_active: isActive });
   return id;
 };
 
-const tellGym = async (id: number, version: number, userId: number | null, isActive: boolean) => {
-  stage.world.gyms.set(id, { ...(userId === null ? {} : { user_id: userId }), is_active: isActive });
-  await stage.tell(gymChanged, {
+const publishGym = async (id: number, version: number, userId: number | null, isActive: boolean) => {
+  harness.standIns.gyms.set(id, { ...(userId === null ? {} : { user_id: userId }), is_active: isActive });
+  await harness.publish(gymChanged, {
     subject: id,
     version,
     data: { gym_id: id, name: 'Gym', user_id: userId, is_active: isActive },
@@ -69,7 +69,7 @@ const onGym = (gymId: number, fields: Record<string, unknown> = {}) => ({
   ...fields,
 });
 
-/** The list's totals must always be what the list holds. */
+/** The totals of the lists equal the number of their posts. */
 const expectTotals = async (): Promise<void> => {
   for (const as of [GUEST, operator]) {
     for (const query of [{}, { type: GYM }, { type: USER }, { in_blog: 'true' }, { type: GYM, in_blog: 0 }]) {
@@ -86,7 +86,7 @@ const expectTotals = async (): Promise<void> => {
 };
 
 describe('201: a post is written', () => {
-  test('on the own profile, with every field of the resource', async () => {
+  test('on the author’s profile, with every field of the resource', async () => {
     const userId = fresh();
     const answer = await send(caller(userId), {
       profile_type: USER,
@@ -95,7 +95,7 @@ describe('201: a post is written', () => {
       content: 'Text',
     });
     expect(answer.status).toBe(201);
-    const now = formatTimestamp(stage.clock.now());
+    const now = formatTimestamp(harness.clock.now());
     expect(answer.body).toEqual({
       data: {
         id: expect.any(Number),
@@ -112,15 +112,15 @@ describe('201: a post is written', () => {
     });
   });
 
-  test('on an own gym that nothing was ever heard of: gyms is asked', async () => {
+  test('on an own gym that the read model does not have: gyms is asked', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId, { in_blog: true }));
-    const { body } = await stage.send('GET', `/posts/${id}`);
+    const { body } = await harness.send('GET', `/posts/${id}`);
     expect(body.data).toMatchObject({ profile_type: GYM, profile_id: gymId, in_blog: true });
   });
 
-  test('twenty at once on one profile: all are there, and counted', async () => {
+  test('twenty at once on one profile are all stored and counted', async () => {
     const userId = fresh();
     const ids = await together(() => write(userId));
     const answer = await list({ type: USER, item_id: userId });
@@ -145,32 +145,32 @@ describe('a profile that is not the caller’s', () => {
   test('503 while gyms does not answer, and nothing is written', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
-    stage.world.down = ['GetGyms'];
+    harness.standIns.down = ['GetGyms'];
     const body = { title: 'T', content: 'C', ...onGym(gymId) };
     expect((await send(caller(userId), body)).status).toBe(503);
-    expect(await stage.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
+    expect(await harness.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
   });
 });
 
 describe('GET, PUT and DELETE of one', () => {
-  test('a draft is its owner’s and the operators’; to others it is as one that does not exist', async () => {
+  test('a draft is seen by its owner and operators; for others it does not exist', async () => {
     const userId = fresh();
     const id = await write(userId, { is_draft: true });
-    const unknown = await stage.send('GET', '/posts/999999');
+    const unknown = await harness.send('GET', '/posts/999999');
     expect(unknown.status).toBe(404);
     for (const as of [GUEST, caller(fresh())])
-      expect((await stage.send('GET', `/posts/${id}`, { as })).text).toBe(unknown.text);
+      expect((await harness.send('GET', `/posts/${id}`, { as })).text).toBe(unknown.text);
     for (const as of [caller(userId), operator])
-      expect((await stage.send('GET', `/posts/${id}`, { as })).status).toBe(200);
+      expect((await harness.send('GET', `/posts/${id}`, { as })).status).toBe(200);
     const none = caller(userId, ['posts.create']);
-    expect((await stage.send('GET', `/posts/${id}`, { as: none })).status).toBe(403);
+    expect((await harness.send('GET', `/posts/${id}`, { as: none })).status).toBe(403);
   });
 
-  test('only what is given changes; publishing shows it, and the totals follow', async () => {
+  test('a change keeps other fields; a published post is listed, and the totals are right', async () => {
     const userId = fresh();
     const id = await write(userId, { is_draft: true });
-    stage.clock.advance(5_000);
-    const put = (body: object, as = caller(userId)) => stage.send('PUT', `/posts/${id}`, { as, body });
+    harness.clock.advance(5_000);
+    const put = (body: object, as = caller(userId)) => harness.send('PUT', `/posts/${id}`, { as, body });
     const answer = await put({ is_draft: false, title: 'Published' });
     expect(answer.status).toBe(200);
     expect(answer.body.data).toMatchObject({ title: 'Published', content: 'Content', is_draft: false });
@@ -185,15 +185,15 @@ describe('GET, PUT and DELETE of one', () => {
     await expectTotals();
   });
 
-  test('twenty changes at once do not undo each other', async () => {
+  test('of twenty concurrent changes none is lost', async () => {
     const userId = fresh();
     const id = await write(userId);
     const changes = [{ title: 'New' }, { content: 'Newer' }, { in_blog: true }, { is_draft: true }];
     const answers = await together((index) =>
-      stage.send('PUT', `/posts/${id}`, { as: caller(userId), body: changes[index % 4] }),
+      harness.send('PUT', `/posts/${id}`, { as: caller(userId), body: changes[index % 4] }),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    const { body } = await stage.send('GET', `/posts/${id}`, { as: caller(userId) });
+    const { body } = await harness.send('GET', `/posts/${id}`, { as: caller(userId) });
     expect(body.data).toMatchObject({ title: 'New', content: 'Newer', in_blog: true, is_draft: true });
     await expectTotals();
   });
@@ -204,39 +204,41 @@ describe('GET, PUT and DELETE of one', () => {
     const other = caller(fresh());
     for (const method of ['PUT', 'DELETE']) {
       const body = method === 'PUT' ? { title: 'x' } : undefined;
-      expect((await stage.send(method, `/posts/${shown}`, { as: other, body })).status).toBe(403);
-      expect((await stage.send(method, `/posts/${draft}`, { as: other, body })).status).toBe(404);
-      expect((await stage.send(method, `/posts/${shown}`, { body })).status).toBe(401);
+      expect((await harness.send(method, `/posts/${shown}`, { as: other, body })).status).toBe(403);
+      expect((await harness.send(method, `/posts/${draft}`, { as: other, body })).status).toBe(404);
+      expect((await harness.send(method, `/posts/${shown}`, { body })).status).toBe(401);
     }
-    expect((await stage.send('DELETE', `/posts/${draft}`, { as: operator })).status).toBe(204);
+    expect((await harness.send('DELETE', `/posts/${draft}`, { as: operator })).status).toBe(204);
   });
 
-  test('who owns a gym is asked, not remembered: after a transfer the old owner is refused at once', async () => {
+  test('after a transfer of the gym the previous owner is refused at once', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const id = await write(before, onGym(gymId));
-    stage.world.gyms.set(gymId, { user_id: after, is_active: true });
+    harness.standIns.gyms.set(gymId, { user_id: after, is_active: true });
     const body = { title: 'x' };
-    expect((await stage.send('PUT', `/posts/${id}`, { as: caller(before), body })).status).toBe(403);
-    expect((await stage.send('PUT', `/posts/${id}`, { as: caller(after), body })).status).toBe(200);
+    expect((await harness.send('PUT', `/posts/${id}`, { as: caller(before), body })).status).toBe(403);
+    expect((await harness.send('PUT', `/posts/${id}`, { as: caller(after), body })).status).toBe(200);
   });
 
-  test('of twenty deletions at once one succeeds; one event is told, and the totals follow', async () => {
+  test('of twenty concurrent deletions one succeeds and publishes one event, and the totals are right', async () => {
     const userId = fresh();
     const id = await write(userId);
-    const answers = await together(() => stage.send('DELETE', `/posts/${id}`, { as: caller(userId) }));
+    const answers = await together(() => harness.send('DELETE', `/posts/${id}`, { as: caller(userId) }));
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(19);
     const mine = ({ subject }: { subject: string }) => subject === String(id);
-    const event = await stage.tap.waitFor('content.post.deleted', { matches: mine });
+    const event = await harness.tap.waitFor('content.post.deleted', { matches: mine });
     expect(event.data).toEqual({ post_id: id });
-    const told = stage.tap.events.filter(({ type, subject }) => type === event.type && mine({ subject }));
-    expect(told).toHaveLength(1);
+    const published = harness.tap.events.filter(
+      ({ type, subject }) => type === event.type && mine({ subject }),
+    );
+    expect(published).toHaveLength(1);
     await expectTotals();
   });
 });
 
-describe('the list: who sees what', () => {
+describe('the list: visibility', () => {
   test('guests see published posts of public profiles; owners their own too; operators all', async () => {
     const [userId, other] = [fresh(), fresh()];
     const [open, closed] = [openGym(userId), openGym(userId, false)];
@@ -262,26 +264,26 @@ describe('the list: who sees what', () => {
     await expectTotals();
   });
 
-  test('a token without posts.view and posts.view_all is 403, before its query is looked at', async () => {
+  test('a token without posts.view and posts.view_all is 403, before its query is validated', async () => {
     expect((await list({}, caller(fresh(), ['posts.create']))).status).toBe(403);
     expect((await list({ type: 'x' }, caller(fresh(), []))).status).toBe(403);
   });
 
-  test('media of a page come in one call, and a page makes no other', async () => {
+  test('a page makes one call, for media', async () => {
     const userId = fresh();
     const ids = await together(() => write(userId), 5);
-    stage.world.media.set(`App\\Models\\Posts\\Post:${ids[0]}`, ['one.png', 'two.png']);
+    harness.standIns.media.set(`App\\Models\\Posts\\Post:${ids[0]}`, ['one.png', 'two.png']);
     for (const query of [{ type: USER, item_id: userId }, { search: 'title', item_id: userId }, {}]) {
-      stage.world.calls.length = 0;
+      harness.standIns.calls.length = 0;
       const answer = await list(query);
-      expect(stage.world.calls).toEqual(['GetMedia']);
+      expect(harness.standIns.calls).toEqual(['GetMedia']);
       const first = answer.body.data.find(({ id }: { id: number }) => id === ids[0]);
       expect(first.media.map(({ filename }: { filename: string }) => filename)).toEqual([
         'one.png',
         'two.png',
       ]);
     }
-    stage.world.down = ['GetMedia'];
+    harness.standIns.down = ['GetMedia'];
     const bare = await list({ type: USER, item_id: userId });
     expect(bare.status).toBe(200);
     expect(bare.body.data[0].media).toEqual([]);
@@ -289,7 +291,7 @@ describe('the list: who sees what', () => {
 });
 
 describe('the list: calls', () => {
-  test('a page of 30 posts makes one call, whatever it holds, whoever reads it and however', async () => {
+  test('a page of 30 posts makes one call for every content, viewer and query', async () => {
     const [userId, other] = [fresh(), fresh()];
     const gyms = [openGym(userId), openGym(userId, false), openGym(other)];
     const word = `calls${userId}`;
@@ -303,7 +305,7 @@ describe('the list: calls', () => {
         is_draft: index % 5 === 0,
         in_blog: index % 4 === 0,
       });
-      stage.world.media.set(`App\\Models\\Posts\\Post:${id}`, ['one.png', 'two.mp4']);
+      harness.standIns.media.set(`App\\Models\\Posts\\Post:${id}`, ['one.png', 'two.mp4']);
     }
     const everyone = `${userId},${other},${gyms.join(',')}`;
     for (const as of [GUEST, caller(userId), operator])
@@ -315,20 +317,20 @@ describe('the list: calls', () => {
       ]) {
         const first = await list({ ...query, order: 'ASC', per_page: 10 }, as);
         for (const style of [{}, { page: 2, per_page: 10 }, { cursor: first.body.meta.next_cursor }]) {
-          stage.world.calls.length = 0;
+          harness.standIns.calls.length = 0;
           const { body } = await list({ ...query, order: 'ASC', ...style }, as);
           expect(body.data.length).toBeGreaterThan(0);
-          expect(stage.world.calls).toEqual(['GetMedia']);
+          expect(harness.standIns.calls).toEqual(['GetMedia']);
         }
       }
-    stage.world.calls.length = 0;
+    harness.standIns.calls.length = 0;
     expect(idsOf(await list({ search: word, per_page: 30 }, operator))).toHaveLength(30);
-    expect(stage.world.calls).toEqual(['GetMedia']);
-    // Profiles that were never heard of are asked about at once, each kind in one call.
-    stage.world.calls.length = 0;
-    const unheard = Array.from({ length: 30 }, () => openGym(userId)).join(',');
-    expect(idsOf(await list({ type: GYM, item_id: unheard }))).toEqual([]);
-    expect(stage.world.calls).toEqual(['GetGyms']);
+    expect(harness.standIns.calls).toEqual(['GetMedia']);
+    // Profiles that the read model does not have take one call for each kind.
+    harness.standIns.calls.length = 0;
+    const unknownGyms = Array.from({ length: 30 }, () => openGym(userId)).join(',');
+    expect(idsOf(await list({ type: GYM, item_id: unknownGyms }))).toEqual([]);
+    expect(harness.standIns.calls).toEqual(['GetGyms']);
   });
 });
 
@@ -338,7 +340,7 @@ describe('the list: filters', () => {
     const gymId = openGym(userId);
     const own = await write(userId);
     const gym = await write(userId, onGym(gymId));
-    // A gym and a user with the same number are two profiles.
+    // A gym and a user with the same id are two profiles.
     const namesake = await write(gymId);
     const both = `${GYM},${USER}`;
     expect(idsOf(await list({ type: GYM, item_id: gymId }))).toEqual([gym]);
@@ -362,7 +364,7 @@ describe('the list: filters', () => {
     expect(idsOf(await list(query))).toEqual([blog, regular]);
   });
 
-  test('search finds substrings of title or content, folded, and never a regular expression', async () => {
+  test('search finds folded substrings of title or content, and takes no regular expression', async () => {
     const userId = fresh();
     const persian = await write(userId, { title: 'باشگاه‌هاي كرج ۱۲۳', content: 'x' });
     const latin = await write(userId, { title: 'a+b (C)', content: 'Push-UPS every day' });
@@ -418,7 +420,7 @@ describe('the list: filters', () => {
     expect(beyond.body.data).toEqual([]);
   });
 
-  test('a cursor that was made up is answered, however far it lies', async () => {
+  test('an invented cursor is answered, with any id', async () => {
     for (const id of [0, -5, 1e15, 1e300, 0.5]) {
       const cursor = Buffer.from(JSON.stringify([id])).toString('base64url');
       for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(200);
@@ -427,11 +429,11 @@ describe('the list: filters', () => {
   });
 });
 
-describe('404: one type and no profile', () => {
+describe('404 for one type without a visible profile', () => {
   test('a gym and a user that do not exist; an erased user; an inactive gym for others', async () => {
     const [userId, erased] = [fresh(), fresh()];
     const closed = openGym(userId, false);
-    stage.world.gone.add(erased);
+    harness.standIns.gone.add(erased);
     const unknown = await list({ type: GYM, item_id: NOBODY });
     expect(unknown.status).toBe(404);
     expect((await list({ type: USER, item_id: NOBODY })).status).toBe(404);
@@ -442,7 +444,7 @@ describe('404: one type and no profile', () => {
     expect(idsOf(await list({ type: GYM, item_id: closed }, operator))).toEqual([]);
   });
 
-  test('not for two types, nor for a profile without posts, nor where one of several exists', async () => {
+  test('200 for two types, for a profile without posts, and when one of several exists', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     expect(idsOf(await list({ type: `${GYM},${USER}`, item_id: NOBODY }))).toEqual([]);
@@ -453,7 +455,7 @@ describe('404: one type and no profile', () => {
   });
 
   test('503 while the profile’s owner does not answer', async () => {
-    stage.world.down = ['GetGyms', 'GetHiddenUsers'];
+    harness.standIns.down = ['GetGyms', 'GetHiddenUsers'];
     expect((await list({ type: GYM, item_id: NOBODY })).status).toBe(503);
     expect((await list({ type: USER, item_id: NOBODY })).status).toBe(503);
   });
@@ -539,7 +541,7 @@ describe('hostile input is never a 500', () => {
     };
     const service = { title: 'T', description: 'D', price: 1, duration_days: 1, is_active: true };
     const postId = (await send(as, post)).body.data.id;
-    const serviceId = (await stage.send('POST', '/training-services', { as, body: service })).body.data.id;
+    const serviceId = (await harness.send('POST', '/training-services', { as, body: service })).body.data.id;
     const routes = [
       ...Object.keys(post).flatMap((field) => [
         ['POST', '/posts', { ...post, [field]: value }] as const,
@@ -553,7 +555,7 @@ describe('hostile input is never a 500', () => {
       ['POST', `/training-services/${serviceId}/purchase`, { price: value }] as const,
     ];
     for (const [method, path, body] of routes)
-      expect([method, path, (await stage.send(method, path, { as, body })).status < 500]).toEqual([
+      expect([method, path, (await harness.send(method, path, { as, body })).status < 500]).toEqual([
         method,
         path,
         true,
@@ -577,208 +579,218 @@ describe('hostile input is never a 500', () => {
       ]) {
         const raw = field === 'search' || value.startsWith('%') ? value : encodeURIComponent(value);
         for (const query of [`${field}=${raw}`, `${field}=1&${field}=${raw}`, `${field}[$gt]=${raw}`])
-          expect((await stage.send('GET', `/posts?${query}`)).status).toBeLessThan(500);
+          expect((await harness.send('GET', `/posts?${query}`)).status).toBeLessThan(500);
       }
     },
   );
 });
 
-describe('seeing is not changing', () => {
-  test('a token that may only see all posts changes and deletes none of others', async () => {
+describe('the permission to see all posts', () => {
+  test('does not let a token change or delete posts of others', async () => {
     const id = await write(fresh());
     const reader = caller(fresh(), ['posts.view_all']);
-    expect((await stage.send('GET', `/posts/${id}`, { as: reader })).status).toBe(200);
-    expect((await stage.send('PUT', `/posts/${id}`, { as: reader, body: { title: 'Mine' } })).status).toBe(
+    expect((await harness.send('GET', `/posts/${id}`, { as: reader })).status).toBe(200);
+    expect((await harness.send('PUT', `/posts/${id}`, { as: reader, body: { title: 'Mine' } })).status).toBe(
       403,
     );
-    expect((await stage.send('DELETE', `/posts/${id}`, { as: reader })).status).toBe(403);
+    expect((await harness.send('DELETE', `/posts/${id}`, { as: reader })).status).toBe(403);
     const writer = caller(fresh(), ['posts.create', 'posts.view_all']);
-    expect((await stage.send('PUT', `/posts/${id}`, { as: writer, body: { title: 'Mine' } })).status).toBe(
+    expect((await harness.send('PUT', `/posts/${id}`, { as: writer, body: { title: 'Mine' } })).status).toBe(
       403,
     );
-    expect((await stage.send('GET', `/posts/${id}`, { as: reader })).body.data.title).toBe('Title');
-    // A draft that is seen is refused, and not denied.
+    expect((await harness.send('GET', `/posts/${id}`, { as: reader })).body.data.title).toBe('Title');
+    // 403, not 404: the token sees the draft.
     const draft = await write(fresh(), { is_draft: true });
     const path = `/posts/${draft}`;
-    expect((await stage.send('PUT', path, { as: writer, body: { title: 'Mine' } })).status).toBe(403);
-    expect((await stage.send('DELETE', path, { as: writer })).status).toBe(403);
+    expect((await harness.send('PUT', path, { as: writer, body: { title: 'Mine' } })).status).toBe(403);
+    expect((await harness.send('DELETE', path, { as: writer })).status).toBe(403);
   });
 });
 
-describe('what is heard of gyms and accounts', () => {
-  test('a gym that is closed hides its posts, opened again it shows them; the totals follow', async () => {
+describe('events of gyms and accounts', () => {
+  test('an inactive gym hides its posts, an active one shows them, and the totals are right', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId));
     const draft = await write(userId, onGym(gymId, { is_draft: true, in_blog: true }));
-    const status = async () => (await stage.send('GET', `/posts/${id}`)).status;
-    await tellGym(gymId, 5, userId, false);
+    const status = async () => (await harness.send('GET', `/posts/${id}`)).status;
+    await publishGym(gymId, 5, userId, false);
     await eventually(async () => (await status()) === 404);
     expect(idsOf(await list({ type: GYM, item_id: gymId }, caller(userId)))).toEqual([draft, id]);
     expect((await list({ type: GYM, item_id: gymId })).status).toBe(404);
     await expectTotals();
-    await tellGym(gymId, 6, userId, true);
+    await publishGym(gymId, 6, userId, true);
     await eventually(async () => (await status()) === 200);
     expect(idsOf(await list({ type: GYM, item_id: gymId }))).toEqual([id]);
     await expectTotals();
   });
 
-  test('news that is older than what is known changes nothing', async () => {
+  test('an event with an older version changes nothing', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId));
-    await tellGym(gymId, 9, userId, true);
-    await tellGym(gymId, 8, userId, false);
+    await publishGym(gymId, 9, userId, true);
+    await publishGym(gymId, 8, userId, false);
     const marker = openGym(userId);
-    await tellGym(marker, 1, userId, true);
-    const profiles = stage.connection.collection<{ _id: string; is_active: boolean }>('profiles');
+    await publishGym(marker, 1, userId, true);
+    const profiles = harness.connection.collection<{ _id: string; is_active: boolean }>('profiles');
     await eventually(async () => (await profiles.findOne({ _id: `gym:${marker}` })) !== null);
-    expect((await stage.send('GET', `/posts/${id}`)).status).toBe(200);
+    expect((await harness.send('GET', `/posts/${id}`)).status).toBe(200);
     expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 9, is_active: true });
   });
 
-  test('an event that was lost is made good when the gym is asked for the next post', async () => {
+  test('a lost event is made up for when the next post asks gyms', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const draft = await write(before, onGym(gymId, { is_draft: true }));
-    stage.world.gyms.set(gymId, { user_id: after, is_active: false, version: 4 });
+    harness.standIns.gyms.set(gymId, { user_id: after, is_active: false, version: 4 });
     const own = await write(after, onGym(gymId));
     const query = { type: GYM, item_id: gymId };
     expect(idsOf(await list(query, caller(after)))).toEqual([own, draft]);
     expect((await list(query, caller(before))).status).toBe(404);
-    expect((await stage.send('GET', `/posts/${own}`)).status).toBe(404);
-    // What was told before the answer arrives late, and changes nothing.
-    await tellGym(gymId, 3, before, true);
+    expect((await harness.send('GET', `/posts/${own}`)).status).toBe(404);
+    // An event older than the answer arrives late, and changes nothing.
+    await publishGym(gymId, 3, before, true);
     const marker = openGym(after);
-    await tellGym(marker, 1, after, true);
-    const profiles = stage.connection.collection<{ _id: string }>('profiles');
+    await publishGym(marker, 1, after, true);
+    const profiles = harness.connection.collection<{ _id: string }>('profiles');
     await eventually(async () => (await profiles.findOne({ _id: `gym:${marker}` })) !== null);
     expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 4, is_active: false });
     await expectTotals();
   });
 
-  test('an event that is delivered again and again counts once', async () => {
+  test('an event that is delivered many times has one effect', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     await write(userId, onGym(gymId));
-    await together(() => tellGym(gymId, 6, userId, false));
-    const inbox = stage.connection.collection('inbox');
+    await together(() => publishGym(gymId, 6, userId, false));
+    const inbox = harness.connection.collection('inbox');
     await eventually(async () => (await inbox.countDocuments({ consumer: gymChanged.type })) >= 20);
     expect((await list({ type: GYM, item_id: gymId })).status).toBe(404);
     await expectTotals();
   });
 
-  test('a new owner sees the drafts, and the old one no more', async () => {
+  test('a new owner sees the drafts, the previous one does not', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const draft = await write(before, onGym(gymId, { is_draft: true }));
-    await tellGym(gymId, 2, after, true);
+    await publishGym(gymId, 2, after, true);
     const query = { type: GYM, item_id: gymId };
     await eventually(async () => idsOf(await list(query, caller(after))).includes(draft));
     expect(idsOf(await list(query, caller(before)))).toEqual([]);
-    expect((await stage.send('GET', `/posts/${draft}`, { as: caller(before) })).status).toBe(404);
+    expect((await harness.send('GET', `/posts/${draft}`, { as: caller(before) })).status).toBe(404);
     const all = { per_page: 100 };
     expect(idsOf(await list(all, caller(after)))).toContain(draft);
     expect(idsOf(await list(all, caller(before)))).not.toContain(draft);
   });
 
-  test('a deleted gym’s posts are hidden from everybody at once, then deleted, each with its event', async () => {
+  test('posts of a deleted gym are hidden from everyone at once, then deleted, each with its event', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const ids = await together(() => write(userId, onGym(gymId)), 25);
-    stage.world.gyms.delete(gymId);
-    await stage.tell(gymDeleted, { subject: gymId, version: 7, data: { gym_id: gymId } });
+    harness.standIns.gyms.delete(gymId);
+    await harness.publish(gymDeleted, { subject: gymId, version: 7, data: { gym_id: gymId } });
     const query = { type: GYM, item_id: gymId };
     await eventually(async () => (await list(query, operator)).status === 404);
     for (const as of [GUEST, caller(userId), operator])
-      expect((await stage.send('GET', `/posts/${ids[0]}`, { as })).status).toBe(404);
+      expect((await harness.send('GET', `/posts/${ids[0]}`, { as })).status).toBe(404);
     for (const as of [caller(userId), operator]) {
       const body = { title: 'Late' };
-      expect((await stage.send('PUT', `/posts/${ids[0]}`, { as, body })).status).toBe(404);
-      expect((await stage.send('DELETE', `/posts/${ids[0]}`, { as })).status).toBe(404);
+      expect((await harness.send('PUT', `/posts/${ids[0]}`, { as, body })).status).toBe(404);
+      expect((await harness.send('DELETE', `/posts/${ids[0]}`, { as })).status).toBe(404);
     }
     expect(idsOf(await list({ per_page: 100 }, operator))).not.toContain(ids[0]);
     await expectTotals();
-    const rounds = await together(() => stage.content.removeGonePosts(), 3);
+    const rounds = await together(() => harness.content.removeGonePosts(), 3);
     expect(rounds.reduce((sum, removed) => sum + removed, 0)).toBeGreaterThanOrEqual(25);
     for (const id of ids)
-      await stage.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(id) });
-    const told = stage.tap.events.filter(
+      await harness.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(id) });
+    const published = harness.tap.events.filter(
       ({ type, subject }) => type === 'content.post.deleted' && ids.includes(Number(subject)),
     );
-    expect(told).toHaveLength(25);
-    expect(await stage.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
-    // News that was on its way when the gym was deleted does not bring it back.
-    const inbox = stage.connection.collection('inbox');
+    expect(published).toHaveLength(25);
+    expect(await harness.connection.collection('posts').countDocuments({ profile_id: gymId })).toBe(0);
+    // Late events do not bring the gym back.
+    const inbox = harness.connection.collection('inbox');
     const handled = await inbox.countDocuments({ consumer: gymChanged.type });
-    await tellGym(gymId, 6, userId, true);
-    await tellGym(gymId, 8, userId, true);
+    await publishGym(gymId, 6, userId, true);
+    await publishGym(gymId, 8, userId, true);
     await eventually(async () => (await inbox.countDocuments({ consumer: gymChanged.type })) === handled + 2);
     expect((await list(query, operator)).status).toBe(404);
     await expectTotals();
   });
 
-  test('an erased account’s posts and training services are deleted, each with its event', async () => {
+  test('posts and training services of an erased account are deleted, each with its event', async () => {
     const userId = fresh();
     const post = await write(userId);
-    const service = await stage.send('POST', '/training-services', {
+    const service = await harness.send('POST', '/training-services', {
       as: caller(userId),
       body: { title: 'T', description: '', price: 5, duration_days: 1 },
     });
-    const deleted_at = formatTimestamp(stage.clock.now());
-    await stage.tell(accountDeleted, { subject: userId, version: 4, data: { user_id: userId, deleted_at } });
+    const deleted_at = formatTimestamp(harness.clock.now());
+    await harness.publish(accountDeleted, {
+      subject: userId,
+      version: 4,
+      data: { user_id: userId, deleted_at },
+    });
     const id = service.body.data.id;
-    const event = await stage.tap.waitFor('content.training_service.deleted', {
+    const event = await harness.tap.waitFor('content.training_service.deleted', {
       matches: ({ subject }) => subject === String(id),
     });
     expect(event.data).toEqual({ training_service_id: id });
-    expect((await stage.send('GET', `/posts/${post}`, { as: operator })).status).toBe(404);
+    expect((await harness.send('GET', `/posts/${post}`, { as: operator })).status).toBe(404);
     expect((await list({ type: USER, item_id: userId }, operator)).status).toBe(404);
-    expect(await stage.content.removeGonePosts()).toBeGreaterThanOrEqual(1);
-    await stage.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(post) });
+    expect(await harness.content.removeGonePosts()).toBeGreaterThanOrEqual(1);
+    await harness.tap.waitFor('content.post.deleted', { matches: ({ subject }) => subject === String(post) });
     await expectTotals();
   });
 
-  test('what an erased account was just about to publish is refused, a training service as a post', async () => {
+  test('a post or training service that an erased account creates is refused', async () => {
     const userId = fresh();
-    const deleted_at = formatTimestamp(stage.clock.now());
-    await stage.tell(accountDeleted, { subject: userId, version: 4, data: { user_id: userId, deleted_at } });
+    const deleted_at = formatTimestamp(harness.clock.now());
+    await harness.publish(accountDeleted, {
+      subject: userId,
+      version: 4,
+      data: { user_id: userId, deleted_at },
+    });
     const gone = { _id: `user:${userId}` as never, gone: true };
-    await eventually(async () => (await stage.connection.collection('profiles').countDocuments(gone)) === 1);
+    await eventually(
+      async () => (await harness.connection.collection('profiles').countDocuments(gone)) === 1,
+    );
     const service = { title: 'T', description: '', price: 5, duration_days: 1 };
     const answers = await Promise.all([
-      stage.send('POST', '/training-services', { as: caller(userId), body: service }),
-      stage.send('POST', '/posts', {
+      harness.send('POST', '/training-services', { as: caller(userId), body: service }),
+      harness.send('POST', '/posts', {
         as: caller(userId),
         body: { profile_type: USER, profile_id: userId, title: 'T', content: 'C' },
       }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([403, 422]);
-    const rows = stage.connection.collection('training_services');
+    const rows = harness.connection.collection('training_services');
     expect(await rows.countDocuments({ user_id: userId })).toBe(0);
     await expectTotals();
   });
 
-  test('what was told while content was down is caught up with', async () => {
+  test('events from a time when content was down are handled', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId));
-    await stage.content.close();
-    await tellGym(gymId, 3, userId, false);
-    await stage.restart();
-    await eventually(async () => (await stage.send('GET', `/posts/${id}`)).status === 404);
+    await harness.content.close();
+    await publishGym(gymId, 3, userId, false);
+    await harness.restart();
+    await eventually(async () => (await harness.send('GET', `/posts/${id}`)).status === 404);
   });
 
-  test('posts written while their gym is closed end up hidden, whoever comes first', async () => {
+  test('posts that are written while their gym becomes inactive end up hidden, in any order', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     await write(userId, onGym(gymId));
     const writing = together(() => write(userId, onGym(gymId)));
-    await tellGym(gymId, 3, userId, false);
+    await publishGym(gymId, 3, userId, false);
     await writing;
-    const profiles = stage.connection.collection<{ _id: string; is_active: boolean }>('profiles');
+    const profiles = harness.connection.collection<{ _id: string; is_active: boolean }>('profiles');
     await eventually(async () => (await profiles.findOne({ _id: `gym:${gymId}` }))?.is_active === false);
-    const posts = stage.connection.collection('posts');
+    const posts = harness.connection.collection('posts');
     expect(await posts.countDocuments({ profile_id: gymId, is_public: true })).toBe(0);
     expect(await posts.countDocuments({ profile_id: gymId })).toBe(21);
     await expectTotals();
@@ -786,12 +798,12 @@ describe('what is heard of gyms and accounts', () => {
 });
 
 describe('gRPC', () => {
-  test('GetPosts tells owner and visibility as the profile’s owner knows them now', async () => {
+  test('GetPosts answers the current owner and visibility, from the service that owns the profile', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const [own, draft] = [await write(userId), await write(userId, { is_draft: true })];
     const gym = await write(userId, onGym(gymId));
-    const content = client(grpcDefinitions.content(), stage.content.grpcAddress);
+    const content = client(grpcDefinitions.content(), harness.content.grpcAddress);
     const ask = async () => (await content.call('GetPosts', { ids: [own, draft, gym, 999_999] })).posts;
     const row = (id: number, profile_type: string, profile_id: number) => ({ id, profile_type, profile_id });
     expect(await ask()).toMatchObject([
@@ -799,22 +811,22 @@ describe('gRPC', () => {
       { ...row(draft, USER, userId), is_draft: true, owner_user_id: userId, is_public: false },
       { ...row(gym, GYM, gymId), is_draft: false, owner_user_id: userId, is_public: true },
     ]);
-    stage.world.gyms.set(gymId, { user_id: userId + 1, is_active: false });
+    harness.standIns.gyms.set(gymId, { user_id: userId + 1, is_active: false });
     expect((await ask())[2]).toMatchObject({ owner_user_id: userId + 1, is_public: false });
-    stage.world.gone.add(userId);
+    harness.standIns.gone.add(userId);
     expect((await ask()).map(({ id }) => id)).toEqual([gym]);
-    stage.world.down = ['GetGyms'];
+    harness.standIns.down = ['GetGyms'];
     await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
     content.close();
   });
 
   test('GetTrainingServices answers those that exist; more than 200 ids are refused', async () => {
     const userId = fresh();
-    const made = await stage.send('POST', '/training-services', {
+    const made = await harness.send('POST', '/training-services', {
       as: caller(userId),
       body: { title: 'T', description: '', price: 5, duration_days: 1, is_active: false },
     });
-    const content = client(grpcDefinitions.content(), stage.content.grpcAddress);
+    const content = client(grpcDefinitions.content(), harness.content.grpcAddress);
     const { id } = made.body.data;
     const answer = await content.call('GetTrainingServices', { ids: [999_999, id] });
     expect(answer.training_services).toEqual([{ id, user_id: userId, title: 'T', is_active: false }]);

@@ -1,27 +1,27 @@
+import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { formatTimestamp, MINUTE_MS } from '@fitness/shared/clock.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { formatTimestamp, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
-import { wholeUser } from '@fitness/shared/testing/users.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { client, openStage, type Stage, together } from './support.ts';
+import { client, type Harness, openHarness, together } from './support.ts';
 
 const PRICE = 99_999;
 
-let stage: Stage;
+let harness: Harness;
 let nextUser = 1;
 
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  Object.assign(stage.world, { down: [], balance: 1_000_000_000, commissionPercent: 10 });
-  stage.world.beforeBookAnswer = async () => undefined;
-  stage.world.booked.clear();
-  stage.world.pending.clear();
-  stage.world.gone.clear();
-  stage.world.before.clear();
+  Object.assign(harness.standIns, { down: [], balance: 1_000_000_000, commissionPercent: 10 });
+  harness.standIns.beforeBookAnswer = async () => undefined;
+  harness.standIns.booked.clear();
+  harness.standIns.pending.clear();
+  harness.standIns.gone.clear();
+  harness.standIns.before.clear();
 });
 
 const someone = (): number => {
@@ -30,7 +30,7 @@ const someone = (): number => {
 };
 
 const offer = async (seller: number, fields: Record<string, unknown> = {}): Promise<number> => {
-  const answer = await stage.send('POST', '/training-services', {
+  const answer = await harness.send('POST', '/training-services', {
     as: caller(seller),
     body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30, ...fields },
   });
@@ -39,23 +39,23 @@ const offer = async (seller: number, fields: Record<string, unknown> = {}): Prom
 };
 
 const buy = (buyer: number, id: number, key?: string, body?: { price?: unknown }): Promise<Answer> =>
-  stage.send('POST', `/training-services/${id}/purchase`, {
+  harness.send('POST', `/training-services/${id}/purchase`, {
     as: caller(buyer),
     body,
     ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
   });
 
 const deliver = (userId: number, id: number): Promise<Answer> =>
-  stage.send('POST', `/trainees/${id}/deliver`, { as: caller(userId) });
+  harness.send('POST', `/trainees/${id}/deliver`, { as: caller(userId) });
 
 const trainees = async (userId: number, query = ''): Promise<{ id: number; status: string }[]> => {
-  const answer = await stage.send('GET', `/trainees${query}`, { as: caller(userId) });
+  const answer = await harness.send('GET', `/trainees${query}`, { as: caller(userId) });
   expect(answer.status).toBe(200);
   return answer.body.data;
 };
 
 const evaluate = async (userId: number, code = 'active_trainees') => {
-  const blockers = client(grpcDefinitions.blockers(), stage.content.grpcAddress);
+  const blockers = client(grpcDefinitions.blockers(), harness.content.grpcAddress);
   try {
     return await blockers.call('Evaluate', { user_id: userId, code });
   } finally {
@@ -82,85 +82,86 @@ describe('201: bought', () => {
       price: PRICE,
       status: 'active',
       delivered_at: null,
-      created_at: formatTimestamp(stage.clock.now()),
+      created_at: formatTimestamp(harness.clock.now()),
     });
     const payable = {
       payable_type: 'App\\Models\\TrainingServices\\TrainingService',
       payable_id: id,
       description: 'Coaching',
     };
-    expect(Object.fromEntries(stage.world.booked)).toEqual({
+    expect(Object.fromEntries(harness.standIns.booked)).toEqual({
       [`training-sale:${traineeId}`]: [
         { user_id: buyer, type: 'purchase', amount: PRICE, ...payable },
         { user_id: seller, type: 'income', amount: PRICE, ...payable },
         { user_id: seller, type: 'commission', amount: 9_999, ...payable },
       ],
     });
-    const event = await stage.tap.waitFor('content.trainee.purchased', {
+    const event = await harness.tap.waitFor('content.trainee.purchased', {
       matches: ({ subject }) => subject === String(traineeId),
     });
     expect(event.data).toMatchObject({ seller_user_id: seller, buyer_user_id: buyer });
   });
 
-  test('at the price of this moment: twenty purchases beside changes of the price pay what their trainee says', async () => {
+  test('twenty purchases during changes of the price each pay the price of their trainee', async () => {
     const [seller, id] = [someone(), await offer(someone())];
-    const owner = (await stage.send('GET', `/training-services/${id}`)).body.data.user_id;
+    const owner = (await harness.send('GET', `/training-services/${id}`)).body.data.user_id;
     const change = (price: number) =>
-      stage.send('PUT', `/training-services/${id}`, { as: caller(owner), body: { price } });
+      harness.send('PUT', `/training-services/${id}`, { as: caller(owner), body: { price } });
     const [answers] = await Promise.all([
       together(() => buy(seller, id)),
       together((index) => change(1_000 + index), 5),
     ]);
     expect(statuses(answers, 201)).toBe(20);
     for (const { body } of answers) {
-      const [purchase, income] = stage.world.booked.get(`training-sale:${body.data.id}`) ?? [];
+      const [purchase, income] = harness.standIns.booked.get(`training-sale:${body.data.id}`) ?? [];
       expect([purchase?.amount, income?.amount]).toEqual([body.data.price, body.data.price]);
     }
   });
 
-  test('at the price that was read, or not at all', async () => {
+  test('a purchase with a price pays that price, or is refused', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
-    await stage.send('PUT', `/training-services/${id}`, { as: caller(seller), body: { price: PRICE + 1 } });
+    await harness.send('PUT', `/training-services/${id}`, { as: caller(seller), body: { price: PRICE + 1 } });
     const refused = await buy(buyer, id, 'read', { price: PRICE });
     expect(refused.status).toBe(400);
     expect(refused.body).toEqual({ error: expect.any(String), code: 'payments.price_changed' });
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
     expect((await buy(buyer, id, 'read', { price: PRICE + 1 })).status).toBe(201);
     const other = await buy(buyer, id, 'read', { price: PRICE });
     expect(Object.keys(other.body.errors)).toEqual(['idempotency_key']);
     expect(Object.keys((await buy(buyer, id, 'wrong', { price: '1' })).body.errors)).toEqual(['price']);
-    expect(stage.world.booked.size).toBe(1);
+    expect(harness.standIns.booked.size).toBe(1);
   });
 
-  test('no commission is booked where there is none', async () => {
-    stage.world.commissionPercent = 0;
+  test('no commission is booked at 0 percent', async () => {
+    harness.standIns.commissionPercent = 0;
     await buy(someone(), await offer(someone()));
-    expect(stage.world.payments('commission')).toEqual([]);
-    expect(stage.world.payments('income')).toHaveLength(1);
+    expect(harness.standIns.payments('commission')).toEqual([]);
+    expect(harness.standIns.payments('income')).toHaveLength(1);
   });
 
   test('without a key, two purchases are two', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     const answers = [await buy(buyer, id), await buy(buyer, id)];
     expect(statuses(answers, 201)).toBe(2);
-    expect(stage.world.booked.size).toBe(2);
+    expect(harness.standIns.booked.size).toBe(2);
   });
 });
 
 describe('Idempotency-Key', () => {
-  test('twenty purchases at once under one key are one booking and one trainee', async () => {
+  test('twenty purchases at once under one key are one booking, one trainee and one answer, byte for byte', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     const answers = await together(() => buy(buyer, id, 'twenty'));
     expect(statuses(answers, 201) + statuses(answers, 409)).toBe(20);
     expect(statuses(answers, 201)).toBeGreaterThan(0);
-    expect(stage.world.booked.size).toBe(1);
+    expect(harness.standIns.booked.size).toBe(1);
     expect(await trainees(buyer)).toHaveLength(1);
     const again = await buy(buyer, id, 'twenty');
     expect(again.status).toBe(201);
+    for (const { status, text } of answers) if (status === 201) expect(text).toBe(again.text);
     expect(again.body.data.id).toBe((await trainees(buyer))[0]?.id);
-    expect(stage.world.booked.size).toBe(1);
+    expect(harness.standIns.booked.size).toBe(1);
   });
 
   test('belongs to its user, and to one training service', async () => {
@@ -171,32 +172,32 @@ describe('Idempotency-Key', () => {
     const reused = await buy(buyer, two, 'mine');
     expect(reused.status).toBe(422);
     expect(Object.keys(reused.body.errors)).toEqual(['idempotency_key']);
-    expect(stage.world.booked.size).toBe(2);
+    expect(harness.standIns.booked.size).toBe(2);
   });
 
-  test('can be used again after 24 hours, also by a purchase that a sweep had finished', async () => {
+  test('can be used again after 24 hours, also when the sweep finished its purchase', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
-    stage.world.down = ['Book'];
+    harness.standIns.down = ['Book'];
     expect((await buy(buyer, id, 'daily')).status).toBe(503);
-    stage.world.down = [];
-    stage.clock.advance(MINUTE_MS);
-    expect(await stage.content.finishPurchases()).toBe(1);
-    stage.clock.advance(24 * 60 * MINUTE_MS);
+    harness.standIns.down = [];
+    harness.clock.advance(MINUTE_MS);
+    expect(await harness.content.finishPurchases()).toBe(1);
+    harness.clock.advance(24 * 60 * MINUTE_MS);
     expect((await buy(buyer, id, 'daily')).status).toBe(201);
-    expect(stage.world.booked.size).toBe(2);
+    expect(harness.standIns.booked.size).toBe(2);
   });
 });
 
-test('what was answered under a key goes with the account of the buyer, what he bought stays the seller’s', async () => {
+test('an erasure deletes the stored answers of the buyer, and keeps the trainee of the seller', async () => {
   const [seller, buyer, other] = [someone(), someone(), someone()];
   const id = await offer(seller);
   for (const one of [buyer, other]) expect((await buy(one, id, 'key')).status).toBe(201);
-  const keys = stage.connection.collection('idempotency_keys');
+  const keys = harness.connection.collection('idempotency_keys');
   expect(await keys.countDocuments({ user_id: buyer })).toBe(1);
-  await stage.tell(accountDeleted, {
+  await harness.publish(accountDeleted, {
     subject: buyer,
     version: 1,
-    data: { user_id: buyer, deleted_at: formatTimestamp(stage.clock.now()) },
+    data: { user_id: buyer, deleted_at: formatTimestamp(harness.clock.now()) },
   });
   await eventually(async () => (await keys.countDocuments({ user_id: buyer })) === 0);
   expect(await keys.countDocuments({ user_id: other })).toBe(1);
@@ -204,22 +205,22 @@ test('what was answered under a key goes with the account of the buyer, what he 
 });
 
 describe('400 and 404, with {error, code}, and nothing booked', () => {
-  test('payments.insufficient_balance undoes the purchase, and its key is free for the next try', async () => {
+  test('payments.insufficient_balance cancels the purchase, and its key can be used again', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
-    stage.world.balance = PRICE - 1;
+    harness.standIns.balance = PRICE - 1;
     const refused = await buy(buyer, id, 'poor');
     expect(refused.status).toBe(400);
     expect(refused.body).toEqual({ error: expect.any(String), code: 'payments.insufficient_balance' });
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
     expect(await trainees(buyer)).toEqual([]);
     expect(await evaluate(seller)).toMatchObject({ applies: false });
-    stage.clock.advance(MINUTE_MS);
-    stage.world.balance = PRICE;
-    expect(await stage.content.finishPurchases()).toBe(0);
-    expect(stage.world.booked.size).toBe(0);
+    harness.clock.advance(MINUTE_MS);
+    harness.standIns.balance = PRICE;
+    expect(await harness.content.finishPurchases()).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
     expect((await buy(buyer, id, 'poor')).status).toBe(201);
-    expect(stage.world.balance).toBe(0);
+    expect(harness.standIns.balance).toBe(0);
   });
 
   test('payments.own_service', async () => {
@@ -229,78 +230,78 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(answer.body.code).toBe('payments.own_service');
   });
 
-  test('an inactive one, one of a pending owner and an unknown one are 404, all alike', async () => {
+  test('an inactive one, one of a seller with a scheduled deletion and an unknown one get the same 404', async () => {
     const pending = someone();
     const ids = [await offer(someone(), { is_active: false }), await offer(pending), 999_999];
-    stage.world.pending.add(pending);
+    harness.standIns.pending.add(pending);
     const answers = [];
     for (const id of ids) answers.push(await buy(someone(), id));
     expect(statuses(answers, 404)).toBe(3);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(answers[0]?.body).toEqual({ error: expect.any(String), code: 'payments.target_not_found' });
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('401 for a guest, 403 for a token that may not touch payments', async () => {
+  test('401 for a guest, 403 for a token without access to payments', async () => {
     const id = await offer(someone());
-    expect((await stage.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
+    expect((await harness.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
     const as = caller(someone(), ['posts.view']);
-    expect((await stage.send('POST', `/training-services/${id}/purchase`, { as })).status).toBe(403);
+    expect((await harness.send('POST', `/training-services/${id}/purchase`, { as })).status).toBe(403);
   });
 });
 
-describe('503: somebody does not answer', () => {
-  test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])('%s: nothing is begun', async (method) => {
+describe('503: a service does not answer', () => {
+  test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])('%s: nothing is claimed', async (method) => {
     const [buyer, id] = [someone(), await offer(someone())];
-    stage.world.down = [method];
+    harness.standIns.down = [method];
     expect((await buy(buyer, id)).status).toBe(503);
-    stage.world.down = [];
-    stage.clock.advance(MINUTE_MS);
-    expect(await stage.content.finishPurchases()).toBe(0);
-    expect(stage.world.booked.size).toBe(0);
+    harness.standIns.down = [];
+    harness.clock.advance(MINUTE_MS);
+    expect(await harness.content.finishPurchases()).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('the wallet booked and its answer was lost: the same key goes on with the same purchase', async () => {
+  test('after a booking whose answer was lost, the same key resumes the purchase', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
-    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
     expect((await buy(buyer, id, 'lost')).status).toBe(503);
     expect(await trainees(buyer)).toEqual([]);
-    stage.world.beforeBookAnswer = async () => undefined;
+    harness.standIns.beforeBookAnswer = async () => undefined;
     expect((await buy(buyer, id, 'lost')).status).toBe(201);
-    expect(stage.world.booked.size).toBe(1);
+    expect(harness.standIns.booked.size).toBe(1);
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
-  test('without a key, the next purchase of the same goes on with it once nobody is busy with it', async () => {
+  test('without a key, the next purchase of the same service resumes it after its lease', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
-    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
     expect((await buy(buyer, id)).status).toBe(503);
-    stage.world.beforeBookAnswer = async () => undefined;
-    stage.clock.advance(MINUTE_MS);
+    harness.standIns.beforeBookAnswer = async () => undefined;
+    harness.clock.advance(MINUTE_MS);
     const answers = [await buy(buyer, id), await buy(buyer, id)];
     expect(statuses(answers, 201)).toBe(2);
-    expect(stage.world.booked.size).toBe(2);
+    expect(harness.standIns.booked.size).toBe(2);
   });
 
-  test('the sweep finishes what was booked, undoes what is refused, and leaves what nobody knows', async () => {
+  test('the sweep finishes booked purchases, cancels refused ones, and leaves those with an unknown outcome', async () => {
     const [seller, booked, refused] = [someone(), someone(), someone()];
     const id = await offer(seller);
-    stage.world.beforeBookAnswer = () => Promise.reject(new Error('lost'));
+    harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
     expect((await buy(booked, id)).status).toBe(503);
-    stage.world.down = ['Book'];
+    harness.standIns.down = ['Book'];
     expect((await buy(refused, id)).status).toBe(503);
-    // What may be paid already stands in the way of the seller's deletion.
+    // Purchases that may be paid block the deletion of the seller's account.
     expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":2}' });
-    expect(await stage.content.finishPurchases()).toBe(0);
-    stage.clock.advance(MINUTE_MS);
-    expect(await stage.content.finishPurchases()).toBe(0);
-    Object.assign(stage.world, { down: [], balance: 0, beforeBookAnswer: async () => undefined });
-    stage.clock.advance(MINUTE_MS);
-    const rounds = await together(() => stage.content.finishPurchases());
+    expect(await harness.content.finishPurchases()).toBe(0);
+    harness.clock.advance(MINUTE_MS);
+    expect(await harness.content.finishPurchases()).toBe(0);
+    Object.assign(harness.standIns, { down: [], balance: 0, beforeBookAnswer: async () => undefined });
+    harness.clock.advance(MINUTE_MS);
+    const rounds = await together(() => harness.content.finishPurchases());
     expect(rounds.reduce((sum, ended) => sum + ended, 0)).toBe(2);
     expect(await trainees(booked)).toHaveLength(1);
     expect(await trainees(refused)).toEqual([]);
-    expect(stage.world.booked.size).toBe(1);
+    expect(harness.standIns.booked.size).toBe(1);
     expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
   });
 });
@@ -312,7 +313,7 @@ describe('delivery', () => {
     return { seller, buyer, id: answer.body.data.id as number };
   };
 
-  test('of twenty at once one is 200 and the others 409; one event is told', async () => {
+  test('of twenty concurrent deliveries one is 200 and publishes one event, the others are 409', async () => {
     const { seller, buyer, id } = await sold();
     const answers = await together(() => deliver(seller, id));
     expect(statuses(answers, 200)).toBe(1);
@@ -321,24 +322,26 @@ describe('delivery', () => {
     expect(delivered).toMatchObject({
       id,
       status: 'delivered',
-      delivered_at: formatTimestamp(stage.clock.now()),
+      delivered_at: formatTimestamp(harness.clock.now()),
     });
     const mine = ({ subject }: { subject: string }) => subject === String(id);
-    const event = await stage.tap.waitFor('content.trainee.delivered', { matches: mine });
+    const event = await harness.tap.waitFor('content.trainee.delivered', { matches: mine });
     expect(event.data).toMatchObject({ trainee_id: id, seller_user_id: seller, buyer_user_id: buyer });
-    const told = stage.tap.events.filter(({ type, subject }) => type === event.type && mine({ subject }));
-    expect(told).toHaveLength(1);
+    const published = harness.tap.events.filter(
+      ({ type, subject }) => type === event.type && mine({ subject }),
+    );
+    expect(published).toHaveLength(1);
   });
 
-  test('is the seller’s: 403 for the buyer, 404 for a stranger and for what is not paid', async () => {
+  test('is for the seller: 403 for the buyer, 404 for a stranger and for an unpaid trainee', async () => {
     const { buyer, id } = await sold();
     expect((await deliver(buyer, id)).status).toBe(403);
     expect((await deliver(someone(), id)).status).toBe(404);
     expect((await deliver(buyer, 999_999)).status).toBe(404);
     const seller = someone();
-    stage.world.down = ['Book'];
+    harness.standIns.down = ['Book'];
     expect((await buy(someone(), await offer(seller))).status).toBe(503);
-    const open = await stage.connection.collection('trainees').findOne({ seller_user_id: seller });
+    const open = await harness.connection.collection('trainees').findOne({ seller_user_id: seller });
     expect(open).toMatchObject({ status: 'pending' });
     expect((await deliver(seller, Number(open?._id))).status).toBe(404);
   });
@@ -358,7 +361,7 @@ describe('delivery', () => {
     expect(await idsOf(`?training_service_id=${one}`)).toEqual([ids[2], ids[0]]);
     expect(await idsOf('?is_delivered=true')).toEqual([ids[0]]);
     expect(await idsOf('?role=buyer&is_delivered=0')).toEqual([ids[2], ids[1]]);
-    const first = await stage.send('GET', '/trainees?per_page=3', { as: caller(buyer) });
+    const first = await harness.send('GET', '/trainees?per_page=3', { as: caller(buyer) });
     expect(first.body.meta).toMatchObject({ total: 4, last_page: 2 });
     expect(await idsOf(`?per_page=3&cursor=${first.body.meta.next_cursor}`)).toEqual([ids[0]]);
     expect(await idsOf('?per_page=3&page=2')).toEqual([ids[0]]);
@@ -366,55 +369,55 @@ describe('delivery', () => {
     expect(await trainees(someone())).toEqual([]);
   });
 
-  test('they show the buyer as the viewer may see him, also an erased one, in one call a page', async () => {
+  test('trainees show the buyer as the viewer may see them, also an erased one, in one call a page', async () => {
     const [seller, buyer, erased] = [someone(), someone(), someone()];
     const id = await offer(seller);
     for (const userId of [buyer, buyer, erased]) await buy(userId, id);
-    stage.world.gone.add(erased);
-    stage.world.calls.length = 0;
-    const [first, second] = (await stage.send('GET', '/trainees', { as: caller(seller) })).body.data;
-    expect(stage.world.calls).toEqual(['ShowUsers']);
+    harness.standIns.gone.add(erased);
+    harness.standIns.calls.length = 0;
+    const [first, second] = (await harness.send('GET', '/trainees', { as: caller(seller) })).body.data;
+    expect(harness.standIns.calls).toEqual(['ShowUsers']);
     expect(first).toMatchObject({ title: 'Coaching', user_id: erased, user: { id: erased } });
     expect(first.user.username).not.toBe(`user${erased}`);
     expect(second.user).toMatchObject({ id: buyer, username: `user${buyer}` });
     expect(second.user.email).toBeUndefined();
-    const [own] = (await stage.send('GET', '/trainees', { as: caller(buyer) })).body.data;
+    const [own] = (await harness.send('GET', '/trainees', { as: caller(buyer) })).body.data;
     expect(own.user.email).toBe(wholeUser(buyer).email);
-    stage.world.down = ['ShowUsers'];
-    expect((await stage.send('GET', '/trainees', { as: caller(seller) })).status).toBe(503);
+    harness.standIns.down = ['ShowUsers'];
+    expect((await harness.send('GET', '/trainees', { as: caller(seller) })).status).toBe(503);
     expect((await deliver(seller, own.id)).status).toBe(503);
     expect((await buy(buyer, id)).status).toBe(503);
-    expect(stage.world.booked.size).toBe(3);
-    stage.world.down = [];
+    expect(harness.standIns.booked.size).toBe(3);
+    harness.standIns.down = [];
     expect((await deliver(seller, own.id)).status).toBe(200);
   });
 });
 
 describe('the blocker active_trainees', () => {
-  test('stands before a purchase asks who is hidden: a deletion that is scheduled then was told of it', async () => {
+  test('applies before a purchase checks for hidden sellers: a deletion scheduled at that moment sees it', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
-    let told: unknown;
-    stage.world.before.set('GetHiddenUsers', async () => {
-      told = await evaluate(seller);
+    let evaluated: unknown;
+    harness.standIns.before.set('GetHiddenUsers', async () => {
+      evaluated = await evaluate(seller);
     });
     expect((await buy(buyer, id)).status).toBe(201);
-    expect(told).toEqual({ applies: true, extras_json: '{"count":1}' });
+    expect(evaluated).toEqual({ applies: true, extras_json: '{"count":1}' });
   });
 
-  test('a deletion that was scheduled before it stands refuses the purchase, and nothing is left of it', async () => {
+  test('a deletion scheduled before it applies refuses the purchase, and nothing is left of it', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
-    stage.world.before.set('GetRates', async () => {
+    harness.standIns.before.set('GetRates', async () => {
       expect(await evaluate(seller)).toMatchObject({ applies: false });
-      stage.world.pending.add(seller);
+      harness.standIns.pending.add(seller);
     });
     const answers = await together(() => buy(buyer, id));
     expect(statuses(answers, 404)).toBe(20);
-    expect(stage.world.booked.size).toBe(0);
+    expect(harness.standIns.booked.size).toBe(0);
     expect(await evaluate(seller)).toMatchObject({ applies: false });
-    const begun = { seller_user_id: seller, status: { $ne: 'cancelled' } };
-    expect(await stage.connection.collection('trainees').countDocuments(begun)).toBe(0);
+    const claimed = { seller_user_id: seller, status: { $ne: 'cancelled' } };
+    expect(await harness.connection.collection('trainees').countDocuments(claimed)).toBe(0);
   });
 
   test('counts paid, undelivered trainees of the seller, also of a deleted service', async () => {
@@ -426,7 +429,7 @@ describe('the blocker active_trainees', () => {
     expect(await evaluate(buyer)).toEqual({ applies: false, extras_json: '{}' });
     await deliver(seller, first);
     expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
-    await stage.send('DELETE', `/training-services/${id}`, { as: caller(seller) });
+    await harness.send('DELETE', `/training-services/${id}`, { as: caller(seller) });
     expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
   });
 

@@ -1,25 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { GUEST } from '@fitness/shared/caller.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { environmentOf } from '@fitness/shared/testing/crash.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openStage, type Stage } from './support.ts';
+import { type Harness, openHarness } from './support.ts';
 
 const USER = 'App\\Models\\User';
 const GYM = 'App\\Models\\Gym';
-const REBUILD = fileURLToPath(new URL('../src/rebuild.ts', import.meta.url));
+const REBUILD = fileURLToPath(new URL('../src/rebuild-cli.ts', import.meta.url));
 
-let stage: Stage;
+let harness: Harness;
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
 });
-afterAll(() => stage?.close());
+afterAll(() => harness?.close());
 
 const rebuild = async (): Promise<string> => {
   const child = spawn(process.execPath, [REBUILD], {
-    env: environmentOf(stage.config),
+    env: environmentOf(harness.config),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -32,52 +32,52 @@ const rebuild = async (): Promise<string> => {
 
 const write = async (userId: number, profile_type: string, profile_id: number, is_draft = false) => {
   const body = { profile_type, profile_id, title: 'T', content: 'C', is_draft };
-  const answer = await stage.send('POST', '/posts', { as: caller(userId), body });
+  const answer = await harness.send('POST', '/posts', { as: caller(userId), body });
   expect(answer.status).toBe(201);
   return answer.body.data.id as number;
 };
 
-test('lost copies, wrong flags, wrong boosts and wrong counters are put right while the service runs', async () => {
+test('missing profiles, wrong flags, wrong boosts and wrong counters are corrected while the service runs', async () => {
   const [open, closing] = [11, 12];
-  for (const id of [open, closing]) stage.world.gyms.set(id, { user_id: 2, is_active: true });
+  for (const id of [open, closing]) harness.standIns.gyms.set(id, { user_id: 2, is_active: true });
   const kept = [await write(2, USER, 2), await write(2, GYM, open), await write(2, GYM, open, true)];
   const closed = await write(2, GYM, closing);
   const erased = await write(3, USER, 3);
   const services = [];
   for (let index = 0; index < 2; index += 1) {
     const body = { title: 'T', description: '', price: 1, duration_days: 1 };
-    const made = await stage.send('POST', '/training-services', { as: caller(2), body });
+    const made = await harness.send('POST', '/training-services', { as: caller(2), body });
     services.push(made.body.data.id as number);
   }
-  stage.world.gyms.set(closing, { user_id: 2, is_active: false });
-  stage.world.gone.add(3);
-  stage.world.boosts.set(services[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
-  const profiles = stage.connection.collection<{ _id: string }>('profiles');
+  harness.standIns.gyms.set(closing, { user_id: 2, is_active: false });
+  harness.standIns.gone.add(3);
+  harness.standIns.boosts.set(services[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  const profiles = harness.connection.collection<{ _id: string }>('profiles');
   await profiles.deleteOne({ _id: `gym:${open}` });
-  await stage.connection
+  await harness.connection
     .collection<{ _id: string }>('counters')
     .updateOne({ _id: 'posts/3' }, { $inc: { 'counts.user_public_regular': 40 } });
   expect(await rebuild()).toMatch(/^rebuilt 4 profiles and 2 training services/);
-  const all = await stage.send('GET', '/posts?order=ASC', { as: caller(2) });
+  const all = await harness.send('GET', '/posts?order=ASC', { as: caller(2) });
   const ids = all.body.data.map(({ id }: { id: number }) => id);
   expect(ids).toEqual([...kept, closed]);
   expect(all.body.meta.total).toBe(4);
-  const guest = await stage.send('GET', '/posts');
+  const guest = await harness.send('GET', '/posts');
   expect(guest.body.data.map(({ id }: { id: number }) => id)).toEqual([kept[1], kept[0]]);
   expect(guest.body.meta.total).toBe(2);
   const operator = caller(1, ['posts.view_all']);
-  expect((await stage.send('GET', `/posts/${erased}`, { as: operator })).status).toBe(404);
-  const listed = await stage.send('GET', '/training-services');
+  expect((await harness.send('GET', `/posts/${erased}`, { as: operator })).status).toBe(404);
+  const listed = await harness.send('GET', '/training-services');
   expect(listed.body.data.map(({ id }: { id: number }) => id)).toEqual(services);
   expect(await write(2, GYM, open)).toBeGreaterThan(erased);
-  expect((await stage.send('GET', '/posts')).body.meta.total).toBe(3);
+  expect((await harness.send('GET', '/posts')).body.meta.total).toBe(3);
 });
 
-test('everything that can be had anew is: wrecked, it gives the same answers after a rebuild as before', async () => {
+test('after a rebuild of corrupted read models the answers are the same as before', async () => {
   const [owner, other, open, closed] = [21, 22, 31, 32];
   const OPERATOR = caller(1, ['posts.view_all', 'training_services.update_any', 'users.view_all']);
-  stage.world.gyms.set(open, { user_id: owner, is_active: true });
-  stage.world.gyms.set(closed, { user_id: owner, is_active: false });
+  harness.standIns.gyms.set(open, { user_id: owner, is_active: true });
+  harness.standIns.gyms.set(closed, { user_id: owner, is_active: false });
   for (const [userId, type, id] of [
     [owner, USER, owner],
     [owner, GYM, open],
@@ -88,10 +88,10 @@ test('everything that can be had anew is: wrecked, it gives the same answers aft
   const ids: number[] = [];
   for (const is_active of [true, true, false]) {
     const body = { title: 'Running plan', description: '', price: 7, duration_days: 1, is_active };
-    const made = await stage.send('POST', '/training-services', { as: caller(owner), body });
+    const made = await harness.send('POST', '/training-services', { as: caller(owner), body });
     ids.push(made.body.data.id);
   }
-  stage.world.boosts.set(ids[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  harness.standIns.boosts.set(ids[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
   await rebuild();
   const answers = async () => {
     const found: string[] = [];
@@ -105,11 +105,11 @@ test('everything that can be had anew is: wrecked, it gives the same answers aft
       '/training-services?max_price=7',
     ])
       for (const as of [GUEST, caller(owner), OPERATOR])
-        found.push((await stage.send('GET', path, { as })).text);
+        found.push((await harness.send('GET', path, { as })).text);
     return found;
   };
   const before = await answers();
-  const { connection } = stage;
+  const { connection } = harness;
   const nonsense = { facets: ['x'], grams: ['x'] };
   await connection
     .collection('posts')

@@ -1,11 +1,11 @@
 import { boostGranted } from '@fitness/proto/events/store-billing.ts';
-import { GUEST } from '@fitness/shared/caller.ts';
-import { DAY_MS, formatTimestamp } from '@fitness/shared/clock.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openStage, type Stage } from './support.ts';
+import { type Harness, openHarness } from './support.ts';
 
-/** Every combination of who asks and what for, against the rule applied to each training service one by one. */
+/** Every combination of viewer and query, compared with the visibility rule applied to each training service. */
 
 interface Offered {
   id: number;
@@ -17,32 +17,32 @@ interface Offered {
 }
 
 const SELLERS = [11, 12, 13];
-/** His account is about to be deleted. */
+/** A seller whose account has a scheduled deletion. */
 const LEAVING = 13;
 
-let stage: Stage;
+let harness: Harness;
 const offered: Offered[] = [];
 
 const offer = async (seller: number, isActive: boolean, price: number, title: string): Promise<void> => {
   const as = caller(seller);
   const body = { title, description: '-', price, duration_days: 1, is_active: isActive };
-  // One in three becomes what it is by a change.
+  // A third of them get their values by an update.
   const isChanged = offered.length % 3 === 0;
   const other = { ...body, title: 'Other', price: 1_000, is_active: !isActive };
-  const answer = await stage.send('POST', '/training-services', { as, body: isChanged ? other : body });
+  const answer = await harness.send('POST', '/training-services', { as, body: isChanged ? other : body });
   expect(answer.status).toBe(201);
   const isBoosted = offered.length % 5 === 0;
   const { id } = answer.body.data;
   if (isChanged) {
     const { title: _, ...first } = body;
     const path = `/training-services/${id}`;
-    expect((await stage.send('PUT', path, { as, body: first })).status).toBe(200);
-    expect((await stage.send('PUT', path, { as, body: { title } })).status).toBe(200);
+    expect((await harness.send('PUT', path, { as, body: first })).status).toBe(200);
+    expect((await harness.send('PUT', path, { as, body: { title } })).status).toBe(200);
   }
   offered.push({ id, seller, isActive, price, title, isBoosted });
   if (!isBoosted) return;
-  const now = stage.clock.now();
-  await stage.tell(boostGranted, {
+  const now = harness.clock.now();
+  await harness.publish(boostGranted, {
     subject: id,
     version: 1,
     data: {
@@ -57,19 +57,19 @@ const offer = async (seller: number, isActive: boolean, price: number, title: st
 };
 
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
   for (const seller of SELLERS)
     for (const isActive of [true, false])
       for (const price of [100, 200, 300])
         for (const title of ['Alpha', 'Beta']) await offer(seller, isActive, price, title);
-  const boosted = { boosted_until: { $gt: stage.clock.now() } };
+  const boosted = { boosted_until: { $gt: harness.clock.now() } };
   const wanted = offered.filter(({ isBoosted }) => isBoosted).length;
   await eventually(
-    async () => (await stage.connection.collection('training_services').countDocuments(boosted)) === wanted,
+    async () => (await harness.connection.collection('training_services').countDocuments(boosted)) === wanted,
   );
-  stage.world.pending.add(LEAVING);
+  harness.standIns.pending.add(LEAVING);
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 
 interface Query {
   user_id?: number | undefined;
@@ -105,36 +105,33 @@ const isAsked = (
 test.each([
   ['a guest', undefined, []],
   ['a seller', 11, []],
-  ['the seller whose account is about to be deleted', LEAVING, []],
+  ['the seller with a scheduled deletion', LEAVING, []],
   ['a holder of posts.view_all', 1, ['posts.view_all']],
   ['a holder of users.view_all', 2, ['users.view_all']],
   ['a holder of both', 3, ['posts.view_all', 'users.view_all']],
-] as const)(
-  '%s sees what the rule lets him see, boosted first, whatever he asks for',
-  async (_name, viewer, held) => {
-    const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
-    const as = viewer === undefined ? GUEST : caller(viewer, held);
-    for (const query of queries) {
-      const path = pathOf(query);
-      const expected = offered
-        .filter((service) => isAsked(query, service))
-        .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
-        .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
-        .toSorted((a, b) => Number(b.isBoosted) - Number(a.isBoosted) || b.id - a.id)
-        .map(({ id }) => id);
-      const read = async (part: string) => {
-        const { body } = await stage.send('GET', `${path}&${part}`, { as });
-        return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
-      };
-      const whole = await read('per_page=100');
-      expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
-      const byCursor: number[] = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
-        byCursor.push(...part.ids);
-        cursor = part.meta.next_cursor;
-      }
-      expect([path, byCursor]).toEqual([path, expected]);
+] as const)('%s sees what the rule allows, boosted first, for every query', async (_name, viewer, held) => {
+  const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
+  const as = viewer === undefined ? GUEST : caller(viewer, held);
+  for (const query of queries) {
+    const path = pathOf(query);
+    const expected = offered
+      .filter((service) => isAsked(query, service))
+      .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
+      .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
+      .toSorted((a, b) => Number(b.isBoosted) - Number(a.isBoosted) || b.id - a.id)
+      .map(({ id }) => id);
+    const read = async (part: string) => {
+      const { body } = await harness.send('GET', `${path}&${part}`, { as });
+      return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
+    };
+    const whole = await read('per_page=100');
+    expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
+    const byCursor: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      byCursor.push(...part.ids);
+      cursor = part.meta.next_cursor;
     }
-  },
-);
+    expect([path, byCursor]).toEqual([path, expected]);
+  }
+});

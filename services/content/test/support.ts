@@ -1,14 +1,16 @@
-/** A running content service with stand-ins of the services that it asks, over real gRPC. */
+/** A running content service, with stand-ins of the services that it calls over gRPC. */
+
+import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { badRequest, message, unavailable } from '@fitness/shared/error.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { type Cleanup, createCleanup } from '@fitness/shared/lifecycle.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
   dropDatabase,
@@ -18,7 +20,6 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
-import { showUsers, wholeUser } from '@fitness/shared/testing/users.ts';
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
@@ -32,23 +33,23 @@ export interface Booking {
   description: string | undefined;
 }
 
-/** What the stand-ins say, and what they were asked. */
-export class World {
+/** The state of the stand-ins, and the calls that they received. */
+export class StandIns {
   readonly pending = new Set<number>();
   readonly gone = new Set<number>();
   readonly gyms = new Map<number, { user_id?: number; is_active: boolean; version?: number }>();
   readonly boosts = new Map<number, { level: number; ends_at: string }>();
   readonly media = new Map<string, string[]>();
   readonly booked = new Map<string, Booking[]>();
-  /** Method names, as often as they were called. */
+  /** The method name of every call. */
   readonly calls: string[] = [];
   down: string[] = [];
   commissionPercent = 10;
   balance = 1_000_000_000;
-  /** Runs before the wallet answers `Book`; `booked` tells whether it was done already. */
+  /** Runs after the wallet has booked and before it answers. */
   beforeBookAnswer: () => Promise<void> = async () => undefined;
 
-  /** What runs before a method does anything. */
+  /** By method name: runs before the method does anything. */
   readonly before = new Map<string, () => Promise<void>>();
 
   async called(method: string): Promise<void> {
@@ -57,60 +58,60 @@ export class World {
     await this.before.get(method)?.();
   }
 
-  /** The payments of one kind, over all sales. */
+  /** The payments of one type, over all sales. */
   payments(type: string): Booking[] {
     return [...this.booked.values()].flat().filter((booking) => booking.type === type);
   }
 }
 
-/** Ids from here on are nobody's. */
+/** Ids from here on belong to no account. */
 export const NOBODY = 900_000;
 
-const identityOf = (world: World) =>
+const identityOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.identity(), {
     ShowUsers: async (request, context) => {
-      await world.called('ShowUsers');
-      return showUsers((id) => (id < NOBODY && !world.gone.has(id) ? wholeUser(id) : undefined))(
+      await standIns.called('ShowUsers');
+      return showUsers((id) => (id < NOBODY && !standIns.gone.has(id) ? wholeUser(id) : undefined))(
         request,
         context,
       );
     },
     GetHiddenUsers: async ({ ids }) => {
-      await world.called('GetHiddenUsers');
+      await standIns.called('GetHiddenUsers');
       return {
-        pending_ids: ids.filter((id) => world.pending.has(id)),
-        gone_ids: ids.filter((id) => id >= NOBODY || world.gone.has(id)),
+        pending_ids: ids.filter((id) => standIns.pending.has(id)),
+        gone_ids: ids.filter((id) => id >= NOBODY || standIns.gone.has(id)),
       };
     },
   });
 
-const gymsOf = (world: World) =>
+const gymsOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
-      await world.called('GetGyms');
+      await standIns.called('GetGyms');
       const found = ids.flatMap((id) => {
-        const gym = world.gyms.get(id);
+        const gym = standIns.gyms.get(id);
         return gym === undefined ? [] : [{ id, name: `Gym ${id}`, ...gym }];
       });
       return { gyms: found };
     },
   });
 
-const walletOf = (world: World) =>
+const walletOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.wallet(), {
     GetRates: async () => {
-      await world.called('GetRates');
-      return { gateway_fee_percent: 1, commission_percent: world.commissionPercent, vat_percent: 0 };
+      await standIns.called('GetRates');
+      return { gateway_fee_percent: 1, commission_percent: standIns.commissionPercent, vat_percent: 0 };
     },
     Book: async ({ idempotency_key, bookings }) => {
-      await world.called('Book');
-      const replayed = world.booked.has(idempotency_key);
+      await standIns.called('Book');
+      const replayed = standIns.booked.has(idempotency_key);
       const price = bookings.find(({ type }) => type === 'purchase')?.amount ?? 0;
       if (!replayed) {
-        if (price > world.balance)
+        if (price > standIns.balance)
           throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
-        world.balance -= price;
-        world.booked.set(
+        standIns.balance -= price;
+        standIns.booked.set(
           idempotency_key,
           bookings.map(({ user_id, type, amount, payable_type, payable_id, description }) => ({
             user_id,
@@ -122,17 +123,17 @@ const walletOf = (world: World) =>
           })),
         );
       }
-      await world.beforeBookAnswer();
+      await standIns.beforeBookAnswer();
       return { payment_ids: bookings.map((_, index) => index + 1), replayed };
     },
   });
 
-const mediaOf = (world: World) =>
+const mediaOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
-      await world.called('GetMedia');
+      await standIns.called('GetMedia');
       const media = targets.flatMap(({ attachable_type, attachable_id }) =>
-        (world.media.get(`${attachable_type}:${attachable_id}`) ?? []).map((filename, index) => ({
+        (standIns.media.get(`${attachable_type}:${attachable_id}`) ?? []).map((filename, index) => ({
           id: attachable_id * 100 + index,
           attachable_type,
           attachable_id,
@@ -147,12 +148,12 @@ const mediaOf = (world: World) =>
     },
   });
 
-const storeBillingOf = (world: World) =>
+const storeBillingOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.storeBilling(), {
     GetBoosts: async ({ targets }) => {
-      await world.called('GetBoosts');
+      await standIns.called('GetBoosts');
       const boosts = targets.flatMap(({ id }) => {
-        const boost = world.boosts.get(id);
+        const boost = standIns.boosts.get(id);
         const boostable_type = 'App\\Models\\TrainingServices\\TrainingService';
         const starts_at = '2026-01-01 00:00:00';
         return boost === undefined
@@ -172,14 +173,14 @@ const storeBillingOf = (world: World) =>
     },
   });
 
-/** Events as their producers would publish them. */
-type Tell = <Definition extends EventDefinition>(
+/** Publishes an event as its producer does. */
+type Publish = <Definition extends EventDefinition>(
   definition: Definition,
   event: { subject: number; version: number; data: EventInput<Definition> },
 ) => Promise<void>;
 
-const teller =
-  (broker: Broker): Tell =>
+const testPublisher =
+  (broker: Broker): Publish =>
   async (definition, { subject, version, data }) => {
     const event = {
       specversion: '1.0',
@@ -195,17 +196,17 @@ const teller =
     await broker.publish(broker.eventsExchange, definition.type, Buffer.from(JSON.stringify(event)));
   };
 
-export interface Stage {
+export interface Harness {
   config: ContentConfig;
-  world: World;
+  standIns: StandIns;
   clock: ManualClock;
   content: RunningContent;
   send: Send;
-  tell: Tell;
-  /** Events that content told. */
+  publish: Publish;
+  /** Events that content published. */
   tap: EventTap;
   connection: Connection;
-  /** Stops the service and starts it again over the same data. */
+  /** Restarts the service over the same data. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
@@ -213,19 +214,19 @@ export interface Stage {
 export const client = <Definition>(definition: Definition, address: string): GrpcClient<Definition> =>
   createGrpcClient({ definition, address, target: 'content', from: 'test', signer: testSigner });
 
-/** The stand-ins alone, for a service in a process of its own. */
-export const openWorld = async (): Promise<{
-  world: World;
+/** The stand-ins alone, for a service in another process. */
+export const openStandIns = async (): Promise<{
+  standIns: StandIns;
   server: GrpcServer;
   addresses: GrpcAddresses;
 }> => {
-  const world = new World();
+  const standIns = new StandIns();
   const server = await standIn(
-    identityOf(world),
-    gymsOf(world),
-    walletOf(world),
-    mediaOf(world),
-    storeBillingOf(world),
+    identityOf(standIns),
+    gymsOf(standIns),
+    walletOf(standIns),
+    mediaOf(standIns),
+    storeBillingOf(standIns),
   );
   const addresses = {
     IDENTITY_GRPC_ADDRESS: server.address,
@@ -234,15 +235,15 @@ export const openWorld = async (): Promise<{
     MEDIA_GRPC_ADDRESS: server.address,
     STORE_BILLING_GRPC_ADDRESS: server.address,
   };
-  return { world, server, addresses };
+  return { standIns, server, addresses };
 };
 
 type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}_GRPC_ADDRESS`>>;
 
 const settings = { LOG_LEVEL: 'silent', CONTENT_SWEEP_SECONDS: 3_600 } as const;
 
-/** What was opened is closed again, also when a later part cannot be opened. */
-export const openStage = async (): Promise<Stage> => {
+/** When a part cannot be opened, those opened before are closed. */
+export const openHarness = async (): Promise<Harness> => {
   const cleanup = createCleanup();
   try {
     return await open(cleanup);
@@ -252,8 +253,8 @@ export const openStage = async (): Promise<Stage> => {
   }
 };
 
-const open = async (cleanup: Cleanup): Promise<Stage> => {
-  const { world, server, addresses } = await openWorld();
+const open = async (cleanup: Cleanup): Promise<Harness> => {
+  const { standIns, server, addresses } = await openStandIns();
   cleanup.defer('stand-ins', () => server.close());
   const config: ContentConfig = { ...testConfig('content'), ...addresses, ...settings };
   cleanup.defer('database', () => dropDatabase(config));
@@ -273,25 +274,25 @@ const open = async (cleanup: Cleanup): Promise<Stage> => {
     dbName: config.MONGODB_DATABASE,
   }).asPromise();
   cleanup.defer('connection', () => connection.close());
-  const stage: Stage = {
+  const harness: Harness = {
     config,
-    world,
+    standIns,
     clock,
     content: await startContent(config, { clock }),
-    send: (...request) => apiClient(stage.content.url)(...request),
-    tell: teller(broker),
+    send: (...request) => apiClient(harness.content.url)(...request),
+    publish: testPublisher(broker),
     tap,
     connection,
     restart: async () => {
-      await stage.content.close();
-      stage.content = await startContent(config, { clock });
+      await harness.content.close();
+      harness.content = await startContent(config, { clock });
     },
     close: () => cleanup.close(),
   };
-  cleanup.defer('content', () => stage.content.close());
-  return stage;
+  cleanup.defer('content', () => harness.content.close());
+  return harness;
 };
 
-/** Twenty at once. */
+/** Runs `work` twenty times concurrently. */
 export const together = <T>(work: (index: number) => Promise<T>, times = 20): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => work(index)));

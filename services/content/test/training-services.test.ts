@@ -1,21 +1,21 @@
 import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
-import { GUEST } from '@fitness/shared/caller.ts';
-import { DAY_MS, formatTimestamp } from '@fitness/shared/clock.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openStage, type Stage, together } from './support.ts';
+import { type Harness, openHarness, together } from './support.ts';
 
-let stage: Stage;
+let harness: Harness;
 let nextUser = 1;
 
 beforeAll(async () => {
-  stage = await openStage();
+  harness = await openHarness();
 });
-afterAll(() => stage.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  stage.world.down = [];
-  stage.world.pending.clear();
-  stage.world.gone.clear();
+  harness.standIns.down = [];
+  harness.standIns.pending.clear();
+  harness.standIns.gone.clear();
 });
 
 const someone = (): number => {
@@ -31,7 +31,7 @@ const operator = caller(1, [
 const draft = { title: 'Cutting', description: 'Eight weeks', price: 500_000, duration_days: 56 };
 
 const offer = async (userId: number, fields: Record<string, unknown> = {}): Promise<number> => {
-  const answer = await stage.send('POST', '/training-services', {
+  const answer = await harness.send('POST', '/training-services', {
     as: caller(userId),
     body: { ...draft, ...fields },
   });
@@ -45,12 +45,12 @@ const idsOf = (answer: Answer): number[] => {
 };
 
 describe('201: a training service is offered', () => {
-  test('answers the whole resource, with the owner himself unlimited, and is told to the others', async () => {
+  test('answers the whole resource, with all fields of the caller’s own user, and publishes it', async () => {
     const userId = someone();
-    const answer = await stage.send('POST', '/training-services', { as: caller(userId), body: draft });
+    const answer = await harness.send('POST', '/training-services', { as: caller(userId), body: draft });
     expect(answer.status).toBe(201);
     const { id, user, ...rest } = answer.body.data;
-    const now = formatTimestamp(stage.clock.now());
+    const now = formatTimestamp(harness.clock.now());
     expect(rest).toEqual({
       ...draft,
       user_id: userId,
@@ -61,7 +61,7 @@ describe('201: a training service is offered', () => {
       updated_at: now,
     });
     expect(user).toMatchObject({ id: userId, email: `user${userId}@example.test` });
-    const event = await stage.tap.waitFor('content.training_service.changed', {
+    const event = await harness.tap.waitFor('content.training_service.changed', {
       matches: ({ subject }) => subject === String(id),
     });
     expect(event.data).toEqual({ training_service_id: id, user_id: userId, is_active: true });
@@ -78,9 +78,9 @@ describe('200: one is read', () => {
   test('a guest sees it with the user limited, its media and its live boost', async () => {
     const userId = someone();
     const id = await offer(userId);
-    stage.world.boosts.set(id, { level: 2, ends_at: '2027-01-01 00:00:00' });
-    stage.world.media.set(`App\\Models\\TrainingServices\\TrainingService:${id}`, ['a.png']);
-    const { status, body } = await stage.send('GET', `/training-services/${id}`);
+    harness.standIns.boosts.set(id, { level: 2, ends_at: '2027-01-01 00:00:00' });
+    harness.standIns.media.set(`App\\Models\\TrainingServices\\TrainingService:${id}`, ['a.png']);
+    const { status, body } = await harness.send('GET', `/training-services/${id}`);
     expect(status).toBe(200);
     expect(body.data.user.email).toBeUndefined();
     expect(body.data.user.deletion_requested_at).toBeUndefined();
@@ -89,66 +89,69 @@ describe('200: one is read', () => {
     expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
   });
 
-  test('it is shown bare while media and store-billing are down, and not at all while identity is', async () => {
+  test('media and boost are left out while their services are down; 503 while identity is', async () => {
     const id = await offer(someone());
-    stage.world.down = ['GetMedia', 'GetBoosts'];
-    const bare = await stage.send('GET', `/training-services/${id}`);
+    harness.standIns.down = ['GetMedia', 'GetBoosts'];
+    const bare = await harness.send('GET', `/training-services/${id}`);
     expect(bare.status).toBe(200);
     expect(bare.body.data).toMatchObject({ boost: null, media: [] });
-    stage.world.down = ['GetHiddenUsers'];
-    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(503);
-    expect((await stage.send('GET', '/training-services')).status).toBe(503);
+    harness.standIns.down = ['GetHiddenUsers'];
+    expect((await harness.send('GET', `/training-services/${id}`)).status).toBe(503);
+    expect((await harness.send('GET', '/training-services')).status).toBe(503);
   });
 
   test('an inactive one is 404 to others, byte for byte as one that does not exist', async () => {
     const userId = someone();
     const id = await offer(userId, { is_active: false });
-    const unknown = await stage.send('GET', '/training-services/999999');
+    const unknown = await harness.send('GET', '/training-services/999999');
     for (const as of [GUEST, caller(someone())]) {
-      const answer = await stage.send('GET', `/training-services/${id}`, { as });
+      const answer = await harness.send('GET', `/training-services/${id}`, { as });
       expect(answer.status).toBe(404);
       expect(answer.text).toBe(unknown.text);
     }
-    expect((await stage.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
-    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
   });
 
-  test('whoever sees all inactive ones in the list sees each of them, and changes none', async () => {
+  test('a viewer who sees all inactive ones in the list sees each of them, and changes none', async () => {
     const userId = someone();
     const id = await offer(userId, { is_active: false });
     const reader = caller(someone(), ['posts.view_all']);
-    expect(idsOf(await stage.send('GET', `/training-services?user_id=${userId}`, { as: reader }))).toEqual([
+    expect(idsOf(await harness.send('GET', `/training-services?user_id=${userId}`, { as: reader }))).toEqual([
       id,
     ]);
-    expect((await stage.send('GET', `/training-services/${id}`, { as: reader })).status).toBe(200);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: reader })).status).toBe(200);
     const seller = caller(someone(), ['posts.view_all', 'training_services.create']);
     const body = { title: 'Mine' };
-    expect((await stage.send('PUT', `/training-services/${id}`, { as: seller, body })).status).toBe(403);
-    expect((await stage.send('DELETE', `/training-services/${id}`, { as: seller })).status).toBe(403);
+    expect((await harness.send('PUT', `/training-services/${id}`, { as: seller, body })).status).toBe(403);
+    expect((await harness.send('DELETE', `/training-services/${id}`, { as: seller })).status).toBe(403);
   });
 
-  test('one of a pending owner is 404 to others, and stays his', async () => {
+  test('one of an owner with a scheduled deletion is 404 to others, and visible to the owner', async () => {
     const userId = someone();
     const id = await offer(userId);
-    stage.world.pending.add(userId);
-    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(404);
-    expect((await stage.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
-    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
+    harness.standIns.pending.add(userId);
+    expect((await harness.send('GET', `/training-services/${id}`)).status).toBe(404);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
   });
 });
 
 describe('PUT and DELETE', () => {
-  test('only what is given changes, and twenty changes at once do not undo each other', async () => {
+  test('a change keeps other fields, and of twenty concurrent changes none is lost', async () => {
     const userId = someone();
     const id = await offer(userId);
     const fields = ['title', 'description', 'price', 'duration_days'] as const;
     const answers = await together((index) => {
       const field = fields[index % 4] ?? 'title';
       const value = field === 'price' || field === 'duration_days' ? 77 : 'changed';
-      return stage.send('PUT', `/training-services/${id}`, { as: caller(userId), body: { [field]: value } });
+      return harness.send('PUT', `/training-services/${id}`, {
+        as: caller(userId),
+        body: { [field]: value },
+      });
     });
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    const { body } = await stage.send('GET', `/training-services/${id}`);
+    const { body } = await harness.send('GET', `/training-services/${id}`);
     expect(body.data).toMatchObject({
       title: 'changed',
       description: 'changed',
@@ -161,39 +164,39 @@ describe('PUT and DELETE', () => {
   test('an operator may, another user is 403, a guest 401, an unknown one 404', async () => {
     const id = await offer(someone());
     const put = (as: Parameters<typeof caller>[0] | 'guest', path = id) =>
-      stage.send('PUT', `/training-services/${path}`, {
+      harness.send('PUT', `/training-services/${path}`, {
         as: as === 'guest' ? GUEST : caller(as),
         body: { title: 'x' },
       });
     expect((await put(someone())).status).toBe(403);
     expect((await put('guest')).status).toBe(401);
     expect((await put(someone(), 999_999)).status).toBe(404);
-    const changed = await stage.send('PUT', `/training-services/${id}`, {
+    const changed = await harness.send('PUT', `/training-services/${id}`, {
       as: operator,
       body: { title: 'Checked' },
     });
     expect(changed.body.data.title).toBe('Checked');
-    expect((await stage.send('DELETE', `/training-services/${id}`, { as: caller(someone()) })).status).toBe(
+    expect((await harness.send('DELETE', `/training-services/${id}`, { as: caller(someone()) })).status).toBe(
       403,
     );
-    expect((await stage.send('DELETE', `/training-services/${id}`, { as: operator })).status).toBe(204);
-    expect((await stage.send('GET', `/training-services/${id}`)).status).toBe(404);
+    expect((await harness.send('DELETE', `/training-services/${id}`, { as: operator })).status).toBe(204);
+    expect((await harness.send('GET', `/training-services/${id}`)).status).toBe(404);
   });
 
-  test('of twenty deletions at once one succeeds, and one event is told', async () => {
+  test('of twenty concurrent deletions one succeeds and publishes one event', async () => {
     const userId = someone();
     const id = await offer(userId);
     const answers = await together(() =>
-      stage.send('DELETE', `/training-services/${id}`, { as: caller(userId) }),
+      harness.send('DELETE', `/training-services/${id}`, { as: caller(userId) }),
     );
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(19);
     const mine = ({ subject }: { subject: string }) => subject === String(id);
-    await stage.tap.waitFor('content.training_service.deleted', { matches: mine });
-    const told = stage.tap.events.filter(
+    await harness.tap.waitFor('content.training_service.deleted', { matches: mine });
+    const published = harness.tap.events.filter(
       (event) => event.type === 'content.training_service.deleted' && mine(event),
     );
-    expect(told).toHaveLength(1);
+    expect(published).toHaveLength(1);
   });
 });
 
@@ -203,38 +206,38 @@ describe('the list', () => {
     const active = await offer(userId);
     const inactive = await offer(userId, { is_active: false });
     const list = `/training-services?user_id=${userId}`;
-    expect(idsOf(await stage.send('GET', list))).toEqual([active]);
-    expect(idsOf(await stage.send('GET', list, { as: caller(someone()) }))).toEqual([active]);
-    expect(idsOf(await stage.send('GET', list, { as: caller(userId) }))).toEqual([inactive, active]);
-    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([inactive, active]);
-    const mine = await stage.send('GET', '/training-services?per_page=100', { as: caller(userId) });
+    expect(idsOf(await harness.send('GET', list))).toEqual([active]);
+    expect(idsOf(await harness.send('GET', list, { as: caller(someone()) }))).toEqual([active]);
+    expect(idsOf(await harness.send('GET', list, { as: caller(userId) }))).toEqual([inactive, active]);
+    expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([inactive, active]);
+    const mine = await harness.send('GET', '/training-services?per_page=100', { as: caller(userId) });
     expect(idsOf(mine)).toEqual(expect.arrayContaining([inactive, active]));
-    const others = await stage.send('GET', '/training-services?per_page=100', { as: caller(someone()) });
+    const others = await harness.send('GET', '/training-services?per_page=100', { as: caller(someone()) });
     expect(idsOf(others)).not.toContain(inactive);
   });
 
-  test('an owner with a pending deletion is hidden at reading time, unless the viewer has users.view_all', async () => {
+  test('an owner with a scheduled deletion is hidden from viewers without users.view_all', async () => {
     const [staying, leaving] = [someone(), someone()];
     const kept = await offer(staying, { title: 'Pending list' });
     const hidden = await offer(leaving, { title: 'Pending list' });
     const list = '/training-services?search=pending%20list';
-    const before = await stage.send('GET', list, { as: caller(staying) });
+    const before = await harness.send('GET', list, { as: caller(staying) });
     expect(idsOf(before)).toEqual([hidden, kept]);
-    // A viewer sees his own user whole, and another's limited.
+    // Viewers see all fields of their own user, and limited fields of others.
     expect(before.body.data.map(({ user }: { user: { email?: string } }) => user.email)).toEqual([
       undefined,
       `user${staying}@example.test`,
     ]);
-    stage.world.pending.add(leaving);
-    expect(idsOf(await stage.send('GET', list))).toEqual([kept]);
-    expect(idsOf(await stage.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);
-    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([hidden, kept]);
+    harness.standIns.pending.add(leaving);
+    expect(idsOf(await harness.send('GET', list))).toEqual([kept]);
+    expect(idsOf(await harness.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);
+    expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([hidden, kept]);
   });
 
-  test('no page of a hidden owner tells how much it hides, one past the end neither', async () => {
+  test('no page of a hidden owner reveals how many it hides, also past the end', async () => {
     const userId = someone();
     await together(() => offer(userId), 3);
-    stage.world.pending.add(userId);
+    harness.standIns.pending.add(userId);
     const nobody = someone();
     for (const query of [
       '',
@@ -244,7 +247,7 @@ describe('the list', () => {
       '&min_price=1&page=9',
     ]) {
       const of = (id: number, as?: ReturnType<typeof caller>) =>
-        stage.send('GET', `/training-services?user_id=${id}${query}`, as === undefined ? {} : { as });
+        harness.send('GET', `/training-services?user_id=${id}${query}`, as === undefined ? {} : { as });
       const { links, ...hidden } = (await of(userId)).body;
       const { links: _, ...empty } = (await of(nobody)).body;
       expect([query, hidden]).toEqual([query, empty]);
@@ -253,21 +256,21 @@ describe('the list', () => {
     }
   });
 
-  test('an erased owner is not shown to anybody', async () => {
+  test('an erased owner is shown to nobody', async () => {
     const userId = someone();
     const id = await offer(userId);
-    stage.world.gone.add(userId);
+    harness.standIns.gone.add(userId);
     const list = `/training-services?user_id=${userId}`;
-    expect(idsOf(await stage.send('GET', list))).toEqual([]);
-    expect(idsOf(await stage.send('GET', list, { as: operator }))).toEqual([]);
-    expect((await stage.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(404);
+    expect(idsOf(await harness.send('GET', list))).toEqual([]);
+    expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([]);
+    expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(404);
   });
 
   test('search folds case, letters and digits; prices bound it; both at once', async () => {
     const userId = someone();
     const cheap = await offer(userId, { title: 'برنامه‌ي كاهش وزن ۱۲ هفته', price: 1_000 });
     const dear = await offer(userId, { title: 'X', description: 'کاهش وزن WITH coach', price: 9_000 });
-    const list = (query: string) => stage.send('GET', `/training-services?user_id=${userId}&${query}`);
+    const list = (query: string) => harness.send('GET', `/training-services?user_id=${userId}&${query}`);
     expect(idsOf(await list(`search=${encodeURIComponent('کاهش وزن')}`))).toEqual([dear, cheap]);
     expect(idsOf(await list('search=12'))).toEqual([cheap]);
     expect(idsOf(await list('search=with%20COACH'))).toEqual([dear]);
@@ -281,13 +284,18 @@ describe('the list', () => {
     expect(both.body.meta.total).toBe(1);
   });
 
-  test('a page makes four calls, whatever it holds', async () => {
+  test('every page makes four calls', async () => {
     const userId = someone();
     await together(() => offer(userId), 5);
     for (const query of ['', '&per_page=2', '&search=cut']) {
-      stage.world.calls.length = 0;
-      await stage.send('GET', `/training-services?user_id=${userId}${query}`);
-      expect(stage.world.calls.toSorted()).toEqual(['GetBoosts', 'GetHiddenUsers', 'GetMedia', 'ShowUsers']);
+      harness.standIns.calls.length = 0;
+      await harness.send('GET', `/training-services?user_id=${userId}${query}`);
+      expect(harness.standIns.calls.toSorted()).toEqual([
+        'GetBoosts',
+        'GetHiddenUsers',
+        'GetMedia',
+        'ShowUsers',
+      ]);
     }
   });
 });
@@ -298,18 +306,18 @@ describe('boosted first', () => {
     boostable_type: 'training_service' as const,
     boostable_id: id,
     level: 1,
-    starts_at: formatTimestamp(stage.clock.now()),
-    ends_at: formatTimestamp(new Date(stage.clock.now().getTime() + endsInMs)),
+    starts_at: formatTimestamp(harness.clock.now()),
+    ends_at: formatTimestamp(new Date(harness.clock.now().getTime() + endsInMs)),
   });
 
-  test('until the boost ends or is ended; pages and cursors keep the order and miss nothing', async () => {
+  test('until the boost expires or is ended; pages and cursors keep the order and miss nothing', async () => {
     const userId = someone();
     const ids: number[] = [];
     for (let index = 0; index < 7; index += 1) ids.push(await offer(userId));
     const [first = 0, second = 0, third = 0] = ids;
-    const list = (query = '') => stage.send('GET', `/training-services?user_id=${userId}${query}`);
+    const list = (query = '') => harness.send('GET', `/training-services?user_id=${userId}${query}`);
     for (const id of [first, third])
-      await stage.tell(boostGranted, { subject: id, version: 1, data: boost(id, DAY_MS) });
+      await harness.publish(boostGranted, { subject: id, version: 1, data: boost(id, DAY_MS) });
     const rest = ids.filter((id) => id !== first && id !== third).toReversed();
     const ordered = [third, first, ...rest];
     await eventually(async () => idsOf(await list())[1] === first);
@@ -332,27 +340,27 @@ describe('boosted first', () => {
       }
       expect(seen).toEqual(ordered);
     }
-    // An end that was told before its beginning arrives stays the end.
-    await stage.tell(boostEnded, { subject: second, version: 2, data: boost(second, -1_000) });
-    await stage.tell(boostEnded, { subject: third, version: 2, data: boost(third, -1_000) });
+    // An end that arrives before its grant stays in effect.
+    await harness.publish(boostEnded, { subject: second, version: 2, data: boost(second, -1_000) });
+    await harness.publish(boostEnded, { subject: third, version: 2, data: boost(third, -1_000) });
     await eventually(async () => idsOf(await list())[0] === first);
-    await stage.tell(boostGranted, { subject: second, version: 1, data: boost(second, DAY_MS) });
-    await stage.tell(boostGranted, {
+    await harness.publish(boostGranted, { subject: second, version: 1, data: boost(second, DAY_MS) });
+    await harness.publish(boostGranted, {
       subject: ids[3] ?? 0,
       version: 1,
       data: boost(ids[3] ?? 0, 2 * DAY_MS),
     });
     await eventually(async () => idsOf(await list())[0] === ids[3]);
     expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], first]);
-    stage.clock.advance(DAY_MS + 1_000);
+    harness.clock.advance(DAY_MS + 1_000);
     expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], ids[6]]);
   });
 });
 
-test('what is kept of boosts goes with the training service that they are of', async () => {
+test('the boosts of a deleted training service are deleted', async () => {
   const userId = someone();
   const [kept, removed] = [await offer(userId), await offer(userId)];
-  const boosts = stage.connection.collection('boosts');
+  const boosts = harness.connection.collection('boosts');
   for (const id of [kept, removed]) {
     const times = { starts_at: '2026-01-01 00:00:00', ends_at: '2026-02-01 00:00:00' };
     const data = {
@@ -361,10 +369,10 @@ test('what is kept of boosts goes with the training service that they are of', a
       boostable_id: id,
       level: 1,
     };
-    await stage.tell(boostGranted, { subject: 9_000 + id, version: 1, data: { ...data, ...times } });
+    await harness.publish(boostGranted, { subject: 9_000 + id, version: 1, data: { ...data, ...times } });
     await eventually(async () => (await boosts.countDocuments({ training_service_id: id })) === 1);
   }
-  expect((await stage.send('DELETE', `/training-services/${removed}`, { as: caller(userId) })).status).toBe(
+  expect((await harness.send('DELETE', `/training-services/${removed}`, { as: caller(userId) })).status).toBe(
     204,
   );
   expect(await boosts.countDocuments({ training_service_id: removed })).toBe(0);
@@ -388,14 +396,14 @@ describe('422', () => {
     ['is_active', 'a string', { is_active: 'yes' }],
   ])('under %s when it is %s, at creation and at change', async (field, _why, body) => {
     const userId = someone();
-    const made = await stage.send('POST', '/training-services', {
+    const made = await harness.send('POST', '/training-services', {
       as: caller(userId),
       body: { ...draft, ...body },
     });
     expect(made.status).toBe(422);
     expect(Object.keys(made.body.errors)).toEqual([field]);
     const id = await offer(userId);
-    const changed = await stage.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
+    const changed = await harness.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
     expect(changed.status).toBe(422);
     expect(Object.keys(changed.body.errors)).toEqual([field]);
   });
@@ -403,12 +411,12 @@ describe('422', () => {
   test.each(['user_id=x', 'min_price=-1', 'max_price=1.5', 'page=0', 'cursor=abc', 'user_id=1&user_id=2'])(
     'for the query %s',
     async (query) => {
-      expect((await stage.send('GET', `/training-services?${query}`)).status).toBe(422);
+      expect((await harness.send('GET', `/training-services?${query}`)).status).toBe(422);
     },
   );
 
-  test('403 without the permission, before the body is looked at', async () => {
-    const answer = await stage.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
+  test('403 without the permission, before the body is validated', async () => {
+    const answer = await harness.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
     expect(answer.status).toBe(403);
   });
 });

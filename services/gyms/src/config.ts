@@ -1,4 +1,4 @@
-import { grpcAddresses, parseConfig, serviceShape } from '@fitness/shared/config.ts';
+import { grpcAddresses, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const { IDENTITY_GRPC_ADDRESS, MEDIA_GRPC_ADDRESS, STORE_BILLING_GRPC_ADDRESS } = grpcAddresses;

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { holder, member, openWorld, operator, type World } from './support.ts';
+import { type Harness, holder, member, openHarness, operator } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  world.neighbours.boosts = [];
-  world.neighbours.media = [];
-  world.neighbours.calls.length = 0;
-  Object.assign(world.neighbours.up, { identity: true, media: true, storeBilling: true });
+  harness.standIns.boosts = [];
+  harness.standIns.media = [];
+  harness.standIns.calls.length = 0;
+  Object.assign(harness.standIns.up, { identity: true, media: true, storeBilling: true });
 });
 
 const BODY = { name: 'Iron', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
 
 describe('POST /gyms', () => {
-  test('201: the caller owns the gym, and the defaults are those of the contract', async () => {
-    const answer = await world.send('POST', '/gyms', {
+  test('the caller owns the created gym, and the defaults are those of the contract', async () => {
+    const answer = await harness.send('POST', '/gyms', {
       as: member(10),
       body: { ...BODY, description: 'D', city_id: 1, major_ids: '2,1,2' },
     });
@@ -53,21 +53,21 @@ describe('POST /gyms', () => {
         gym_license_rejection_reason: null,
       },
     });
-    const changed = await world.tap.waitFor('gyms.gym.changed', {
+    const changed = await harness.tap.waitFor('gyms.gym.changed', {
       matches: (event) => event.subject === String(answer.body.gym.id),
     });
     expect(changed.data).toEqual({ gym_id: answer.body.gym.id, name: 'Iron', user_id: 10, is_active: true });
     expect(changed.aggregateversion).toBe(1);
   });
 
-  test('401 for a guest, 403 without gyms.create, before the body is read', async () => {
-    expect((await world.send('POST', '/gyms', { body: 'no' })).status).toBe(401);
-    const refused = await world.send('POST', '/gyms', { as: holder(1, 'gyms.update'), body: {} });
+  test('a guest gets 401 and a caller without gyms.create 403, before the body is read', async () => {
+    expect((await harness.send('POST', '/gyms', { body: 'no' })).status).toBe(401);
+    const refused = await harness.send('POST', '/gyms', { as: holder(1, 'gyms.update'), body: {} });
     expect(refused.status).toBe(403);
   });
 
-  test('422 names every wrong field', async () => {
-    const answer = await world.send('POST', '/gyms', {
+  test('a 422 names every wrong field', async () => {
+    const answer = await harness.send('POST', '/gyms', {
       as: member(1),
       body: {
         name: 'x'.repeat(256),
@@ -94,9 +94,9 @@ describe('POST /gyms', () => {
     ]);
   });
 
-  test('422 under each unknown reference, and nothing is stored', async () => {
-    const before = await world.connection.collection('gyms').countDocuments({});
-    const answer = await world.send('POST', '/gyms', {
+  test('each unknown reference is a 422 under its field, and nothing is stored', async () => {
+    const before = await harness.connection.collection('gyms').countDocuments({});
+    const answer = await harness.send('POST', '/gyms', {
       as: member(1),
       body: { ...BODY, city_id: 99_999, major_ids: '1,99999' },
       headers: { 'accept-language': 'fa' },
@@ -104,51 +104,54 @@ describe('POST /gyms', () => {
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors).toSorted()).toEqual(['city_id', 'major_ids']);
     expect(answer.body.errors.city_id[0]).not.toMatch(/[a-z]/i);
-    expect(await world.connection.collection('gyms').countDocuments({})).toBe(before);
+    expect(await harness.connection.collection('gyms').countDocuments({})).toBe(before);
   });
 
-  test('255 characters are counted as characters, whatever they take in memory', async () => {
+  test('the length of a text is counted in code points', async () => {
     const name = '💪'.repeat(255);
-    const answer = await world.send('POST', '/gyms', { as: member(1), body: { ...BODY, name } });
+    const answer = await harness.send('POST', '/gyms', { as: member(1), body: { ...BODY, name } });
     expect(answer.body.gym.name).toBe(name);
-    const longer = await world.send('POST', '/gyms', { as: member(1), body: { ...BODY, name: `${name}💪` } });
+    const longer = await harness.send('POST', '/gyms', {
+      as: member(1),
+      body: { ...BODY, name: `${name}💪` },
+    });
     expect(longer.status).toBe(422);
   });
 });
 
 describe('GET /gyms/{id}', () => {
-  test('the owner and holders of gyms.view_all see the owner fields, everyone else does not', async () => {
-    const id = await world.createGym(member(20));
+  test('only the owner and holders of gyms.view_all see the owner fields', async () => {
+    const id = await harness.createGym(member(20));
     const fields = ['user_id', 'gym_license_image', 'gym_license_link', 'gym_license_approved'];
     for (const as of [member(20), operator()]) {
-      const { body } = await world.send('GET', `/gyms/${id}`, { as });
+      const { body } = await harness.send('GET', `/gyms/${id}`, { as });
       expect(Object.keys(body.gym)).toEqual(expect.arrayContaining(fields));
     }
     for (const as of [member(21), undefined]) {
-      const { status, body } = await world.send('GET', `/gyms/${id}`, as === undefined ? {} : { as });
+      const { status, body } = await harness.send('GET', `/gyms/${id}`, as === undefined ? {} : { as });
       expect(status).toBe(200);
       for (const field of [...fields, 'gym_license_rejection_reason'])
         expect(body.gym).not.toHaveProperty(field);
     }
   });
 
-  test('an inactive gym is the same 404 as none at all, but for its owner and gyms.view_all', async () => {
-    const id = await world.createGym(member(22), { is_active: false });
-    const hidden = await world.send('GET', `/gyms/${id}`, { as: member(23) });
-    const missing = await world.send('GET', '/gyms/987654321', { as: member(23) });
+  test('an inactive gym is the same 404 as a missing one, except for its owner and gyms.view_all', async () => {
+    const id = await harness.createGym(member(22), { is_active: false });
+    const hidden = await harness.send('GET', `/gyms/${id}`, { as: member(23) });
+    const missing = await harness.send('GET', '/gyms/987654321', { as: member(23) });
     expect([hidden.status, hidden.text]).toEqual([404, missing.text]);
-    expect((await world.send('GET', `/gyms/${id}`)).status).toBe(404);
-    expect((await world.send('GET', `/gyms/${id}`, { as: member(22) })).status).toBe(200);
-    expect((await world.send('GET', `/gyms/${id}`, { as: operator() })).status).toBe(200);
+    expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);
+    expect((await harness.send('GET', `/gyms/${id}`, { as: member(22) })).status).toBe(200);
+    expect((await harness.send('GET', `/gyms/${id}`, { as: operator() })).status).toBe(200);
   });
 
-  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('an id of %s is 404', async (id) => {
-    expect((await world.send('GET', `/gyms/${id}`)).status).toBe(404);
+  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('the id %s is a 404', async (id) => {
+    expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);
   });
 
-  test('city and majors are in the reader’s language', async () => {
-    const id = await world.createGym(member(24), { city_id: 1, major_ids: '1' });
-    const { body, headers } = await world.send('GET', `/gyms/${id}`, {
+  test('city and majors are named in the language of the request', async () => {
+    const id = await harness.createGym(member(24), { city_id: 1, major_ids: '1' });
+    const { body, headers } = await harness.send('GET', `/gyms/${id}`, {
       headers: { 'accept-language': 'fa-IR' },
     });
     expect(headers.get('content-language')).toBe('fa');
@@ -156,8 +159,17 @@ describe('GET /gyms/{id}', () => {
     expect(body.gym.majors).toEqual([{ id: 1, title: 'بدن‌سازی' }]);
   });
 
-  test('the boost and the media of a gym are embedded', async () => {
-    const id = await world.createGym(member(25));
+  test('a document from before a field was declared is shown with the field cleared', async () => {
+    const id = await harness.createGym(member(27), { description: 'D', show_crowd: true });
+    await harness.connection
+      .collection<{ _id: number }>('gyms')
+      .updateOne({ _id: id }, { $unset: { description: '', showCrowd: '', majorIds: '' } });
+    const { body } = await harness.send('GET', `/gyms/${id}`);
+    expect(body.gym).toMatchObject({ description: null, show_crowd: false, majors: [] });
+  });
+
+  test('a gym embeds its boost and its media', async () => {
+    const id = await harness.createGym(member(25));
     const boost = {
       id: 5,
       boostable_type: 'App\\Models\\Gyms\\Gym',
@@ -177,28 +189,28 @@ describe('GET /gyms/{id}', () => {
       size: 12,
       created_at: '2026-01-01 00:00:00',
     };
-    world.neighbours.boosts = [boost];
-    world.neighbours.media = [row];
-    const { body } = await world.send('GET', `/gyms/${id}`);
+    harness.standIns.boosts = [boost];
+    harness.standIns.media = [row];
+    const { body } = await harness.send('GET', `/gyms/${id}`);
     expect(body.gym.boost).toEqual(boost);
     expect(body.gym.media).toEqual([{ ...row, purpose: null }]);
   });
 
-  test('without media and store-billing the gym is answered without what they know', async () => {
-    const id = await world.createGym(member(26));
-    Object.assign(world.neighbours.up, { media: false, storeBilling: false });
-    const { status, body } = await world.send('GET', `/gyms/${id}`);
+  test('a gym is answered without boost and media when store-billing and media are down', async () => {
+    const id = await harness.createGym(member(26));
+    Object.assign(harness.standIns.up, { media: false, storeBilling: false });
+    const { status, body } = await harness.send('GET', `/gyms/${id}`);
     expect(status).toBe(200);
     expect([body.gym.boost, body.gym.media]).toEqual([null, []]);
   });
 });
 
 describe('GET /cities and GET /majors', () => {
-  test('every province of Iran has a city, named in both languages', async () => {
+  test('every province of Iran has a city, and both are named in English and Persian', async () => {
     const read = async (language: string) => {
       const cities = [];
       for (let path = '/cities?per_page=100'; path !== ''; ) {
-        const { body } = await world.send('GET', path, { headers: { 'accept-language': language } });
+        const { body } = await harness.send('GET', path, { headers: { 'accept-language': language } });
         cities.push(...body.data);
         path = body.links.next === null ? '' : body.links.next.replace('http://api.test/api/v1', '');
       }
@@ -212,18 +224,18 @@ describe('GET /cities and GET /majors', () => {
     for (const city of persian) expect(city.name + city.state.name).toMatch(/^[\u0600-\u06ff\u200c ]+$/);
   });
 
-  test('cities of one state, and by cursor', async () => {
-    const { body } = await world.send('GET', '/cities?state_id=2&per_page=4');
+  test('cities are listed by state and by cursor', async () => {
+    const { body } = await harness.send('GET', '/cities?state_id=2&per_page=4');
     expect(body.data.map((city: { state: { id: number } }) => city.state.id)).toEqual([2, 2, 2, 2]);
-    const next = await world.send('GET', `/cities?state_id=2&per_page=4&cursor=${body.meta.next_cursor}`);
+    const next = await harness.send('GET', `/cities?state_id=2&per_page=4&cursor=${body.meta.next_cursor}`);
     expect(next.body.data[0].id).toBeGreaterThan(body.data[3].id);
   });
 
-  test('majors are named in the reader’s language', async () => {
-    const { body } = await world.send('GET', '/majors?per_page=100');
+  test('majors are named in the language of the request', async () => {
+    const { body } = await harness.send('GET', '/majors?per_page=100');
     expect(body.data[0]).toEqual({ id: 1, title: 'Bodybuilding' });
     expect(body.meta.total).toBe(body.data.length);
-    const persian = await world.send('GET', '/majors?per_page=1', { headers: { 'accept-language': 'fa' } });
+    const persian = await harness.send('GET', '/majors?per_page=1', { headers: { 'accept-language': 'fa' } });
     expect(persian.body.data).toEqual([{ id: 1, title: 'بدن‌سازی' }]);
   });
 });

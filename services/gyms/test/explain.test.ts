@@ -1,6 +1,7 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
-import { GUEST } from '@fitness/shared/caller.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import {
   type CommandWatch,
   exceptOnPrebuilt,
@@ -11,11 +12,10 @@ import {
   watchCommands,
 } from '@fitness/shared/testing/commands.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
-import { indexGrams, queryGrams } from '@fitness/shared/text-search.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { encodeGeohash } from '../src/domain/geohash.ts';
 import { EVERYONE } from '../src/store/gym-document.ts';
-import { member, openWorld, operator, type World } from './support.ts';
+import { type Harness, member, openHarness, operator } from './support.ts';
 
 const OWNER = operator(7);
 
@@ -39,14 +39,14 @@ const EXCEPTIONS = [
 
 const SMALL = {
   gym_counters: 'sixteen documents',
-  states: 'the states of a country',
-  cities: 'the cities of a country',
-  majors: 'a list of kinds of sport',
+  states: 'the states of one country',
+  cities: 'the cities of one country',
+  majors: 'a short list',
 };
 
-let world: World;
+let harness: Harness;
 let watch: CommandWatch;
-/** A gym for each of the works below, besides those that the lists are about. */
+/** The gym of the requests that change one. */
 let id: number;
 
 const SEARCHES = ['number 1', 'z', 'num\u200cber', 'zor'] as const;
@@ -61,10 +61,10 @@ const bodyOf = (index: number) => ({
   major_ids: String(1 + (index % 4)),
 });
 
-/** Every hundredth has the words that are searched for. */
+/** Every hundredth gym matches the searches. */
 const nameOf = (n: number): string => (n % 100 === 0 ? `Zor number ${n}` : `Hall ${n}`);
 
-/** The first gyms are real; ids go on behind them without a gap. */
+/** Ids continue after the gyms created through the service. */
 const gymChange = (offset: number) => (n: number) => {
   const [lat, lng] = [30 + (n % 200) / 100, 50 + Math.floor(n / 200) / 100];
   const isActive = n % 11 !== 0;
@@ -80,30 +80,30 @@ const gymChange = (offset: number) => (n: number) => {
     visibleTo: isActive ? EVERYONE : ownerId,
     cityId: 1 + (n % 50),
     majorIds: [1 + (n % 40)],
-    // An index of all grams of all gyms takes minutes to fill.
+    // Filling an index of all grams of all gyms takes minutes.
     grams: [...new Set(indexGrams(nameOf(n)))].filter((gram) => SEARCHED.has(gram)),
   };
 };
 
 beforeAll(async () => {
-  world = await openWorld({ watched: true });
-  watch = watchCommands(world.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, small: SMALL });
-  for (let index = 0; index < 30; index += 1) await world.createGym(OWNER, bodyOf(index));
-  id = await world.createGym(OWNER);
-  await world.send('PUT', `/gyms/${id}/rating`, { as: OWNER, body: { score: 3 } });
-  await fillLike(world.connection, 'gyms', gymChange(id));
-  await world.connection
+  harness = await openHarness({ watched: true });
+  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, small: SMALL });
+  for (let index = 0; index < 30; index += 1) await harness.createGym(OWNER, bodyOf(index));
+  id = await harness.createGym(OWNER);
+  await harness.send('PUT', `/gyms/${id}/rating`, { as: OWNER, body: { score: 3 } });
+  await fillLike(harness.connection, 'gyms', gymChange(id));
+  await harness.connection
     .collection('sequences')
     .updateOne({ _id: 'gym' as never }, { $inc: { value: FILLED } });
-  await world.connection
+  await harness.connection
     .collection('gym_counters')
     .updateOne({ _id: 0 as never }, { $inc: { active_placed: FILLED, newest: FILLED } });
-  await fillLike(world.connection, 'gym_ratings', (n) => ({ gymId: id + n, userId: 100 + (n % 5_000) }));
-  await fillLike(world.connection, 'gym_owners', (n) => ({ _id: 1_000 + n }));
+  await fillLike(harness.connection, 'gym_ratings', (n) => ({ gymId: id + n, userId: 100 + (n % 5_000) }));
+  await fillLike(harness.connection, 'gym_owners', (n) => ({ _id: 1_000 + n }));
 }, FILL_TIMEOUT_MS);
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-/** The relay and the inbox are shared ground, with tests of their own. */
+/** The relay and the inbox have tests of their own. */
 const OWN = ['gyms', 'gym_counters', 'gym_ratings', 'gym_owners', 'states', 'cities', 'majors'];
 const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
   const sent = (await watch.during(work)).filter(({ collection }) => OWN.includes(collection));
@@ -123,7 +123,7 @@ const filters = {
   'all filters': 'search=zor&city_id=1&major_ids=1&user_id=7',
 };
 
-describe('an index finds, among 20,000, what is asked for by', () => {
+describe('among 20,000 gyms an index serves', () => {
   const lists = Object.entries(filters).flatMap(([filterName, filter]) =>
     Object.entries(readers).map(([reader, as]) => ({ filterName, filter, reader, as })),
   );
@@ -131,7 +131,7 @@ describe('an index finds, among 20,000, what is asked for by', () => {
     for (const near of ['', '&near=30,50']) {
       const list = async (more: string): Promise<string | null> => {
         const path = `/gyms?${filter}${near}&per_page=1${more}`;
-        const answer = await world.send('GET', path, as === undefined ? {} : { as });
+        const answer = await harness.send('GET', path, as === undefined ? {} : { as });
         expect([answer.status, answer.body.data.length]).toEqual([200, 1]);
         return answer.body.meta.next_cursor;
       };
@@ -145,13 +145,13 @@ describe('an index finds, among 20,000, what is asked for by', () => {
   });
 
   const send = (method: string, path: () => string, body?: unknown) => () =>
-    world.send(method, path(), body === undefined ? { as: OWNER } : { as: OWNER, body });
+    harness.send(method, path(), body === undefined ? { as: OWNER } : { as: OWNER, body });
   test.each<[string, () => Promise<unknown>]>([
     ['GET /gyms/{id}', send('GET', () => `/gyms/${id}`)],
     ['GET /cities', send('GET', () => '/cities')],
     ['GET /cities of a state', send('GET', () => '/cities?state_id=2')],
     ['GET /majors', send('GET', () => '/majors')],
-    ['POST /gyms', () => world.createGym(OWNER, bodyOf(99))],
+    ['POST /gyms', () => harness.createGym(OWNER, bodyOf(99))],
     [
       'PUT /gyms/{id}',
       send('PUT', () => `/gyms/${id}`, { name: 'New', user_id: 7, city_id: 2, gym_license_image: null }),
@@ -164,18 +164,18 @@ describe('an index finds, among 20,000, what is asked for by', () => {
     ],
     [
       'DELETE /gyms/{id}',
-      async () => world.send('DELETE', `/gyms/${await world.createGym(OWNER)}`, { as: OWNER }),
+      async () => harness.send('DELETE', `/gyms/${await harness.createGym(OWNER)}`, { as: OWNER }),
     ],
-    ['Gyms.GetGyms', () => world.gyms.call('GetGyms', { ids: [id, id + 1] })],
+    ['Gyms.GetGyms', () => harness.gyms.call('GetGyms', { ids: [id, id + 1] })],
     [
       'Gyms.AttachLicense',
-      () => world.gyms.call('AttachLicense', { gym_id: id, media_id: 9, filename: 'a' }),
+      () => harness.gyms.call('AttachLicense', { gym_id: id, media_id: 9, filename: 'a' }),
     ],
     [
       'media.media.deleted',
       async () => {
-        await world.gyms.call('AttachLicense', { gym_id: id, media_id: 10, filename: 'a' });
-        await world.tell('media', mediaDeleted, {
+        await harness.gyms.call('AttachLicense', { gym_id: id, media_id: 10, filename: 'a' });
+        await harness.publish('media', mediaDeleted, {
           subject: 10,
           data: {
             media_id: 10,
@@ -187,40 +187,41 @@ describe('an index finds, among 20,000, what is asked for by', () => {
           },
         });
         await eventually(async () => {
-          const { body } = await world.send('GET', `/gyms/${id}`, { as: OWNER });
+          const { body } = await harness.send('GET', `/gyms/${id}`, { as: OWNER });
           return body.gym.gym_license_image === null;
         });
       },
     ],
     [
       'the blocker gym_ownership',
-      () => world.blockers.call('Evaluate', { user_id: 7, code: 'gym_ownership' }),
+      () => harness.blockers.call('Evaluate', { user_id: 7, code: 'gym_ownership' }),
     ],
     [
       'identity.account.deleted',
       async () => {
         const data = { user_id: 7, deleted_at: '2026-01-15 10:00:00' };
-        await world.tell('identity', accountDeleted, { subject: 7, data });
+        await harness.publish('identity', accountDeleted, { subject: 7, data });
         await eventually(async () => {
-          const { body } = await world.send('GET', `/gyms/${id}`, { as: operator() });
+          const { body } = await harness.send('GET', `/gyms/${id}`, { as: operator() });
           return body.gym.user_id === null;
         });
       },
     ],
   ])('%s', async (_name, work) => expectServed(work));
 
-  test('a page past the end of the nearest looks at no place', async () => {
-    const isPlace = ({ collection, command }: SentCommand): boolean => {
+  test('a page past the end of the nearest gyms reads no location', async () => {
+    const isLocationRead = ({ collection, command }: SentCommand): boolean => {
       const [first] = (command.pipeline ?? []) as { $match?: object }[];
       return collection === 'gyms' && Object.hasOwn(first?.$match ?? {}, 'geohash');
     };
-    const placesAsked = async (work: () => Promise<unknown>): Promise<number> =>
-      (await watch.during(work)).filter(isPlace).length;
+    const locationReads = async (work: () => Promise<unknown>): Promise<number> =>
+      (await watch.during(work)).filter(isLocationRead).length;
     for (const as of [GUEST, member(7), OWNER]) {
-      const read = async (page: string) => (await world.send('GET', `/gyms?near=30,50&${page}`, { as })).body;
+      const read = async (page: string) =>
+        (await harness.send('GET', `/gyms?near=30,50&${page}`, { as })).body;
       const { meta: whole } = await read('per_page=1');
-      expect(await placesAsked(() => read('per_page=1'))).toBeGreaterThan(0);
-      const asked = placesAsked(async () => {
+      expect(await locationReads(() => read('per_page=1'))).toBeGreaterThan(0);
+      const asked = locationReads(async () => {
         const { data, meta } = await read('page=999999999');
         expect([data, meta.total]).toEqual([[], whole.total]);
       });

@@ -1,18 +1,18 @@
-import { CALLER_HEADER, GUEST } from '@fitness/shared/caller.ts';
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { member, openWorld, operator, type World } from './support.ts';
+import { type Harness, member, openHarness, operator } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let gymId: number;
 beforeAll(async () => {
-  world = await openWorld();
-  gymId = await world.createGym(member(10), { city_id: 1, major_ids: '1,2' });
+  harness = await openHarness();
+  gymId = await harness.createGym(member(10), { city_id: 1, major_ids: '1,2' });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-/** JSON says more than JavaScript can write: the bytes are sent as they are. */
+/** Sends a body as text: JSON has values that JSON.stringify never writes. */
 const send = async (
   method: string,
   path: string,
@@ -20,7 +20,7 @@ const send = async (
   headers: Record<string, string> = {},
 ) => {
   const context = await testSigner.sign({ from: 'gateway', caller: operator(10) });
-  const response = await fetch(`${world.url}/api/v1${path}`, {
+  const response = await fetch(`${harness.url}/api/v1${path}`, {
     method,
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
     body: body as never,
@@ -31,7 +31,7 @@ const send = async (
 const everything = async () => {
   const [gyms, ratings, counters] = await Promise.all(
     ['gyms', 'gym_ratings', 'gym_counters'].map((name) =>
-      world.connection.collection(name).find({}).toArray(),
+      harness.connection.collection(name).find({}).toArray(),
     ),
   );
   return { gyms, ratings, counters };
@@ -99,8 +99,8 @@ const WRONG: Record<string, string[]> = {
   major_ids: MAJORS,
 };
 
-/** Every wrong value of one field, each with a right one beside it; what was answered otherwise than 422 under it. */
-const heard = async (
+/** Sends each wrong value of a field beside valid fields; returns the answers that are no 422 under that field alone. */
+const unexpectedAnswers = async (
   method: string,
   path: string,
   field: string,
@@ -121,7 +121,7 @@ const heard = async (
   return failures;
 };
 
-describe('a wrong value is 422 under its field, and nothing changes', () => {
+describe('a wrong value is a 422 under its field, and nothing changes', () => {
   test.each([
     ...Object.keys(WRONG),
     'user_id',
@@ -139,7 +139,13 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     const before = await everything();
     const beside = { name: 'Never', description: 'Never' };
     expect(
-      await heard('PUT', `/gyms/${gymId}`, field, wrong[field as keyof typeof wrong] ?? [], beside),
+      await unexpectedAnswers(
+        'PUT',
+        `/gyms/${gymId}`,
+        field,
+        wrong[field as keyof typeof wrong] ?? [],
+        beside,
+      ),
     ).toEqual([]);
     expect(await everything()).toEqual(before);
   });
@@ -149,7 +155,7 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     const beside = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
     const clearable = ['description', 'city_id', 'major_ids'].includes(field);
     const values = [...(WRONG[field] ?? []), ...(clearable ? [] : ['null'])];
-    expect(await heard('POST', '/gyms', field, values, beside)).toEqual([]);
+    expect(await unexpectedAnswers('POST', '/gyms', field, values, beside)).toEqual([]);
     expect(await everything()).toEqual(before);
   });
 
@@ -165,45 +171,48 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     ['working-periods', 'working_periods', ['{}', '{"$gt":""}', '"[]"', '5', 'null', 'true'], {}],
   ])('PUT /gyms/{id}/%s: %s', async (route, field, values, beside) => {
     const before = await everything();
-    expect(await heard('PUT', `/gyms/${gymId}/${route}`, field, values, beside)).toEqual([]);
+    expect(await unexpectedAnswers('PUT', `/gyms/${gymId}/${route}`, field, values, beside)).toEqual([]);
     expect(await everything()).toEqual(before);
   });
 
-  test.each(['weekday', 'opens_at', 'closes_at'])('of a working period: %s', async (field) => {
-    const before = await everything();
-    const times = [
-      ...SHAPES,
-      '8',
-      'null',
-      '""',
-      '"8:00"',
-      '"08:60"',
-      '"25:00"',
-      '"08:00:00"',
-      '"08:00\\n"',
-      '"۰۸:۰۰"',
-    ];
-    const days = [...SHAPES, '-1', '7', '0.5', '"0"', 'null', '1e400', 'true'];
-    const period = { weekday: 0, opens_at: '08:00', closes_at: '09:00' };
-    for (const value of field === 'weekday' ? days : times) {
-      const own = Object.entries(period).map(
-        ([name, right]) => `"${name}":${name === field ? value : JSON.stringify(right)}`,
-      );
-      const answer = await send(
-        'PUT',
-        `/gyms/${gymId}/working-periods`,
-        `{"working_periods":[{${own.join(',')}}]}`,
-      );
-      expect([value, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
-        value,
-        422,
-        [`working_periods.0.${field}`],
-      ]);
-    }
-    expect(await everything()).toEqual(before);
-  });
+  test.each(['weekday', 'opens_at', 'closes_at'])(
+    'PUT /gyms/{id}/working-periods: %s of a period',
+    async (field) => {
+      const before = await everything();
+      const times = [
+        ...SHAPES,
+        '8',
+        'null',
+        '""',
+        '"8:00"',
+        '"08:60"',
+        '"25:00"',
+        '"08:00:00"',
+        '"08:00\\n"',
+        '"۰۸:۰۰"',
+      ];
+      const days = [...SHAPES, '-1', '7', '0.5', '"0"', 'null', '1e400', 'true'];
+      const period = { weekday: 0, opens_at: '08:00', closes_at: '09:00' };
+      for (const value of field === 'weekday' ? days : times) {
+        const own = Object.entries(period).map(
+          ([name, right]) => `"${name}":${name === field ? value : JSON.stringify(right)}`,
+        );
+        const answer = await send(
+          'PUT',
+          `/gyms/${gymId}/working-periods`,
+          `{"working_periods":[{${own.join(',')}}]}`,
+        );
+        expect([value, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
+          value,
+          422,
+          [`working_periods.0.${field}`],
+        ]);
+      }
+      expect(await everything()).toEqual(before);
+    },
+  );
 
-  test('a body that is no object, is no JSON, is too long, or is of another type', async () => {
+  test('a body that is no object, no JSON, too long, or of another media type is refused', async () => {
     const before = await everything();
     const path = `/gyms/${gymId}`;
     for (const body of ['[]', '[{"name":"Never"}]', '"name"', '5', 'true'])
@@ -228,27 +237,27 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
   });
 });
 
-describe('what looks odd and is right', () => {
-  test('minus zero is zero, and found where it lies', async () => {
-    const id = await world.createGym(member(11));
+describe('unusual but valid values', () => {
+  test('minus zero is stored as zero, and the gym is found there', async () => {
+    const id = await harness.createGym(member(11));
     const answer = await send('PUT', `/gyms/${id}`, '{"location_lat":-0,"location_lng":-0.0}');
     expect(answer).toMatchObject({ status: 200, body: { gym: { location_lat: 0, location_lng: 0 } } });
-    expect((await world.send('GET', '/gyms?near=0,-0&per_page=1')).body.data[0].id).toBe(id);
-    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+    expect((await harness.send('GET', '/gyms?near=0,-0&per_page=1')).body.data[0].id).toBe(id);
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('an id that is named twice counts once, also beside white space', async () => {
-    const id = await world.createGym(member(11), { major_ids: '2,1,2' });
+  test('duplicate ids count once, with or without white space', async () => {
+    const id = await harness.createGym(member(11), { major_ids: '2,1,2' });
     const majorsOf = async (major_ids: string) =>
-      (await world.send('PUT', `/gyms/${id}`, { as: member(11), body: { major_ids } })).body.gym.majors.map(
+      (await harness.send('PUT', `/gyms/${id}`, { as: member(11), body: { major_ids } })).body.gym.majors.map(
         (major: { id: number }) => major.id,
       );
     expect(await majorsOf(' 3 ,3, 1,3 ')).toEqual([3, 1]);
     expect(await majorsOf(' 0 ')).toEqual([]);
-    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('the edges of the earth and of the lengths', async () => {
+  test('the limits of coordinates and of text lengths are accepted', async () => {
     const body = {
       name: 'x'.repeat(255),
       address: 'y'.repeat(255),
@@ -258,19 +267,19 @@ describe('what looks odd and is right', () => {
       gym_license_approved: false,
       gym_license_rejection_reason: 'r'.repeat(2_000),
     };
-    const id = await world.createGym(member(11));
-    const answer = await world.send('PUT', `/gyms/${id}`, { as: operator(), body });
+    const id = await harness.createGym(member(11));
+    const answer = await harness.send('PUT', `/gyms/${id}`, { as: operator(), body });
     expect([answer.status, answer.body.gym]).toEqual([200, expect.objectContaining(body)]);
     for (const near of ['-90,180', '-90,-180', '90,0'])
-      expect((await world.send('GET', `/gyms?near=${near}`)).status).toBe(200);
-    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+      expect((await harness.send('GET', `/gyms?near=${near}`)).status).toBe(200);
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('a null byte and marks alone come back as they were sent', async () => {
-    const id = await world.createGym(member(11), { name: 'a\u0000b', address: '\u064b\u200c' });
-    const { gym } = (await world.send('GET', `/gyms/${id}`)).body;
+  test('a null byte and combining marks are returned as they were sent', async () => {
+    const id = await harness.createGym(member(11), { name: 'a\u0000b', address: '\u064b\u200c' });
+    const { gym } = (await harness.send('GET', `/gyms/${id}`)).body;
     expect([gym.name, gym.address]).toEqual(['a\u0000b', '\u064b\u200c']);
-    await world.send('DELETE', `/gyms/${id}`, { as: member(11) });
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 });
 
@@ -303,10 +312,10 @@ describe('queries', () => {
     ['/majors', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
     ['/majors', 'per_page', NUMBERS],
   ];
-  test.each(WRONG_QUERIES)('GET %s: a wrong %s is 422 under it', async (path, field, values) => {
+  test.each(WRONG_QUERIES)('GET %s: a wrong %s is a 422 under its name', async (path, field, values) => {
     for (const value of values) {
       const query = `${path}${path.includes('?') ? '&' : '?'}${field}=${value.replaceAll('X', field)}`;
-      const answer = await world.send('GET', query);
+      const answer = await harness.send('GET', query);
       expect([query, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([query, 422, [field]]);
     }
   });
@@ -346,13 +355,16 @@ describe('queries', () => {
     ],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
   ])('GET /gyms?%s is answered', async (query) => {
-    expect((await world.send('GET', `/gyms?${query}`)).status).toBe(200);
+    expect((await harness.send('GET', `/gyms?${query}`)).status).toBe(200);
   });
 
-  test('a page holds 1 to 100, however many are asked for', async () => {
+  test('a page has at most 100 items', async () => {
     for (const path of ['/gyms', '/gyms?near=1,1', '/cities', '/majors']) {
       const per = async (asked: number): Promise<number> => {
-        const { body } = await world.send('GET', `${path}${path.includes('?') ? '&' : '?'}per_page=${asked}`);
+        const { body } = await harness.send(
+          'GET',
+          `${path}${path.includes('?') ? '&' : '?'}per_page=${asked}`,
+        );
         expect(body.data.length).toBeLessThanOrEqual(body.meta.per_page);
         return body.meta.per_page;
       };
@@ -364,7 +376,7 @@ describe('queries', () => {
 });
 
 describe('paths and headers', () => {
-  test('an id that is no positive integer is no gym', async () => {
+  test('an id that is no positive integer is a 404', async () => {
     const ids = [
       '0',
       '-1',
@@ -384,16 +396,16 @@ describe('paths and headers', () => {
     for (const id of ids) {
       const path = `/gyms/${id}`;
       const statuses = [
-        (await world.send('GET', path, { as: operator() })).status,
-        (await world.send('PUT', path, { as: operator(), body: { name: 'Never' } })).status,
-        (await world.send('PUT', `${path}/rating`, { as: operator(), body: { score: 1 } })).status,
-        (await world.send('DELETE', path, { as: operator() })).status,
+        (await harness.send('GET', path, { as: operator() })).status,
+        (await harness.send('PUT', path, { as: operator(), body: { name: 'Never' } })).status,
+        (await harness.send('PUT', `${path}/rating`, { as: operator(), body: { score: 1 } })).status,
+        (await harness.send('DELETE', path, { as: operator() })).status,
       ];
       expect([id, ...statuses]).toEqual([id, 404, 404, 404, 404]);
     }
   });
 
-  test('odd headers do not matter', async () => {
+  test('malformed headers are ignored', async () => {
     const odd = [
       { 'accept-language': 'x'.repeat(4_000) },
       { 'accept-language': ';;,,*;q=9,fa;q=NaN' },
@@ -405,7 +417,7 @@ describe('paths and headers', () => {
       { 'if-none-match': '*' },
     ];
     for (const headers of odd) {
-      const answer = await world.send('GET', `/gyms/${gymId}`, { headers });
+      const answer = await harness.send('GET', `/gyms/${gymId}`, { headers });
       expect([headers, answer.status, answer.headers.get('content-language')]).toEqual([
         headers,
         200,
@@ -415,7 +427,7 @@ describe('paths and headers', () => {
     }
   });
 
-  test('a context that nobody signed is 401, also where a guest is let in', async () => {
+  test('an unsigned or forged caller context is a 401, also where guests have access', async () => {
     const guest = await testSigner.sign({ from: 'gateway', caller: GUEST });
     for (const forged of [
       '',
@@ -424,7 +436,7 @@ describe('paths and headers', () => {
       `${guest}, ${guest}`,
       guest.split('.').slice(0, 2).join('.'),
     ]) {
-      const answer = await world.send('GET', '/gyms', { headers: { [CALLER_HEADER]: forged } });
+      const answer = await harness.send('GET', '/gyms', { headers: { [CALLER_HEADER]: forged } });
       expect(answer.status).toBe(401);
     }
   });

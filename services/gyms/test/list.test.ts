@@ -1,27 +1,32 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { member, openWorld, operator, type World } from './support.ts';
+import { type Harness, member, openHarness, operator } from './support.ts';
 
-let world: World;
+let harness: Harness;
 const ids: Record<string, number> = {};
 
-/** A line of gyms to the north of a place, one every 11 km and a bit. */
+/** Gyms in a line to the north of a point, about 11 km apart. */
 const PLACE = { lat: 30, lng: 50 };
 const STEPS = 12;
 
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
   const create = async (name: string, owner: number, body: Record<string, unknown> = {}) => {
-    ids[name] = await world.createGym(member(owner), { name, location_lat: 60, location_lng: 100, ...body });
+    ids[name] = await harness.createGym(member(owner), {
+      name,
+      location_lat: 60,
+      location_lng: 100,
+      ...body,
+    });
   };
   await create('باشگاه علی', 10, { city_id: 1, major_ids: '1,2', address: 'خیابان كارگر پلاک ۱۲' });
   await create('Iron Paradise', 10, { city_id: 1, major_ids: '2', description: '100% (raw) .* power' });
   await create('Café Fit', 11, { city_id: 2, major_ids: '3', is_active: false });
   await create('می\u200cخواهم', 11, { city_id: 2 });
   await create('No place', 12);
-  await world.send('PUT', `/gyms/${ids['No place']}`, { as: member(12), body: { location_lat: null } });
+  await harness.send('PUT', `/gyms/${ids['No place']}`, { as: member(12), body: { location_lat: null } });
   for (let step = 0; step < STEPS; step += 1) {
-    // Created out of order, so that neither the ids nor the order of insertion say what is near.
+    // Created out of order, so that neither ids nor insertion order agree with the distance.
     const north = (step * 5) % STEPS;
     await create(`step ${north}`, 13, {
       location_lat: PLACE.lat + north * 0.1,
@@ -30,18 +35,18 @@ beforeAll(async () => {
     });
   }
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const list = async (query: string, as?: UserCaller) => {
-  const answer = await world.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
+  const answer = await harness.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
   expect(answer.status).toBe(200);
   return answer.body;
 };
 const names = async (query: string, as?: UserCaller): Promise<string[]> =>
   (await list(query, as)).data.map((gym: { name: string }) => gym.name);
 
-describe('who sees what', () => {
-  test('newest first, without inactive gyms of others', async () => {
+describe('visibility', () => {
+  test('gyms are listed newest first, without inactive gyms of others', async () => {
     const { data, meta } = await list('per_page=100');
     const seen: number[] = data.map((gym: { id: number }) => gym.id);
     expect(seen).toEqual(seen.toSorted((a, b) => b - a));
@@ -51,7 +56,7 @@ describe('who sees what', () => {
     for (const gym of data) expect(gym).not.toHaveProperty('user_id');
   });
 
-  test('an owner also sees his own inactive ones, and gyms.view_all sees all', async () => {
+  test('owners also see their inactive gyms, and gyms.view_all sees all', async () => {
     expect(await names('per_page=100', member(11))).toContain('Café Fit');
     expect(await names('per_page=100', member(10))).not.toContain('Café Fit');
     expect((await list('per_page=100', operator())).meta.total).toBe(Object.keys(ids).length);
@@ -59,10 +64,10 @@ describe('who sees what', () => {
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
   });
 
-  test('an inactive gym that is given away is listed to its new owner, and no more to the old one', async () => {
-    const id = await world.createGym(member(16), { name: 'given', is_active: false });
+  test('after a transfer an inactive gym is listed to its new owner only', async () => {
+    const id = await harness.createGym(member(16), { name: 'given', is_active: false });
     const give = (userId: number | null) =>
-      world.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: userId } });
+      harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: userId } });
     const seen = async (owner: number) =>
       (await list('per_page=100', member(owner))).data.some((gym: { id: number }) => gym.id === id);
     expect([await seen(16), await seen(17)]).toEqual([true, false]);
@@ -70,25 +75,25 @@ describe('who sees what', () => {
     expect([await seen(16), await seen(17)]).toEqual([false, true]);
     expect((await give(null)).status).toBe(200);
     expect([await seen(16), await seen(17)]).toEqual([false, false]);
-    await world.send('DELETE', `/gyms/${id}`, { as: operator() });
+    await harness.send('DELETE', `/gyms/${id}`, { as: operator() });
   });
 });
 
 describe('filters', () => {
-  test('city_id, major_ids and user_id, alone and together', async () => {
+  test('city_id, major_ids and user_id work alone and together', async () => {
     expect(await names('city_id=1')).toEqual(['Iron Paradise', 'باشگاه علی']);
     expect(await names('major_ids=1,3', operator())).toEqual(['Café Fit', 'باشگاه علی']);
     expect(await names('major_ids=2&city_id=1&user_id=10&search=iron')).toEqual(['Iron Paradise']);
     expect(await names('city_id=99999')).toEqual([]);
   });
 
-  test('every filter counts beside every other, in the list, in a search and by distance', async () => {
+  test('every combination of filters holds in the list, in a search and by distance', async () => {
     const made: { id: number; owner: number; city: number; majors: number[] }[] = [];
     for (const owner of [40, 41])
       for (const city of [5, 6])
         for (const majors of [[1], [2], [1, 3]]) {
           const body = { name: `combined ${made.length}`, city_id: city, major_ids: majors.join(',') };
-          made.push({ id: await world.createGym(member(owner), body), owner, city, majors });
+          made.push({ id: await harness.createGym(member(owner), body), owner, city, majors });
         }
     const mine = new Set(made.map(({ id }) => id));
     const found = async (query: string): Promise<number[]> => {
@@ -116,7 +121,7 @@ describe('filters', () => {
               wanted.map(({ id }) => id),
             ]);
           }
-    for (const id of mine) await world.send('DELETE', `/gyms/${id}`, { as: operator() });
+    for (const id of mine) await harness.send('DELETE', `/gyms/${id}`, { as: operator() });
   });
 
   test.each([
@@ -131,7 +136,7 @@ describe('filters', () => {
     ['cursor', 'cursor=nonsense'],
     ['search', `search=${'x'.repeat(256)}`],
   ])('422 under %s for %s', async (field, query) => {
-    const answer = await world.send('GET', `/gyms?${query}`);
+    const answer = await harness.send('GET', `/gyms?${query}`);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
@@ -139,9 +144,9 @@ describe('filters', () => {
 
 describe('search', () => {
   test.each([
-    ['case', 'IRON', 'Iron Paradise'],
+    ['another case', 'IRON', 'Iron Paradise'],
     ['a part of a word', 'radis', 'Iron Paradise'],
-    ['across words', 'on par', 'Iron Paradise'],
+    ['parts of two words', 'on par', 'Iron Paradise'],
     ['one character', '%25', 'Iron Paradise'],
     ['two characters', '.*', 'Iron Paradise'],
     ['signs of a regular expression', '(raw)', 'Iron Paradise'],
@@ -149,38 +154,38 @@ describe('search', () => {
     ['a Persian kaf for an Arabic one', 'کارگر', 'باشگاه علی'],
     ['Latin digits for Persian ones', 'پلاک 12', 'باشگاه علی'],
     ['Arabic digits for Persian ones', '١٢', 'باشگاه علی'],
-    ['nothing for a half-space', 'میخواهم', 'می\u200cخواهم'],
+    ['no half-space', 'میخواهم', 'می\u200cخواهم'],
     ['a space for a half-space', 'می خواهم', 'می\u200cخواهم'],
     ['a half-space', 'می\u200cخواهم', 'می\u200cخواهم'],
-  ])('%s', async (_name, search, expected) => {
+  ])('a search finds a text by %s', async (_name, search, expected) => {
     const query = `search=${search === '%25' ? search : encodeURIComponent(search)}`;
     expect(await names(query)).toEqual([expected]);
     expect((await list(query)).meta.total).toBe(1);
   });
 
-  test('an accent, in an inactive gym, for its owner alone', async () => {
+  test('a search finds an inactive gym for its owner only, without regard to accents', async () => {
     expect(await names('search=cafe', member(11))).toEqual(['Café Fit']);
     expect(await names('search=cafe')).toEqual([]);
   });
 
-  test('all grams but not the text: no match, and not in the total', async () => {
-    const id = await world.createGym(member(14), { name: 'wxyw ywxy', location_lat: 60 });
+  test('a gym with all grams but not the text is neither a match nor in the total', async () => {
+    const id = await harness.createGym(member(14), { name: 'wxyw ywxy', location_lat: 60 });
     const { data, meta } = await list('search=ywxyw');
     expect([data, meta.total]).toEqual([[], 0]);
     expect(await names('search=wxyw%20y')).toEqual(['wxyw ywxy']);
-    await world.send('DELETE', `/gyms/${id}`, { as: member(14) });
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
   });
 
   test('no match spans two fields', async () => {
     expect(await names('search=paradise%20street')).toEqual([]);
   });
 
-  test('a field path of the database is a text like any other', async () => {
+  test('a field path of the database is searched as plain text', async () => {
     expect(await names(`search=${encodeURIComponent('$searchText')}`)).toEqual([]);
     expect(await names(`search=${encodeURIComponent('$$ROOT')}`)).toEqual([]);
   });
 
-  test('white space alone asks for nothing', async () => {
+  test('a search of white space alone is no filter', async () => {
     expect((await list('search=%20&per_page=100')).meta.total).toBe((await list('per_page=100')).meta.total);
   });
 });
@@ -189,7 +194,7 @@ describe('near', () => {
   const near = `near=${PLACE.lat},${PLACE.lng}`;
   const expected = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((north) => `step ${north}`);
 
-  test('nearest first, however far; gyms without a location are left out', async () => {
+  test('gyms are listed nearest first at any distance, without gyms that have no location', async () => {
     const found = await names(`${near}&per_page=100`);
     expect(found.slice(0, expected.length)).toEqual(expected);
     expect(found.slice(expected.length).toSorted()).toEqual(
@@ -198,31 +203,31 @@ describe('near', () => {
     expect((await list(near)).meta.total).toBe(found.length);
   });
 
-  test('an owner finds his inactive gym in its place', async () => {
+  test('an inactive gym of the caller is listed by its distance', async () => {
     expect(await names(`${near}&per_page=4`, member(13))).toEqual(['step 0', 'step 1', 'step 2', 'step 3']);
   });
 
   test.each([
     ['latitude', { location_lat: -70, location_lng: 10 }, { location_lat: -40 }],
     ['longitude', { location_lat: -40, location_lng: 60 }, { location_lng: 10 }],
-  ])('a gym whose %s alone is changed is found where it lies now', async (_name, from, to) => {
+  ])('a gym whose %s alone changed is found at its new location', async (_name, from, to) => {
     const made: number[] = [];
     for (const step of [1, 2, 3])
-      made.push(await world.createGym(member(15), { location_lat: -40 + step / 10_000, location_lng: 10 }));
-    const id = await world.createGym(member(15), { name: 'moved', ...from });
+      made.push(await harness.createGym(member(15), { location_lat: -40 + step / 10_000, location_lng: 10 }));
+    const id = await harness.createGym(member(15), { name: 'moved', ...from });
     const nearest = async () => (await names('near=-40,10&per_page=1'))[0];
     expect(await nearest()).not.toBe('moved');
-    await world.send('PUT', `/gyms/${id}`, { as: member(15), body: to });
+    await harness.send('PUT', `/gyms/${id}`, { as: member(15), body: to });
     expect(await nearest()).toBe('moved');
-    for (const gym of [...made, id]) await world.send('DELETE', `/gyms/${gym}`, { as: member(15) });
+    for (const gym of [...made, id]) await harness.send('DELETE', `/gyms/${gym}`, { as: member(15) });
   });
 
-  test('together with a filter', async () => {
+  test('distance works together with a search and a filter', async () => {
     expect(await names(`${near}&search=step%201`)).toEqual(['step 1', 'step 10', 'step 11']);
     expect(await names(`${near}&user_id=13&per_page=2`)).toEqual(['step 0', 'step 1']);
   });
 
-  test.each(['page', 'cursor'])('by %s: every gym once, in order', async (mode) => {
+  test.each(['page', 'cursor'])('paging by %s lists every gym once, in order', async (mode) => {
     const seen: string[] = [];
     for (let query: string | null = `${near}&per_page=2`, page = 1; query !== null; page += 1) {
       const { data, meta } = await list(query);
@@ -233,20 +238,20 @@ describe('near', () => {
     expect(seen).toEqual(await names(`${near}&per_page=100`));
   });
 
-  test('places on either side of the date line, and around a pole, are near each other', async () => {
+  test('distances are right across the date line and around a pole', async () => {
     const made = [
-      await world.createGym(member(15), { name: 'east', location_lat: 0, location_lng: 179.99 }),
-      await world.createGym(member(15), { name: 'west', location_lat: 0, location_lng: -179.98 }),
-      await world.createGym(member(15), { name: 'pole', location_lat: 89.9, location_lng: -90 }),
+      await harness.createGym(member(15), { name: 'east', location_lat: 0, location_lng: 179.99 }),
+      await harness.createGym(member(15), { name: 'west', location_lat: 0, location_lng: -179.98 }),
+      await harness.createGym(member(15), { name: 'pole', location_lat: 89.9, location_lng: -90 }),
     ];
     expect(await names('near=0,-179.999&per_page=2')).toEqual(['east', 'west']);
     expect(await names('near=89.95,90&per_page=1')).toEqual(['pole']);
-    for (const id of made) await world.send('DELETE', `/gyms/${id}`, { as: member(15) });
+    for (const id of made) await harness.send('DELETE', `/gyms/${id}`, { as: member(15) });
   });
 });
 
 describe('pages', () => {
-  test('by page and by cursor: every gym once; past the end: an empty page', async () => {
+  test('paging by page and by cursor lists every gym once; past the end is an empty page', async () => {
     const all = (await list('per_page=100')).data.map((gym: { id: number }) => gym.id);
     const byCursor: number[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -263,14 +268,14 @@ describe('pages', () => {
     expect((await list('page=9999')).data).toEqual([]);
   });
 
-  test('a page makes one call each to media and store-billing, whatever it holds', async () => {
+  test('a page makes one call each to media and store-billing, and an empty page none', async () => {
     for (const query of ['per_page=1', 'per_page=100', 'near=30,50']) {
-      world.neighbours.calls.length = 0;
+      harness.standIns.calls.length = 0;
       await list(query);
-      expect(world.neighbours.calls.map((call) => call.method).toSorted()).toEqual(['GetBoosts', 'GetMedia']);
+      expect(harness.standIns.calls.map((call) => call.method).toSorted()).toEqual(['GetBoosts', 'GetMedia']);
     }
-    world.neighbours.calls.length = 0;
+    harness.standIns.calls.length = 0;
     await list('city_id=99999');
-    expect(world.neighbours.calls).toEqual([]);
+    expect(harness.standIns.calls).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ let connection: Connection;
 let counters: GymCounters;
 const places = new Map<number, Point>();
 
-/** The same numbers in every run, so that a failure can be looked at again. */
+/** The same numbers in every run, so that a failure can be reproduced. */
 const createNumbers = (seed: number): (() => number) => {
   let state = seed;
   return () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const details = { name: null, address: null, description: null, isActive: true, showCrowd: false };
   const documents = Array.from({ length: 600 }, (_, index) => {
     const id = index + 1;
-    // Some in one quarter, some over the city, the country and the world.
+    // Within one district, the city, the country and the world.
     const place = around(TEHRAN, [0.01, 0.3, 12, 360][index % 4] ?? 1);
     places.set(id, place);
     return toDocument(
@@ -53,28 +53,25 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-/** Degrees around Tehran in which one may stand. */
+/** Degrees around Tehran within which the search starts. */
 const SPREADS = [0.02, 0.5, 15, 360];
 
-test.each(SPREADS)(
-  'within %d degrees the nearest are the nearest, however many are asked for',
-  async (spread) => {
-    const store = createGymStore(connection, counters);
-    for (let round = 0; round < 8; round += 1) {
-      const from = around(TEHRAN, spread);
-      const perPage = 1 + (round % 7) * 3;
-      const skip = perPage * (round % 3);
-      const { rows } = await store.listNearest({ viewer: { kind: 'guest' } }, from, {
-        mode: 'page',
-        page: 1 + (round % 3),
-        perPage,
-        skip,
-      });
-      const expected = [...places]
-        .toSorted(([a, one], [b, other]) => distanceM(from, one) - distanceM(from, other) || b - a)
-        .slice(skip, skip + perPage)
-        .map(([id]) => id);
-      expect(rows.map((gym) => gym.id)).toEqual(expected);
-    }
-  },
-);
+test.each(SPREADS)('from within %d degrees every page has the nearest gyms in order', async (spread) => {
+  const store = createGymStore(connection, counters);
+  for (let round = 0; round < 8; round += 1) {
+    const from = around(TEHRAN, spread);
+    const perPage = 1 + (round % 7) * 3;
+    const skip = perPage * (round % 3);
+    const { rows } = await store.listNearest({ viewer: { kind: 'guest' } }, from, {
+      mode: 'page',
+      page: 1 + (round % 3),
+      perPage,
+      skip,
+    });
+    const expected = [...places]
+      .toSorted(([a, one], [b, other]) => distanceM(from, one) - distanceM(from, other) || b - a)
+      .slice(skip, skip + perPage)
+      .map(([id]) => id);
+    expect(rows.map((gym) => gym.id)).toEqual(expected);
+  }
+});

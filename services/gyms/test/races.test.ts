@@ -1,48 +1,50 @@
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { member, openWorld, operator, type World } from './support.ts';
+import { type Harness, member, openHarness, operator } from './support.ts';
 
-let world: World;
-/** Three replicas: what a process puts in order by itself is not in order between them. */
+let harness: Harness;
+/** Three replicas: the queue of a process does not order the writes of another. */
 let replicas: Send[];
 beforeAll(async () => {
-  world = await openWorld();
-  replicas = [world.send, await world.replica(), await world.replica()];
+  harness = await openHarness();
+  replicas = [harness.send, await harness.replica(), await harness.replica()];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 type Work = (send: Send, index: number) => ReturnType<Send>;
 
-/** `times` at once, spread over the replicas; their statuses. */
+/** The statuses of `times` concurrent calls, spread over the replicas. */
 const statusesOf = async (times: number, work: Work): Promise<number[]> => {
   const answers = await Promise.all(
-    Array.from({ length: times }, (_, index) => work(replicas[index % replicas.length] ?? world.send, index)),
+    Array.from({ length: times }, (_, index) =>
+      work(replicas[index % replicas.length] ?? harness.send, index),
+    ),
   );
   return answers.map(({ status }) => status);
 };
-const read = async (id: number) => (await world.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
+const read = async (id: number) => (await harness.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
 const put =
   (id: number, as = member(10)) =>
   (send: Send, body: unknown, part = '') =>
     send('PUT', `/gyms/${id}${part}`, { as, body });
 const stored = (id: number) =>
-  world.connection.collection<{ _id: number; version: number }>('gyms').findOne({ _id: id });
-const told = (id: number, type = 'gyms.gym.') =>
-  world.tap.events
+  harness.connection.collection<{ _id: number; version: number }>('gyms').findOne({ _id: id });
+const eventsOf = (id: number, type = 'gyms.gym.') =>
+  harness.tap.events
     .filter((event) => event.type.startsWith(type) && event.subject === String(id))
     .toSorted((a, b) => a.aggregateversion - b.aggregateversion);
-/** Waits for everything that the gym has told until now. */
+/** Waits until every event of the gym so far has been published. */
 const settled = async (id: number) => {
   const version = (await stored(id))?.version;
-  await eventually(() => told(id, 'gyms.gym.changed').at(-1)?.aggregateversion === version);
+  await eventually(() => eventsOf(id, 'gyms.gym.changed').at(-1)?.aggregateversion === version);
 };
 const count = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
 
-describe('many at once on one gym, over three replicas', () => {
-  test('updates of every field, the week, the crowd and ratings do not undo each other', async () => {
-    const id = await world.createGym(member(10));
+describe('concurrent writes of one gym on three replicas', () => {
+  test('updates of every field, working periods, crowd and ratings do not undo each other', async () => {
+    const id = await harness.createGym(member(10));
     const week = [{ weekday: 1, opens_at: '08:00', closes_at: '12:00' }];
     const writes: [unknown, string?][] = [
       [{ name: 'N' }],
@@ -75,19 +77,19 @@ describe('many at once on one gym, over three replicas', () => {
       rating_count: 10,
       rating_average: 1.5,
     });
-    // What no event tells of, the week, the crowd and ratings, leaves the version alone.
+    // Working periods, crowd and ratings publish no event and keep the version.
     await settled(id);
-    const versions = told(id).map(({ aggregateversion }) => aggregateversion);
+    const versions = eventsOf(id).map(({ aggregateversion }) => aggregateversion);
     expect(versions).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
     const found = async (query: string): Promise<number[]> =>
-      (await world.send('GET', `/gyms?${query}`)).body.data.map((gym: { id: number }) => gym.id);
-    // What the lists look at follows what is shown.
+      (await harness.send('GET', `/gyms?${query}`)).body.data.map((gym: { id: number }) => gym.id);
+    // The derived fields of the lists agree with the resource.
     expect(await found('near=1,2&per_page=1')).toEqual([id]);
     expect(await found('city_id=3&major_ids=4&search=n')).toEqual([id]);
   });
 
-  test('after a transfer not one change of the old owner is made', async () => {
-    const id = await world.createGym(member(10));
+  test('after a transfer no change of the previous owner is stored', async () => {
+    const id = await harness.createGym(member(10));
     const statuses = await statusesOf(25, (send, index) =>
       index === 12 ? put(id, operator())(send, { user_id: 20 }) : put(id)(send, { name: `Name ${index}` }),
     );
@@ -95,14 +97,14 @@ describe('many at once on one gym, over three replicas', () => {
     expect(new Set(statuses)).toEqual(new Set(statuses.includes(403) ? [200, 403] : [200]));
     expect(await read(id)).toMatchObject({ user_id: 20 });
     await settled(id);
-    const owners = told(id, 'gyms.gym.changed').map(({ data }) => (data as { user_id: number }).user_id);
+    const owners = eventsOf(id, 'gyms.gym.changed').map(({ data }) => (data as { user_id: number }).user_id);
     expect(owners).toEqual([...Array(count(statuses, 200)).fill(10), 20]);
-    expect((await put(id)(world.send, { name: 'late' })).status).toBe(403);
+    expect((await put(id)(harness.send, { name: 'late' })).status).toBe(403);
   });
 
-  test('of a transfer and the old owner’s deletion one is made', async () => {
+  test('of a transfer and a deletion by the previous owner exactly one succeeds', async () => {
     const ids: number[] = [];
-    for (let index = 0; index < 20; index += 1) ids.push(await world.createGym(member(10)));
+    for (let index = 0; index < 20; index += 1) ids.push(await harness.createGym(member(10)));
     const statuses = await statusesOf(40, (send, index) => {
       const id = ids[index >> 1] ?? 0;
       return (index + (index >> 1)) % 2 === 0
@@ -115,7 +117,7 @@ describe('many at once on one gym, over three replicas', () => {
       expect(both).toEqual(isDeleted ? [204, 404] : [200, 403]);
       if (!isDeleted) expect(await read(id)).toMatchObject({ user_id: 21 });
     }
-    const { applies, extras_json } = await world.blockers.call('Evaluate', {
+    const { applies, extras_json } = await harness.blockers.call('Evaluate', {
       user_id: 21,
       code: 'gym_ownership',
     });
@@ -123,8 +125,8 @@ describe('many at once on one gym, over three replicas', () => {
     expect([applies, JSON.parse(extras_json)]).toEqual([kept > 0, kept > 0 ? { count: kept } : {}]);
   });
 
-  test('a deletion beside changes and ratings leaves nothing of the gym, and is told last', async () => {
-    const id = await world.createGym(member(10));
+  test('a deletion among changes and ratings leaves nothing of the gym, and its event is the last', async () => {
+    const id = await harness.createGym(member(10));
     const statuses = await statusesOf(31, (send, index) => {
       if (index === 15) return send('DELETE', `/gyms/${id}`, { as: member(10) });
       if (index % 3 === 0) return put(id, member(200 + index))(send, { score: 5 }, '/rating');
@@ -134,21 +136,21 @@ describe('many at once on one gym, over three replicas', () => {
     expect(statuses[15]).toBe(204);
     expect(statuses.filter((status) => ![200, 204, 404].includes(status))).toEqual([]);
     expect(await stored(id)).toBeNull();
-    expect(await world.connection.collection('gym_ratings').countDocuments({ gymId: id })).toBe(0);
-    const deleted = await world.tap.waitFor('gyms.gym.deleted', {
+    expect(await harness.connection.collection('gym_ratings').countDocuments({ gymId: id })).toBe(0);
+    const deleted = await harness.tap.waitFor('gyms.gym.deleted', {
       matches: (event) => event.subject === String(id),
     });
-    expect(told(id).at(-1)).toEqual(deleted);
-    const total = (await world.send('GET', '/gyms?per_page=1', { as: operator() })).body.meta.total;
-    expect(total).toBe(await world.connection.collection('gyms').countDocuments({}));
+    expect(eventsOf(id).at(-1)).toEqual(deleted);
+    const total = (await harness.send('GET', '/gyms?per_page=1', { as: operator() })).body.meta.total;
+    expect(total).toBe(await harness.connection.collection('gyms').countDocuments({}));
   });
 });
 
-describe('a review beside the clearing of its document', () => {
-  test('leaves no review of a document that is gone, and tells once of each', async () => {
-    const id = await world.createGym(member(10));
-    await world.gyms.call('AttachLicense', { gym_id: id, media_id: 700, filename: 'licence.pdf' });
-    world.neighbours.calls.length = 0;
+describe('a review during the clearing of its document', () => {
+  test('leaves no review of a cleared document, and publishes one clearing', async () => {
+    const id = await harness.createGym(member(10));
+    await harness.gyms.call('AttachLicense', { gym_id: id, media_id: 700, filename: 'licence.pdf' });
+    harness.standIns.calls.length = 0;
     const statuses = await statusesOf(30, (send, index) =>
       index % 3 === 0
         ? put(id)(send, { gym_license_image: null })
@@ -157,22 +159,22 @@ describe('a review beside the clearing of its document', () => {
     expect(statuses).toEqual(Array(30).fill(200));
     const license = ((await stored(id)) as unknown as { license: Record<string, unknown> }).license;
     expect(license).toMatchObject({ image: null, mediaId: null, reviewedMediaId: null, newestMediaId: 700 });
-    await put(id, operator())(world.send, { description: 'settled' });
+    await put(id, operator())(harness.send, { description: 'settled' });
     await settled(id);
-    expect(told(id, 'gyms.gym.license_cleared').map(({ data }) => data)).toEqual([
+    expect(eventsOf(id, 'gyms.gym.license_cleared').map(({ data }) => data)).toEqual([
       { gym_id: id, media_id: 700 },
     ]);
-    expect(world.neighbours.calls.filter(({ method }) => method === 'DeleteByPurpose')).toHaveLength(1);
+    expect(harness.standIns.calls.filter(({ method }) => method === 'DeleteByPurpose')).toHaveLength(1);
   });
 
-  test('of an upload, a review and a clearing at once none is left half done', async () => {
+  test('and an upload at the same time leaves a consistent license', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const id = await world.createGym(member(10));
+      const id = await harness.createGym(member(10));
       const first = 1_000 + round * 100;
-      await world.gyms.call('AttachLicense', { gym_id: id, media_id: first, filename: 'first.pdf' });
+      await harness.gyms.call('AttachLicense', { gym_id: id, media_id: first, filename: 'first.pdf' });
       await Promise.all([
         ...[1, 2, 3].map((next) =>
-          world.gyms.call('AttachLicense', { gym_id: id, media_id: first + next, filename: `${next}.pdf` }),
+          harness.gyms.call('AttachLicense', { gym_id: id, media_id: first + next, filename: `${next}.pdf` }),
         ),
         statusesOf(20, (send, index) =>
           index % 2 === 0
@@ -187,7 +189,7 @@ describe('a review beside the clearing of its document', () => {
         >;
       };
       expect(license.newestMediaId).toBe(first + 3);
-      // The newest, or none: an older one never comes back.
+      // The newest document or none, never an older one.
       expect([null, first + 3]).toContain(license.mediaId);
       expect(license.image).toBe(license.mediaId === null ? null : '3.pdf');
       expect(license.reviewedMediaId).toBe(license.approved === null ? null : license.mediaId);

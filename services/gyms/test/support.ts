@@ -1,24 +1,24 @@
-/** A running gyms service with stand-ins of the services that it asks. */
+/** A running gyms service with stand-ins of the services that it calls. */
 
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
 import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { unavailable } from '@fitness/shared/error.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { createOutbox } from '@fitness/shared/events/outbox.ts';
-import { startRelay } from '@fitness/shared/events/relay.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { createCleanup } from '@fitness/shared/lifecycle.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
+import { startRelay } from '@fitness/shared/messaging/relay.ts';
 import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import type { Permission } from '@fitness/shared/permissions.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
   caller,
@@ -42,7 +42,7 @@ const OPERATOR_PERMISSIONS: readonly Permission[] = [
   'gyms.view_all',
 ];
 
-/** Users that the stand-in of identity knows: 1 to this. */
+/** Users 1 to this exist in the stand-in of identity. */
 const KNOWN_USERS = 999;
 export const UNKNOWN_USER = 4_000;
 
@@ -50,12 +50,12 @@ export const member = (id: number): UserCaller => caller(id);
 export const operator = (id = 900): UserCaller => caller(id, OPERATOR_PERMISSIONS);
 export const holder = (id: number, ...permissions: Permission[]): UserCaller => caller(id, permissions);
 
-interface Neighbours {
-  /** Turned off, a service answers as one that cannot. */
+interface StandIns {
+  /** A service that is turned off answers `unavailable`. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];
   media: MediaRow__Output[];
-  /** Every call that arrived: method and request. */
+  /** Every call that was received. */
   calls: { method: string; request: unknown }[];
 }
 
@@ -74,16 +74,16 @@ const known = (id: number): User => ({
   is_gym_owner: false,
 });
 
-const startNeighbours = async () => {
-  const neighbours: Neighbours = {
+const startStandIns = async () => {
+  const standIns: StandIns = {
     up: { identity: true, media: true, storeBilling: true },
     boosts: [],
     media: [],
     calls: [],
   };
-  const note = (service: keyof Neighbours['up'], method: string, request: unknown): void => {
-    neighbours.calls.push({ method, request });
-    if (!neighbours.up[service]) throw unavailable(`${service} is off`);
+  const note = (service: keyof StandIns['up'], method: string, request: unknown): void => {
+    standIns.calls.push({ method, request });
+    if (!standIns.up[service]) throw unavailable(`${service} is off`);
   };
   const server = await standIn(
     standInService(grpcDefinitions.identity(), {
@@ -95,7 +95,7 @@ const startNeighbours = async () => {
     standInService(grpcDefinitions.media(), {
       GetMedia: async (request) => {
         note('media', 'GetMedia', request);
-        return { media: neighbours.media };
+        return { media: standIns.media };
       },
       DeleteByPurpose: async (request) => {
         note('media', 'DeleteByPurpose', request);
@@ -105,34 +105,34 @@ const startNeighbours = async () => {
     standInService(grpcDefinitions.storeBilling(), {
       GetBoosts: async (request) => {
         note('storeBilling', 'GetBoosts', request);
-        return { boosts: neighbours.boosts };
+        return { boosts: standIns.boosts };
       },
     }),
   );
-  return { neighbours, server };
+  return { standIns, server };
 };
 
-export interface World {
+export interface Harness {
   config: GymsConfig;
   /** Where the service listens. */
   url: string;
   send: Send;
   clock: ManualClock;
-  neighbours: Neighbours;
+  standIns: StandIns;
   broker: Broker;
   tap: EventTap;
   connection: Connection;
   gyms: ReturnType<typeof gymsClient>;
   blockers: ReturnType<typeof blockersClient>;
-  /** Tells an event as the service that owns it would. */
-  tell<Definition extends EventDefinition>(
+  /** Publishes an event as the service that owns it. */
+  publish<Definition extends EventDefinition>(
     service: string,
     definition: Definition,
     event: { subject: number; data: EventInput<Definition>; version?: number },
   ): Promise<void>;
   /** Starts one more replica of the service. */
   replica(): Promise<Send>;
-  /** Creates a gym of `owner` and answers its id. */
+  /** Creates a gym of `owner` and returns its id. */
   createGym(owner: UserCaller, body?: Record<string, unknown>): Promise<number>;
   close(): Promise<void>;
 }
@@ -143,17 +143,17 @@ const gymsClient = (address: string) =>
 const blockersClient = (address: string) =>
   createGrpcClient({ definition: grpcDefinitions.blockers(), ...clientOf(address) });
 
-/** The database of the services that tell the events under test. */
-const openTeller = async (config: GymsConfig, broker: Broker) => {
-  const database = `${config.MONGODB_DATABASE}_teller`;
+/** Publishes through an outbox with a database of its own. */
+const openTestPublisher = async (config: GymsConfig, broker: Broker) => {
+  const database = `${config.MONGODB_DATABASE}_publisher`;
   const connection = await connectMongo({ uri: config.MONGODB_URI, database });
   await syncIndexes(connection);
-  const log = createLog({ service: 'teller', level: 'silent' });
+  const log = createLog({ service: 'publisher', level: 'silent' });
   const relay = startRelay({ connection, broker, log, clock: systemClock });
-  const tell: World['tell'] = async (service, definition, { subject, data, version = 1 }) => {
+  const publish: Harness['publish'] = async (service, definition, { subject, data, version = 1 }) => {
     const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
     await inTransaction(connection, (session) =>
-      outbox.emit(session, definition, { subject, data, aggregateVersion: version }),
+      outbox.publish(session, definition, { subject, data, aggregateVersion: version }),
     );
   };
   const close = async (): Promise<void> => {
@@ -161,14 +161,14 @@ const openTeller = async (config: GymsConfig, broker: Broker) => {
     await connection.close();
     await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
   };
-  return { tell, close };
+  return { publish, close };
 };
 
-/** `watched`: the service's connection tells what it sends (`watchCommands`). */
-export const openWorld = async ({ watched = false } = {}): Promise<World> => {
+/** `watched`: for `watchCommands`. */
+export const openHarness = async ({ watched = false } = {}): Promise<Harness> => {
   const cleanup = createCleanup();
-  const { neighbours, server } = await startNeighbours();
-  cleanup.defer('neighbours', () => server.close());
+  const { standIns, server } = await startStandIns();
+  cleanup.defer('stand-ins', () => server.close());
   const config: GymsConfig = {
     ...testConfig('gyms'),
     LOG_LEVEL: 'silent',
@@ -198,19 +198,19 @@ export const openWorld = async ({ watched = false } = {}): Promise<World> => {
   };
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());
-  const teller = await openTeller(config, broker);
-  cleanup.defer('teller', () => teller.close());
+  const testPublisher = await openTestPublisher(config, broker);
+  cleanup.defer('publisher', () => testPublisher.close());
   const gyms = gymsClient(service.grpcAddress);
   const blockers = blockersClient(service.grpcAddress);
   cleanup.defer('client of gyms', () => gyms.close());
   cleanup.defer('client of blockers', () => blockers.close());
   const send = apiClient(service.url);
-  const createGym: World['createGym'] = async (owner, body = {}) => {
+  const createGym: Harness['createGym'] = async (owner, body = {}) => {
     const place = { name: 'Gym', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
     for (let tries = 1; ; tries += 1) {
       const answer = await send('POST', '/gyms', { as: owner, body: { ...place, ...body } });
       if (answer.status === 201) return answer.body.gym.id;
-      // 503: of many at once a slow database ends some late; nothing of them is stored.
+      // 503: on a slow database some of many concurrent writes exceed their timeout; nothing of them is stored.
       if (answer.status !== 503 || tries === CREATE_TRIES)
         throw new Error(`no gym: ${answer.status} ${answer.text}`);
     }
@@ -220,13 +220,13 @@ export const openWorld = async ({ watched = false } = {}): Promise<World> => {
     url: service.url,
     send,
     clock,
-    neighbours,
+    standIns,
     broker,
     tap,
     connection,
     gyms,
     blockers,
-    tell: teller.tell,
+    publish: testPublisher.publish,
     replica,
     createGym,
     close: () => cleanup.close(),

@@ -1,15 +1,15 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { member, openWorld, operator, type World } from './support.ts';
+import { type Harness, member, openHarness, operator } from './support.ts';
 
 const OWNER = member(7);
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 interface Stored {
   ownerId: number | null;
@@ -19,15 +19,15 @@ interface Stored {
 type Total = [plain: number, near: number];
 
 const storedGyms = () =>
-  world.connection.collection('gyms').find({}).toArray() as unknown as Promise<Stored[]>;
+  harness.connection.collection('gyms').find({}).toArray() as unknown as Promise<Stored[]>;
 const countedBy = async (sees: (gym: Stored) => boolean): Promise<Total> => {
   const seen = (await storedGyms()).filter(sees);
   return [seen.length, seen.filter(({ geohash }) => geohash !== null).length];
 };
 const listed = async (as?: UserCaller): Promise<Total> => {
-  // A page of one, so that the nearest are found without reading all of them.
+  // With a page of one gym the nearest are found without reading all.
   const totalOf = async (query: string): Promise<number> =>
-    (await world.send('GET', `/gyms?per_page=1&${query}`, as === undefined ? {} : { as })).body.meta.total;
+    (await harness.send('GET', `/gyms?per_page=1&${query}`, as === undefined ? {} : { as })).body.meta.total;
   return [await totalOf(''), await totalOf('near=35.7,51.4')];
 };
 const expectExact = async (): Promise<void> => {
@@ -36,27 +36,27 @@ const expectExact = async (): Promise<void> => {
   expect(await listed(operator())).toEqual(await countedBy(() => true));
 };
 
-/** 503: of many at once a slow database ends some late; a client sends them again. */
-const untilTaken = async (send: () => Promise<Answer>, tries = 5): Promise<Answer> => {
+/** Repeats a 503: on a slow database some of many concurrent writes exceed their timeout. */
+const untilAccepted = async (send: () => Promise<Answer>, tries = 5): Promise<Answer> => {
   const answer = await send();
-  return answer.status === 503 && tries > 1 ? untilTaken(send, tries - 1) : answer;
+  return answer.status === 503 && tries > 1 ? untilAccepted(send, tries - 1) : answer;
 };
 
-test('counters that are not there are made by three replicas that start at once', async () => {
-  const counters = world.connection.collection('gym_counters');
+test('three replicas that start at the same time create missing counters once', async () => {
+  const counters = harness.connection.collection('gym_counters');
   await counters.deleteMany({});
-  await Promise.all([world.replica(), world.replica(), world.replica()]);
+  await Promise.all([harness.replica(), harness.replica(), harness.replica()]);
   expect(await counters.countDocuments({ active_placed: 0 })).toBe(16);
 });
 
-test('totals are exact after thirty gyms were made, changed, given away and deleted, all at once', async () => {
+test('totals are exact after thirty gyms were created, changed, transferred and deleted concurrently', async () => {
   await expectExact();
   const works = Array.from({ length: 30 }, (_, index) => async () => {
-    const id = await world.createGym(index % 5 === 0 ? OWNER : member(100 + index), {
+    const id = await harness.createGym(index % 5 === 0 ? OWNER : member(100 + index), {
       is_active: index % 3 !== 0,
     });
     const put = (body: unknown) =>
-      untilTaken(() => world.send('PUT', `/gyms/${id}`, { as: operator(), body }));
+      untilAccepted(() => harness.send('PUT', `/gyms/${id}`, { as: operator(), body }));
     const answers = await Promise.all([
       put({ is_active: index % 4 !== 0 }),
       put({ location_lat: index % 5 === 0 ? null : 35.7 }),
@@ -64,7 +64,7 @@ test('totals are exact after thirty gyms were made, changed, given away and dele
       put({ user_id: [null, 7, 200 + index][index % 3] }),
     ]);
     if (index % 10 === 9)
-      answers.push(await untilTaken(() => world.send('DELETE', `/gyms/${id}`, { as: operator() })));
+      answers.push(await untilAccepted(() => harness.send('DELETE', `/gyms/${id}`, { as: operator() })));
     return answers.map(({ status }) => status);
   });
   const statuses = await Promise.all(works.map((work) => work()));
@@ -73,14 +73,14 @@ test('totals are exact after thirty gyms were made, changed, given away and dele
   await expectExact();
 });
 
-test('a refused change leaves them alone', async () => {
-  const id = await world.createGym(OWNER);
+test('a refused change keeps the totals', async () => {
+  const id = await harness.createGym(OWNER);
   const before = await listed(operator());
   const body = { is_active: false, location_lat: null };
   for (const refused of [
-    await world.send('PUT', `/gyms/${id}`, { as: member(8), body }),
-    await world.send('PUT', `/gyms/${id}`, { as: OWNER, body: { ...body, city_id: 99_999 } }),
-    await world.send('DELETE', `/gyms/${id}`, { as: member(8) }),
+    await harness.send('PUT', `/gyms/${id}`, { as: member(8), body }),
+    await harness.send('PUT', `/gyms/${id}`, { as: OWNER, body: { ...body, city_id: 99_999 } }),
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(8) }),
   ])
     expect([403, 422]).toContain(refused.status);
   expect(await listed(operator())).toEqual(before);

@@ -1,28 +1,28 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaAttached } from '@fitness/proto/events/media.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { holder, member, openWorld, operator, UNKNOWN_USER, type World } from './support.ts';
+import { type Harness, holder, member, openHarness, operator, UNKNOWN_USER } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  world.neighbours.calls.length = 0;
-  Object.assign(world.neighbours.up, { identity: true, media: true, storeBilling: true });
+  harness.standIns.calls.length = 0;
+  Object.assign(harness.standIns.up, { identity: true, media: true, storeBilling: true });
 });
 
 const put = (id: number, as: UserCaller | undefined, body: unknown, headers: Record<string, string> = {}) =>
-  world.send('PUT', `/gyms/${id}`, as === undefined ? { body, headers } : { as, body, headers });
+  harness.send('PUT', `/gyms/${id}`, as === undefined ? { body, headers } : { as, body, headers });
 const stored = (id: number) =>
-  world.connection.collection<{ _id: number; version: number }>('gyms').findOne({ _id: id });
-const read = async (id: number) => (await world.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
+  harness.connection.collection<{ _id: number; version: number }>('gyms').findOne({ _id: id });
+const read = async (id: number) => (await harness.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
 const eventsOf = (id: number, type: string) =>
-  world.tap.events.filter((event) => event.type === type && event.subject === String(id));
-/** Events of a gym leave in order: when this one has arrived, all those of earlier versions have. */
+  harness.tap.events.filter((event) => event.type === type && event.subject === String(id));
+/** Events of a gym are published in order: when this one has arrived, all of earlier versions have. */
 const settle = async (id: number): Promise<void> => {
   const version = (await stored(id))?.version;
   await eventually(() =>
@@ -35,7 +35,7 @@ const reviews = async (id: number) => {
   return eventsOf(id, 'gyms.gym.license_reviewed').map((event) => event.data);
 };
 const attach = (id: number, mediaId: number, filename = 'licence.pdf') =>
-  world.gyms.call('AttachLicense', { gym_id: id, media_id: mediaId, filename });
+  harness.gyms.call('AttachLicense', { gym_id: id, media_id: mediaId, filename });
 
 const FULL = {
   name: 'Iron',
@@ -68,8 +68,8 @@ describe('a partial update', () => {
     ['null city_id', { city_id: null }, { city: null }],
     ['null major_ids', { major_ids: null }, { majors: [] }],
     ['unknown fields only', { id: 1, rating_count: 9, created_at: 'x', version: 3 }, {}],
-  ])('of %s changes that and nothing else', async (_name, body, changed) => {
-    const id = await world.createGym(member(10), FULL);
+  ])('of %s changes that field and nothing else', async (_name, body, changed) => {
+    const id = await harness.createGym(member(10), FULL);
     const before = await read(id);
     const answer = await put(id, member(10), body);
     expect(answer.status).toBe(200);
@@ -77,9 +77,9 @@ describe('a partial update', () => {
     expect(await read(id)).toEqual({ ...before, ...changed });
   });
 
-  test('is told with the next version, and moves updated_at', async () => {
-    const id = await world.createGym(member(10), FULL);
-    world.clock.advance(61_000);
+  test('publishes an event with the next version, and advances updated_at', async () => {
+    const id = await harness.createGym(member(10), FULL);
+    harness.clock.advance(61_000);
     const { body } = await put(id, member(10), { name: 'Second', is_active: false });
     expect(body.gym.updated_at > body.gym.created_at).toBe(true);
     await settle(id);
@@ -91,10 +91,10 @@ describe('a partial update', () => {
     ]);
   });
 
-  test('a search follows the change of a text', async () => {
-    const id = await world.createGym(member(10), { name: 'Quetzal Hall' });
+  test('of a text is found by the next search', async () => {
+    const id = await harness.createGym(member(10), { name: 'Quetzal Hall' });
     const found = async (search: string): Promise<number> =>
-      (await world.send('GET', `/gyms?search=${search}`)).body.meta.total;
+      (await harness.send('GET', `/gyms?search=${search}`)).body.meta.total;
     expect(await found('quetzal')).toBe(1);
     await put(id, member(10), { name: 'Xylophone Hall' });
     expect([await found('quetzal'), await found('xylo')]).toEqual([0, 1]);
@@ -103,7 +103,7 @@ describe('a partial update', () => {
   });
 });
 
-describe('422, and nothing has changed', () => {
+describe('a refused update changes nothing', () => {
   test.each([
     ['name', { name: 'x'.repeat(256) }],
     ['name', { name: 5 }],
@@ -128,8 +128,8 @@ describe('422, and nothing has changed', () => {
     ['gym_license_image', { gym_license_image: '' }],
     ['gym_license_approved', { gym_license_approved: 1 }],
     ['gym_license_rejection_reason', { gym_license_rejection_reason: 'x'.repeat(2_001) }],
-  ])('under %s for %j', async (field, body) => {
-    const id = await world.createGym(member(11), FULL);
+  ])('422 under %s for %j', async (field, body) => {
+    const id = await harness.createGym(member(11), FULL);
     const before = await stored(id);
     const answer = await put(id, operator(), { ...body, ...(field === 'name' ? {} : { name: 'Never' }) });
     expect(answer.status).toBe(422);
@@ -137,30 +137,30 @@ describe('422, and nothing has changed', () => {
     expect(await stored(id)).toEqual(before);
   });
 
-  test('names every unknown reference at once, in the reader’s language', async () => {
-    const id = await world.createGym(member(11));
+  test('a 422 names every unknown reference, in the language of the request', async () => {
+    const id = await harness.createGym(member(11));
     const body = { user_id: UNKNOWN_USER, city_id: 99_999, major_ids: '99999' };
     const answer = await put(id, operator(), body, { 'accept-language': 'fa' });
     expect(Object.keys(answer.body.errors).toSorted()).toEqual(['city_id', 'major_ids', 'user_id']);
     expect(answer.body.message).toMatch(/[\u0600-\u06ff]/);
   });
 
-  test('503 when it cannot be known whether the new owner exists', async () => {
-    const id = await world.createGym(member(11));
-    world.neighbours.up.identity = false;
+  test('503 while identity cannot say whether the new owner exists', async () => {
+    const id = await harness.createGym(member(11));
+    harness.standIns.up.identity = false;
     const before = await stored(id);
     const answer = await put(id, operator(), { user_id: 12, name: 'Never' });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).not.toBeNull();
     expect(await stored(id)).toEqual(before);
-    // What does not need identity goes on.
+    // An update without a new owner does not need identity.
     expect((await put(id, operator(), { name: 'Still' })).status).toBe(200);
   });
 });
 
 describe('permissions', () => {
   test('401 for a guest', async () => {
-    const id = await world.createGym(member(13));
+    const id = await harness.createGym(member(13));
     expect((await put(id, undefined, { name: 'x' })).status).toBe(401);
   });
 
@@ -180,7 +180,7 @@ describe('permissions', () => {
     ['the owner who gives a null reason', member(13), { gym_license_rejection_reason: null }],
     ['the owner who clears and reviews', member(13), { gym_license_image: null, gym_license_approved: true }],
     ['the owner who gives the gym away', member(13), { user_id: 14 }],
-    ['the owner who keeps it by sending himself', member(13), { user_id: 13 }],
+    ['the owner who sends their own id', member(13), { user_id: 13 }],
     ['the owner who leaves it without an owner', member(13), { user_id: null }],
     [
       'gyms.transfer_ownership on another’s gym',
@@ -198,35 +198,35 @@ describe('permissions', () => {
       { user_id: UNKNOWN_USER },
     ],
   ])('403 for %s, and nothing has changed', async (_name, as, body) => {
-    const id = await world.createGym(member(13), FULL);
+    const id = await harness.createGym(member(13), FULL);
     const before = await stored(id);
     expect((await put(id, as, body)).status).toBe(403);
     expect(await stored(id)).toEqual(before);
   });
 
   test('gyms.update_any changes any gym, an inactive one included', async () => {
-    const id = await world.createGym(member(13), { is_active: false });
+    const id = await harness.createGym(member(13), { is_active: false });
     expect((await put(id, holder(14, 'gyms.update_any'), { name: 'x' })).status).toBe(200);
   });
 
   test('gyms.approve_license alone reviews any gym', async () => {
     for (const is_active of [true, false]) {
-      const id = await world.createGym(member(13), { is_active });
+      const id = await harness.createGym(member(13), { is_active });
       const answer = await put(id, holder(15, 'gyms.approve_license'), { gym_license_approved: true });
       expect(answer.status).toBe(200);
       expect((await read(id)).gym_license_approved).toBe(true);
     }
   });
 
-  test('another’s inactive gym is the same 404 as none at all', async () => {
-    const id = await world.createGym(member(13), { is_active: false });
+  test('the inactive gym of another user is the same 404 as a missing one', async () => {
+    const id = await harness.createGym(member(13), { is_active: false });
     const hidden = await put(id, member(14), { name: 'x', gym_license_approved: true });
     const missing = await put(987_654_321, member(14), { name: 'x' });
     expect([hidden.status, hidden.text]).toEqual([404, missing.text]);
   });
 
-  test('a transfer makes the new owner the owner: he sees and updates, the old one does neither', async () => {
-    const id = await world.createGym(member(13), { is_active: false });
+  test('after a transfer the new owner sees and updates the gym, the previous one does neither', async () => {
+    const id = await harness.createGym(member(13), { is_active: false });
     const answer = await put(id, operator(), { user_id: 16 });
     expect(answer.body.gym.user_id).toBe(16);
     expect((await put(id, member(13), { name: 'x' })).status).toBe(404);
@@ -237,9 +237,9 @@ describe('permissions', () => {
   });
 });
 
-describe('licence review (specification 3.2)', () => {
-  test('approving, rejecting and approving again notify the owner each time, once', async () => {
-    const id = await world.createGym(member(30), { name: 'Reviewed' });
+describe('license review (specification 3.2)', () => {
+  test('approving, rejecting and approving again notify the owner once each', async () => {
+    const id = await harness.createGym(member(30), { name: 'Reviewed' });
     await put(id, operator(), { gym_license_approved: true });
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'Unreadable' });
     expect(await read(id)).toMatchObject({
@@ -256,8 +256,8 @@ describe('licence review (specification 3.2)', () => {
     ]);
   });
 
-  test('the value that is already there notifies nobody', async () => {
-    const id = await world.createGym(member(30));
+  test('an unchanged review notifies nobody', async () => {
+    const id = await harness.createGym(member(30));
     for (const approved of [null, false, false, null, true, true]) {
       expect((await put(id, operator(), { gym_license_approved: approved })).status).toBe(200);
     }
@@ -268,15 +268,15 @@ describe('licence review (specification 3.2)', () => {
   });
 
   test('a reset to pending clears the reason and notifies nobody', async () => {
-    const id = await world.createGym(member(30));
+    const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
     await put(id, operator(), { gym_license_approved: null });
     expect(await read(id)).toMatchObject({ gym_license_approved: null, gym_license_rejection_reason: null });
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('a reason changes alone, and null clears it', async () => {
-    const id = await world.createGym(member(30));
+  test('a reason can change alone, and null clears it', async () => {
+    const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
     await put(id, operator(), { gym_license_rejection_reason: 'Really no' });
     expect(await read(id)).toMatchObject({
@@ -288,23 +288,23 @@ describe('licence review (specification 3.2)', () => {
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('transferred and approved at once, the new owner is told', async () => {
-    const id = await world.createGym(member(30));
+  test('a transfer with an approval notifies the new owner', async () => {
+    const id = await harness.createGym(member(30));
     await put(id, operator(), { user_id: 31, gym_license_approved: true });
     expect(await reviews(id)).toMatchObject([{ owner_user_id: 31, approved: true }]);
   });
 
-  test('a gym without an owner is reviewed, and nobody is told', async () => {
-    const id = await world.createGym(member(30));
+  test('a review of a gym without an owner notifies nobody', async () => {
+    const id = await harness.createGym(member(30));
     await put(id, operator(), { user_id: null, gym_license_approved: true });
     expect((await read(id)).gym_license_approved).toBe(true);
     expect(await reviews(id)).toEqual([]);
   });
 });
 
-describe('clearing the licence document', () => {
-  test('clears both review fields, and media is told which document to delete', async () => {
-    const id = await world.createGym(member(32));
+describe('clearing the license document', () => {
+  test('clears both review fields, and asks media to delete that document', async () => {
+    const id = await harness.createGym(member(32));
     await attach(id, 500);
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
     const answer = await put(id, member(32), { gym_license_image: null });
@@ -315,7 +315,7 @@ describe('clearing the licence document', () => {
       gym_license_rejection_reason: null,
     });
     const target = { attachable_type: 'App\\Models\\Gyms\\Gym', attachable_id: id };
-    expect(world.neighbours.calls).toContainEqual({
+    expect(harness.standIns.calls).toContainEqual({
       method: 'DeleteByPurpose',
       request: expect.objectContaining({ target, purpose: 'gym_license', up_to_media_id: 500 }),
     });
@@ -326,16 +326,18 @@ describe('clearing the licence document', () => {
     ]);
   });
 
-  test('is answered while media is down, and the event still tells of it', async () => {
-    const id = await world.createGym(member(32));
+  test('succeeds while media is down, and still publishes the event', async () => {
+    const id = await harness.createGym(member(32));
     await attach(id, 501);
-    world.neighbours.up.media = false;
+    harness.standIns.up.media = false;
     expect((await put(id, member(32), { gym_license_image: null })).status).toBe(200);
-    await world.tap.waitFor('gyms.gym.license_cleared', { matches: (event) => event.subject === String(id) });
+    await harness.tap.waitFor('gyms.gym.license_cleared', {
+      matches: (event) => event.subject === String(id),
+    });
   });
 
-  test('wins over review fields of the same request, and nobody is notified', async () => {
-    const id = await world.createGym(member(32));
+  test('wins over review fields of the same request, and notifies nobody', async () => {
+    const id = await harness.createGym(member(32));
     await attach(id, 502);
     const body = { gym_license_image: null, gym_license_approved: false, gym_license_rejection_reason: 'No' };
     expect((await put(id, operator(), body)).status).toBe(200);
@@ -347,21 +349,21 @@ describe('clearing the licence document', () => {
     expect(await reviews(id)).toEqual([]);
   });
 
-  test('where there is none: nothing is deleted, the review is reset', async () => {
-    const id = await world.createGym(member(32));
+  test('of a gym without a document deletes nothing and resets the review', async () => {
+    const id = await harness.createGym(member(32));
     await put(id, operator(), { gym_license_approved: true });
     expect((await put(id, member(32), { gym_license_image: null })).status).toBe(200);
     expect((await read(id)).gym_license_approved).toBeNull();
     await put(id, operator(), { description: 'settled' });
     await settle(id);
     expect(eventsOf(id, 'gyms.gym.license_cleared')).toEqual([]);
-    expect(world.neighbours.calls.map((call) => call.method)).not.toContain('DeleteByPurpose');
+    expect(harness.standIns.calls.map((call) => call.method)).not.toContain('DeleteByPurpose');
   });
 });
 
 describe('races', () => {
-  test('fifty updates of different fields all survive, and each has its version', async () => {
-    const id = await world.createGym(member(40));
+  test('fifty concurrent updates of different fields all survive, each with its own version', async () => {
+    const id = await harness.createGym(member(40));
     const bodies = [
       { name: 'N' },
       { address: 'A' },
@@ -398,25 +400,27 @@ describe('races', () => {
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('twenty approvals at once notify the owner once', async () => {
-    const id = await world.createGym(member(41));
+  test('twenty concurrent approvals notify the owner once', async () => {
+    const id = await harness.createGym(member(41));
     await Promise.all(Array.from({ length: 20 }, () => put(id, operator(), { gym_license_approved: true })));
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('two transfers at once: one after the other, the last one told is the owner', async () => {
-    const id = await world.createGym(member(42));
+  test('of two concurrent transfers the one published last is stored', async () => {
+    const id = await harness.createGym(member(42));
     const answers = await Promise.all([43, 44].map((owner) => put(id, operator(), { user_id: owner })));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
     await settle(id);
-    const told = eventsOf(id, 'gyms.gym.changed').map((event) => (event.data as { user_id: number }).user_id);
-    expect(new Set(told.slice(1))).toEqual(new Set([43, 44]));
-    expect((await read(id)).user_id).toBe(told[2]);
+    const owners = eventsOf(id, 'gyms.gym.changed').map(
+      (event) => (event.data as { user_id: number }).user_id,
+    );
+    expect(new Set(owners.slice(1))).toEqual(new Set([43, 44]));
+    expect((await read(id)).user_id).toBe(owners[2]);
   });
 
-  test('an owner with the right to give away gives his gym to one of twenty, not to two', async () => {
+  test('of twenty concurrent transfers by the owner exactly one succeeds', async () => {
     const owner = holder(45, 'gyms.create', 'gyms.update', 'gyms.transfer_ownership');
-    const id = await world.createGym(owner);
+    const id = await harness.createGym(owner);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => put(id, owner, { user_id: 100 + index })),
     );
@@ -425,11 +429,11 @@ describe('races', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 403]));
   });
 
-  test('a gym given to an account while it is erased has no owner in the end', async () => {
-    const ids = await Promise.all(Array.from({ length: 8 }, () => world.createGym(member(46))));
+  test('a gym transferred to an account during its erasure has no owner', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => harness.createGym(member(46))));
     const subject = 199;
     await Promise.all([
-      world.tell('identity', accountDeleted, {
+      harness.publish('identity', accountDeleted, {
         subject,
         data: { user_id: subject, deleted_at: '2026-01-15 10:00:00' },
       }),
@@ -441,19 +445,22 @@ describe('races', () => {
     ]);
     await eventually(async () => (await put(ids[0] ?? 0, operator(), { user_id: subject })).status === 422);
     await eventually(async () => {
-      const { applies } = await world.blockers.call('Evaluate', { user_id: subject, code: 'gym_ownership' });
+      const { applies } = await harness.blockers.call('Evaluate', {
+        user_id: subject,
+        code: 'gym_ownership',
+      });
       return !applies;
     });
   });
 
-  test('an upload during a review leaves the new document pending, or reviewed as the new one', async () => {
+  test('an upload during a review leaves the new document pending, or with a review of its own', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const id = await world.createGym(member(47));
+      const id = await harness.createGym(member(47));
       await attach(id, 600 + round * 2);
       await Promise.all([
         put(id, operator(), { gym_license_approved: true }),
         attach(id, 601 + round * 2, 'new.pdf'),
-        world.tell('media', mediaAttached, {
+        harness.publish('media', mediaAttached, {
           subject: 600 + round * 2,
           data: {
             media_id: 600 + round * 2,

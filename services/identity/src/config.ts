@@ -1,8 +1,7 @@
-/** The only place of this service that reads the environment. */
-import { ConfigError, grpcAddresses, parseConfig, serviceShape, url } from '@fitness/shared/config.ts';
+/** The environment variables of identity. */
+import { ConfigError, grpcAddresses, parseConfig, serviceShape, url } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
-import type { FirstAdministrator } from './app/first-administrator.ts';
-import { emailField, passwordField, phoneField, usernameField } from './http/fields.ts';
+import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
 
 const days = z.coerce.number().int().min(1).max(3_650);
 
@@ -15,28 +14,28 @@ const shape = {
   CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,
   MEDIA_GRPC_ADDRESS: grpcAddresses.MEDIA_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
-  /** How long a session, and a personal token without an end of its own, is valid. */
+  /** The lifetime of session tokens, and the default one of personal tokens. */
   TOKEN_LIFETIME_DAYS: days.default(30),
-  /** How long an OAuth access token is valid; its client then refreshes it. */
+  /** The lifetime of OAuth access tokens. */
   OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
-  /** How long a client that does not come back can still refresh. */
+  /** The lifetime of OAuth refresh tokens that are not used. */
   OAUTH_REFRESH_TOKEN_DAYS: z.coerce.number().int().min(1).max(365).default(30),
-  /** From the confirmation of a deletion to the erasure; a fraction of a day is for trying it out. */
+  /** From the confirmation of a deletion to the erasure; fractions are for demonstrations. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
-  /** How often each replica looks for accounts whose grace period is over. */
+  /** How often each replica purges accounts whose grace period is over. */
   PURGE_INTERVAL_MS: z.coerce.number().int().min(50).max(86_400_000).default(30_000),
-  /** How long a deletion waits for the slowest of its blockers. */
+  /** For the evaluation of each deletion blocker. */
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
-  /** How long a caller waits to learn whether an SMS went out; an unsent one is dropped then. */
+  /** How long a request waits for the outcome of an SMS; an SMS that was not sent by then is dropped. */
   SMS_DEADLINE_MS: milliseconds.default(6_000),
   KAVENEGAR_BASE_URL: url.default('https://api.kavenegar.com'),
-  /** Part of the address of every call to Kavenegar: a secret. */
+  /** A secret. Kavenegar takes it in the path of the URL. */
   KAVENEGAR_API_KEY: z.string().min(1),
-  /** Names of the templates at Kavenegar; `-en` or `-fa` is appended. */
+  /** Template names at Kavenegar; the locale is appended: `-en`, `-fa`. */
   KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
   KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
-  /** Created at start when there is no administrator; all four or none. */
+  /** Created at start when no administrator exists; all four or none. */
   FIRST_ADMINISTRATOR_USERNAME: usernameField.optional(),
   FIRST_ADMINISTRATOR_EMAIL: emailField.optional(),
   FIRST_ADMINISTRATOR_PHONE: phoneField.optional(),
@@ -57,8 +56,8 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   throw new ConfigError(`Wrong configuration: ${names}: needed with the other FIRST_ADMINISTRATOR_*`);
 };
 
-/** Undefined when none is asked for. */
-export const firstAdministratorOf = (config: IdentityConfig): FirstAdministrator | undefined => {
+/** Undefined when none is configured. */
+export const firstAdministratorOf = (config: IdentityConfig) => {
   const {
     FIRST_ADMINISTRATOR_USERNAME: username,
     FIRST_ADMINISTRATOR_EMAIL: email,

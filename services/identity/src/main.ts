@@ -1,4 +1,4 @@
-import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startIdentity } from './service.ts';
 

@@ -1,62 +1,92 @@
-/** The use cases of identity, each with the parts that it needs. */
-import type { Overrides } from '@fitness/shared/service.ts';
-import { createAdministerUsers } from './app/administer-users.ts';
-import { createBrowseUsers } from './app/browse-users.ts';
-import { createDeleteAccount } from './app/delete-account.ts';
+/** Every use case of identity, built from the dependencies. */
+import { createArmDeletion } from './app/arm-deletion.ts';
+import { createAttachLicense } from './app/attach-license.ts';
+import { createCancelDeletion } from './app/cancel-deletion.ts';
+import { createChangePassword } from './app/change-password.ts';
+import { createCommitDeletion } from './app/commit-deletion.ts';
+import { createCreatePersonalToken } from './app/create-personal-token.ts';
 import { createDeleteUser } from './app/delete-user.ts';
+import { createDeliverNotification } from './app/deliver-notification.ts';
+import { createDetachLicense } from './app/detach-license.ts';
+import { createEnsureFirstAdministrator } from './app/ensure-first-administrator.ts';
+import { createEraseAccount } from './app/erase-account.ts';
+import { createFindHiddenUsers } from './app/find-hidden-users.ts';
+import { createFindUsers } from './app/find-users.ts';
+import { createGetDeletionBlockers } from './app/get-deletion-blockers.ts';
+import { createGetProfile } from './app/get-profile.ts';
+import { createGetUser } from './app/get-user.ts';
 import { createIntrospect } from './app/introspect.ts';
-import { createAttachLicence, createForgetLicence } from './app/license-document.ts';
-import { createLookUpUsers } from './app/look-up-users.ts';
-import { createManageRoles } from './app/manage-roles.ts';
-import { createNotifications } from './app/notifications.ts';
-import { createPersonalTokens } from './app/personal-tokens.ts';
-import { createProfile } from './app/profile.ts';
+import { createListNotifications } from './app/list-notifications.ts';
+import { createListPersonalTokens } from './app/list-personal-tokens.ts';
+import { createListRoles } from './app/list-roles.ts';
+import { createListUsers } from './app/list-users.ts';
+import { createMarkNotificationRead } from './app/mark-notification-read.ts';
+import { createNewSessionToken } from './app/new-session-token.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
-import { createReferralsReader } from './app/referral-score.ts';
+import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
-import { ANSWER_AFTER_MS, createResetPassword } from './app/reset-password.ts';
+import { createResetPassword } from './app/reset-password.ts';
+import { createRevokePersonalToken } from './app/revoke-personal-token.ts';
+import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
-import { createNewSessionToken } from './app/session-tokens.ts';
+import { createShowUsers } from './app/show-users.ts';
 import { createSignIn } from './app/sign-in.ts';
 import { createSignOut } from './app/sign-out.ts';
-import { createUserPresenter } from './app/user-resource.ts';
-import type { IdentityConfig } from './config.ts';
-import type { Parts } from './parts.ts';
+import { createUpdateProfile } from './app/update-profile.ts';
+import { createUpdateRole } from './app/update-role.ts';
+import { createUpdateUser } from './app/update-user.ts';
+import { createPresentUser, createPresentUsers } from './app/user-resource.ts';
+import type { Dependencies } from './dependencies.ts';
 
-/** What a test puts in place of the system's. */
-export interface IdentityOverrides extends Overrides {
-  /** How long the answer to a forgotten password waits. */
-  answerAfterMs?: number;
-}
-
-export const createUseCases = (
-  parts: Parts,
-  config: IdentityConfig,
-  { answerAfterMs = ANSWER_AFTER_MS }: IdentityOverrides = {},
-) => {
-  const { users, tokens, notifications, sequences, clock, random } = parts;
-  const newSessionToken = createNewSessionToken(random, clock, config.TOKEN_LIFETIME_DAYS);
-  const referrals = createReferralsReader(parts);
-  const sendCode = createSendCode(parts);
-  const inbox = createNotifications({ store: notifications, users, sequences, clock });
+export const createUseCases = (dependencies: Dependencies) => {
+  const newSessionToken = createNewSessionToken(dependencies);
+  const sendCode = createSendCode(dependencies);
+  const eraseAccount = createEraseAccount(dependencies);
+  const deliverNotification = createDeliverNotification(dependencies);
+  const referralsReader = createReferralsReader(dependencies);
+  const presentUsers = createPresentUsers({ ...dependencies, referralsReader });
   return {
-    presenter: createUserPresenter({ ...parts, referrals }),
-    register: createRegister({ ...parts, newSessionToken }),
-    signIn: createSignIn({ ...parts, newSessionToken }),
-    signOut: createSignOut(tokens),
-    profile: createProfile(parts),
-    personalTokens: createPersonalTokens({ ...parts, lifetimeDays: config.TOKEN_LIFETIME_DAYS }),
-    browseUsers: createBrowseUsers(parts),
-    administerUsers: createAdministerUsers(parts),
-    deleteUser: createDeleteUser(parts),
-    manageRoles: createManageRoles(parts),
-    deleteAccount: createDeleteAccount({ ...parts, sendCode, graceDays: config.DELETION_GRACE_DAYS }),
-    resetPassword: createResetPassword({ ...parts, sendCode, answerAfterMs }),
-    notifications: inbox,
-    purgeAccounts: createPurgeAccounts({ ...parts, deliver: inbox.deliver }),
-    introspect: createIntrospect(parts),
-    lookUpUsers: createLookUpUsers(users),
-    attachLicence: createAttachLicence(users),
-    forgetLicence: createForgetLicence(users),
+    register: createRegister({ ...dependencies, newSessionToken }),
+    signIn: createSignIn({ ...dependencies, newSessionToken }),
+    signOut: createSignOut(dependencies),
+    introspect: createIntrospect(dependencies),
+    resetPassword: createResetPassword({ ...dependencies, sendCode }),
+
+    getProfile: createGetProfile(dependencies),
+    updateProfile: createUpdateProfile(dependencies),
+    changePassword: createChangePassword(dependencies),
+
+    armDeletion: createArmDeletion({ ...dependencies, sendCode }),
+    commitDeletion: createCommitDeletion(dependencies),
+    cancelDeletion: createCancelDeletion(dependencies),
+    getDeletionBlockers: createGetDeletionBlockers(dependencies),
+    purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
+
+    listPersonalTokens: createListPersonalTokens(dependencies),
+    createPersonalToken: createCreatePersonalToken(dependencies),
+    revokePersonalToken: createRevokePersonalToken(dependencies),
+
+    presentUser: createPresentUser({ ...dependencies, referralsReader }),
+    presentUsers,
+    showUsers: createShowUsers({ ...dependencies, presentUsers }),
+    findUsers: createFindUsers(dependencies),
+    findHiddenUsers: createFindHiddenUsers(dependencies),
+    listUsers: createListUsers(dependencies),
+    getUser: createGetUser(dependencies),
+    updateUser: createUpdateUser(dependencies),
+    deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
+    attachLicense: createAttachLicense(dependencies),
+    detachLicense: createDetachLicense(dependencies),
+
+    listRoles: createListRoles(dependencies),
+    updateRole: createUpdateRole(dependencies),
+    seedRoles: createSeedRoles(dependencies),
+    ensureFirstAdministrator: createEnsureFirstAdministrator(dependencies),
+
+    listNotifications: createListNotifications(dependencies),
+    markNotificationRead: createMarkNotificationRead(dependencies),
+    deliverNotification,
   };
 };
+
+export type UseCases = ReturnType<typeof createUseCases>;

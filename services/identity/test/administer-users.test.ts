@@ -2,33 +2,33 @@ import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   giveRoles,
+  type Harness,
   isLive,
   join,
   joinAs,
   logIn,
   type Person,
   registration,
-  startWorld,
-  type World,
+  startHarness,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let operator: Person;
 let administrator: Person;
 beforeAll(async () => {
-  world = await startWorld();
-  operator = await joinAs(world, 'operator');
-  administrator = await joinAs(world, 'administrator');
+  harness = await startHarness();
+  operator = await joinAs(harness, 'operator');
+  administrator = await joinAs(harness, 'administrator');
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const put = (as: Person, id: number | string, body: unknown) =>
-  world.send('PUT', `/users/${id}`, { as: as.caller, body });
-const stored = (id: number) => world.database.collection('users').findOne({ _id: id as never });
+  harness.send('PUT', `/users/${id}`, { as: as.caller, body });
+const stored = (id: number) => harness.database.collection('users').findOne({ _id: id as never });
 
 describe('PUT /users/{id}', () => {
-  test('an operator changes profile fields without the password, and sees the whole resource', async () => {
-    const person = await join(world);
+  test('changes profile fields without the password and returns the full resource', async () => {
+    const person = await join(harness);
     const fresh = registration();
     const changes = {
       first_name: 'Ahmad',
@@ -44,11 +44,11 @@ describe('PUT /users/{id}', () => {
     const { status, body } = await put(operator, person.id, changes);
     expect(status).toBe(200);
     expect(body).toEqual({ user: { ...person.user, ...changes } });
-    expect((await logIn(world, String(fresh.phone))).body.user.id).toBe(person.id);
+    expect((await logIn(harness, String(fresh.phone))).body.user.id).toBe(person.id);
   });
 
   test('ignores is_trainer, is_gym_owner, deletion timestamps, and the password', async () => {
-    const person = await join(world);
+    const person = await join(harness);
     const { status, body } = await put(operator, person.id, {
       is_trainer: true,
       is_gym_owner: true,
@@ -59,16 +59,16 @@ describe('PUT /users/{id}', () => {
     });
     expect(status).toBe(200);
     expect(body.user).toEqual(person.user);
-    expect((await logIn(world, person.user.username)).status).toBe(200);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 
-  test('401 for a guest, 403 without users.update_any before the body is looked at', async () => {
-    const person = await join(world);
-    expect((await world.send('PUT', `/users/${person.id}`, { body: {} })).status).toBe(401);
+  test('answers 401 to a guest, and 403 without users.update_any before it validates the body', async () => {
+    const person = await join(harness);
+    expect((await harness.send('PUT', `/users/${person.id}`, { body: {} })).status).toBe(401);
     expect((await put(person, operator.id, { height: 'x' })).status).toBe(403);
   });
 
-  test('404 for an unknown and a malformed id; 422 comes first', async () => {
+  test('answers 404 for an unknown and a malformed id, and 422 before 404', async () => {
     expect((await put(operator, 999_999_999, { height: 180 })).status).toBe(404);
     expect((await put(operator, 'x', { height: 180 })).status).toBe(404);
     expect((await put(operator, 999_999_999, { height: 1 })).status).toBe(422);
@@ -87,54 +87,54 @@ describe('PUT /users/{id}', () => {
     ['trainer_license_approved', { trainer_license_approved: 'yes' }],
     ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
     ['trainer_license_image', { trainer_license_image: 'x.png' }],
-  ])('a bad %s is 422 under its name', async (field, body) => {
-    const person = await join(world);
+  ])('answers an invalid %s with 422 under its name', async (field, body) => {
+    const person = await join(harness);
     const answer = await put(operator, person.id, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('what another account has is 422 under its field', async () => {
-    const [person, other] = [await join(world), await join(world)];
+  test('answers 422 under the field for a value of another account', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
     const { status, body } = await put(operator, person.id, { email: other.user.email });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['email']]);
   });
 });
 
-describe('nobody reaches above himself', () => {
-  test('an account with a permission that the caller lacks: 403, nothing changes', async () => {
+describe('the permissions of an operator are a limit', () => {
+  test('an account with a permission that the caller lacks cannot be changed', async () => {
     const { status } = await put(operator, administrator.id, { first_name: 'Fallen' });
     expect(status).toBe(403);
     expect((await stored(administrator.id))?.first_name).toBe('Nima');
-    const half = { ...operator, caller: caller(operator.id, ['users.update_any']) };
-    const member = await join(world);
-    expect((await put(half, member.id, { first_name: 'X' })).status).toBe(403);
+    const restricted = { ...operator, caller: caller(operator.id, ['users.update_any']) };
+    const member = await join(harness);
+    expect((await put(restricted, member.id, { first_name: 'X' })).status).toBe(403);
   });
 
-  test('a role with such a permission cannot be given, neither to another nor to oneself', async () => {
-    const person = await join(world);
+  test('a role with such a permission cannot be assigned, neither to others nor to oneself', async () => {
+    const person = await join(harness);
     expect((await put(operator, person.id, { role_ids: [1, 3] })).status).toBe(403);
     expect((await put(operator, operator.id, { role_ids: [3] })).status).toBe(403);
     expect((await stored(person.id))?.role_ids).toEqual([1]);
   });
 
-  test('roles within reach are given, and hold at the next request', async () => {
-    const person = await join(world);
+  test('other roles can be assigned, with effect on the next request', async () => {
+    const person = await join(harness);
     const { status, body } = await put(operator, person.id, { role_ids: [1, 2, 2] });
     expect(status).toBe(200);
     expect(body.user.roles.map((role: { name: string }) => role.name)).toEqual(['member', 'operator']);
-    const { permissions } = await world.identity.call('Introspect', { token: person.token });
+    const { permissions } = await harness.identity.call('Introspect', { token: person.token });
     expect(permissions).toContain('users.delete');
-    expect(await isLive(world, person.token)).toBe(true);
+    expect(await isLive(harness, person.token)).toBe(true);
     const taken = await put(administrator, person.id, { role_ids: [] });
     expect(taken.body.user.roles).toEqual([]);
   });
 
-  test('a role that is raised while it is given is given no more', async () => {
-    const person = await join(world);
-    await world.identity.call('AttachLicense', { user_id: person.id, media_id: 77, filename: 'l.pdf' });
-    const roles = world.database.collection('roles');
-    // After what the caller holds was compared, and before anything is written.
-    world.outside.whileDeleting = async () => {
+  test('a role that gains such a permission during the request is not assigned', async () => {
+    const person = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 77, filename: 'l.pdf' });
+    const roles = harness.database.collection('roles');
+    // After the permissions were compared, and before anything is written.
+    harness.standIns.whileDeleting = async () => {
       await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
     };
     try {
@@ -142,14 +142,14 @@ describe('nobody reaches above himself', () => {
       expect(status).toBe(403);
       expect((await stored(person.id))?.role_ids).toEqual([1]);
     } finally {
-      world.outside.whileDeleting = undefined;
+      harness.standIns.whileDeleting = undefined;
       await roles.updateOne({ _id: 2 as never }, { $pull: { permissions: 'roles.manage' as never } });
     }
   });
 
-  test('an account that is raised while it is edited is out of reach: never edited after that', async () => {
+  test('an account that gains such a permission is never changed afterwards', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const person = await join(world);
+      const person = await join(harness);
       const edits = Array.from({ length: 10 }, (_, index) =>
         put(operator, person.id, { height: 100 + index }),
       );
@@ -164,11 +164,11 @@ describe('nobody reaches above himself', () => {
   });
 });
 
-describe("the trainer's licence", () => {
-  const withLicence = async (review: Record<string, unknown> = {}) => {
-    const person = await join(world);
-    const licence = { trainer_license_image: 'l.pdf', trainer_license_media_id: 9, ...review };
-    await world.database.collection('users').updateOne({ _id: person.id as never }, { $set: licence });
+describe("a trainer's license", () => {
+  const withLicense = async (review: Record<string, unknown> = {}) => {
+    const person = await join(harness);
+    const license = { trainer_license_image: 'l.pdf', trainer_license_media_id: 9, ...review };
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: license });
     return person;
   };
   const reviewOf = (body: { user: Record<string, unknown> }) => [
@@ -176,8 +176,8 @@ describe("the trainer's licence", () => {
     body.user.trainer_license_rejection_reason,
   ];
 
-  test('is approved, rejected with a reason, and reset; a reason stands only beside a rejection', async () => {
-    const person = await withLicence();
+  test('can be approved, rejected with a reason, and reset; only a rejection has a reason', async () => {
+    const person = await withLicense();
     const review = async (body: unknown) => reviewOf((await put(operator, person.id, body)).body);
     expect(
       await review({ trainer_license_approved: false, trainer_license_rejection_reason: 'blurred' }),
@@ -194,8 +194,8 @@ describe("the trainer's licence", () => {
     ).toEqual([null, null]);
   });
 
-  test('is cleared together with its review, whatever review comes with it', async () => {
-    const person = await withLicence({ trainer_license_approved: true });
+  test('is cleared with its review, even if the request contains a review', async () => {
+    const person = await withLicense({ trainer_license_approved: true });
     const { body } = await put(operator, person.id, {
       trainer_license_image: null,
       trainer_license_approved: false,
@@ -206,11 +206,11 @@ describe("the trainer's licence", () => {
       trainer_license_approved: null,
       trainer_license_rejection_reason: null,
     });
-    expect(world.outside.deletedLicencesOf).toContain(person.id);
+    expect(harness.standIns.deletedLicensesOf).toContain(person.id);
   });
 
-  test('a new verdict is told to its holder, the same one again and a reset are not', async () => {
-    const person = await withLicence();
+  test('causes a notification for a new verdict, but not for a repeated one or a reset', async () => {
+    const person = await withLicense();
     await put(operator, person.id, {
       trainer_license_approved: false,
       trainer_license_rejection_reason: 'blurred',
@@ -219,42 +219,42 @@ describe("the trainer's licence", () => {
     await put(operator, person.id, { trainer_license_approved: null });
     await put(operator, person.id, { trainer_license_approved: true });
     await put(operator, person.id, { trainer_license_image: null, trainer_license_approved: false });
-    const told = await world.database
+    const notifications = await harness.database
       .collection('notifications')
       .find({ user_id: person.id })
       .sort({ _id: 1 })
       .toArray();
-    expect(told.map(({ type, data }) => [type, data])).toEqual([
+    expect(notifications.map(({ type, data }) => [type, data])).toEqual([
       ['trainer_license_reviewed', { approved: false, reason: 'blurred' }],
       ['trainer_license_reviewed', { approved: true, reason: '' }],
     ]);
   });
 
-  test('is not judged where there is none: 422, nothing changes, nobody is told; a reset to pending is', async () => {
-    const person = await join(world);
+  test('that does not exist can only be reset, not reviewed: 422, no change and no notification', async () => {
+    const person = await join(harness);
     const refused = await put(operator, person.id, { trainer_license_approved: true, height: 180 });
     expect([refused.status, refused.body.errors]).toEqual([
       422,
       { trainer_license_approved: ['There is no licence document to review.'] },
     ]);
     expect(await stored(person.id)).toMatchObject({ trainer_license_approved: null, height: null });
-    expect(await world.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(0);
+    expect(await harness.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(0);
     expect((await put(operator, person.id, { trainer_license_approved: null })).status).toBe(200);
     expect((await put(operator, 999_999_999, { trainer_license_approved: true })).status).toBe(404);
     expect((await put(operator, administrator.id, { trainer_license_approved: true })).status).toBe(403);
   });
 
-  test('cannot be reviewed by its own holder without the permission', async () => {
-    const person = await withLicence();
+  test('cannot be reviewed by its holder without the permission', async () => {
+    const person = await withLicense();
     expect((await put(person, person.id, { trainer_license_approved: true })).status).toBe(403);
   });
 });
 
-test('twenty operators at once change different people to the same e-mail: one gets it', async () => {
-  const people = await Promise.all(Array.from({ length: 20 }, () => join(world)));
+test('one of twenty concurrent changes of different accounts to the same e-mail succeeds', async () => {
+  const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
   const email = String(registration().email);
   const answers = await Promise.all(people.map((person) => put(operator, person.id, { email })));
   expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
   expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
-  await giveRoles(world, operator.id, [2]);
+  await giveRoles(harness, operator.id, [2]);
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { joinAs, PASSWORD, type Person, registration, startWorld, type World } from './support.ts';
+import { type Harness, joinAs, PASSWORD, type Person, registration, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let administrator: Person;
 beforeAll(async () => {
-  world = await startWorld();
-  administrator = await joinAs(world, 'administrator');
+  harness = await startHarness();
+  administrator = await joinAs(harness, 'administrator');
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const NASTY: unknown[] = [
+const MALICIOUS_VALUES: unknown[] = [
   'nul\u0000byte',
   '\ud800 lone surrogate',
   '‮right to left',
@@ -63,10 +63,10 @@ const BODIES: [string, string, string[]][] = [
 ];
 const fields = BODIES.flatMap(([method, path, names]) => names.map((name) => [method, path, name] as const));
 
-test.each(fields)('%s %s: no value of %s gives a 500', async (method, path, field) => {
+test.each(fields)('%s %s: no value of %s causes a 500', async (method, path, field) => {
   const valid = path === '/auth/register' ? registration() : { login: 'a.b', password: PASSWORD, name: 'x' };
-  for (const [index, value] of NASTY.entries()) {
-    const { status } = await world.send(method, path, {
+  for (const [index, value] of MALICIOUS_VALUES.entries()) {
+    const { status } = await harness.send(method, path, {
       as: administrator.caller,
       body: { ...valid, [field]: value },
       headers: { 'x-client-address': `10.9.${index}.${fields.findIndex((row) => row[2] === field)}` },
@@ -76,28 +76,33 @@ test.each(fields)('%s %s: no value of %s gives a 500', async (method, path, fiel
 });
 
 const QUERIES = ['search', 'is_trainer', 'order', 'role', 'page', 'per_page', 'cursor'];
-test.each(QUERIES)('GET /users: no value of %s gives a 500', async (name) => {
-  const values = NASTY.filter((value) => typeof value === 'string' && value.length < 5_000) as string[];
+test.each(QUERIES)('GET /users: no value of %s causes a 500', async (name) => {
+  const values = MALICIOUS_VALUES.filter(
+    (value) => typeof value === 'string' && value.length < 5_000,
+  ) as string[];
   for (const value of [...values, '999999999', '0', '%', '[]', '{"$ne":1}', 'W251bGxd', 'WzFlMzA4XQ']) {
     const query = new URLSearchParams([[name, value]]).toString();
-    const { status } = await world.send('GET', `/users?${query}`, { as: administrator.caller });
+    const { status } = await harness.send('GET', `/users?${query}`, { as: administrator.caller });
     expect([value, status < 500]).toEqual([value, true]);
   }
-  const twice = await world.send('GET', `/users?${name}=1&${name}=2`, { as: administrator.caller });
+  const twice = await harness.send('GET', `/users?${name}=1&${name}=2`, { as: administrator.caller });
   expect(twice.status).toBeLessThan(500);
-  const nested = await world.send('GET', `/users?${name}[$ne]=1`, { as: administrator.caller });
+  const nested = await harness.send('GET', `/users?${name}[$ne]=1`, { as: administrator.caller });
   expect(nested.status).toBeLessThan(500);
 });
 
 test('a page far past the end is empty', async () => {
-  const { status, body } = await world.send('GET', '/users?page=999999999&per_page=100', {
+  const { status, body } = await harness.send('GET', '/users?page=999999999&per_page=100', {
     as: administrator.caller,
   });
   expect([status, body.data]).toEqual([200, []]);
 });
 
-test.each(['POST', 'PUT', 'DELETE'])('%s where it is not served: 405, naming what is', async (method) => {
-  const { status, headers } = await world.send(method, '/users', { as: administrator.caller });
-  expect(status).toBe(405);
-  expect(headers.get('allow')).toContain('GET');
-});
+test.each(['POST', 'PUT', 'DELETE'])(
+  'an unsupported %s gives 405 with the allowed methods',
+  async (method) => {
+    const { status, headers } = await harness.send(method, '/users', { as: administrator.caller });
+    expect(status).toBe(405);
+    expect(headers.get('allow')).toContain('GET');
+  },
+);

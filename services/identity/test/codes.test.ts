@@ -1,9 +1,9 @@
-import { MINUTE_MS } from '@fitness/shared/clock.ts';
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
-import { issueCode, LOCK_MS } from '../src/domain/confirmation-code.ts';
+import { issueCode, LOCKOUT_MS } from '../src/domain/confirmation-code.ts';
 import { type CodeStore, createCodeStore } from '../src/store/codes.ts';
 import { identityConfig } from './support.ts';
 
@@ -27,15 +27,15 @@ afterAll(async () => {
 const stored = (userId: number) =>
   connection.collection('confirmation_codes').findOne({ _id: userId as never });
 
-/** An account with a fresh code of both purposes, 123456, after so many wrong ones in a row. */
-const afterWrong = async (wrong: number): Promise<number> => {
+/** An account with a code 123456 of both purposes, after `failures` consecutive failed attempts. Returns its id. */
+const afterFailures = async (failures: number): Promise<number> => {
   people += 1;
   for (const purpose of ['deletion', 'reset'] as const) {
     await codes.replace(people, purpose, issueCode(`${purpose}-${people}`, '123456', now));
   }
   await connection
     .collection('confirmation_codes')
-    .updateOne({ _id: people as never }, { $set: { wrong_in_row: wrong } });
+    .updateOne({ _id: people as never }, { $set: { wrong_in_row: failures } });
   return people;
 };
 
@@ -46,19 +46,19 @@ const guesses = (userId: number, digits: string, count: number) =>
     ),
   );
 
-describe('a hundred wrong codes in a row', () => {
-  test('twenty guesses at once, over both codes, after ninety-five: exactly five are heard', async () => {
+describe('the limit of a hundred consecutive failures', () => {
+  test('allows exactly five of twenty concurrent guesses after ninety-five failures, over both codes', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const userId = await afterWrong(95);
+      const userId = await afterFailures(95);
       await guesses(userId, '000000', 20);
       const row = await stored(userId);
       expect(row?.deletion.tries + row?.reset.tries).toBe(5);
-      expect(row).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCK_MS) });
+      expect(row).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCKOUT_MS) });
     }
   });
 
-  test('the hundredth try silences the account itself: after a crash right behind it nothing more is heard', async () => {
-    const userId = await afterWrong(99);
+  test('locks the codes in the same write as the hundredth failure, so that a crash cannot prevent it', async () => {
+    const userId = await afterFailures(99);
     const sent: string[] = [];
     const crashing = await mongoose
       .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE, monitorCommands: true })
@@ -66,26 +66,26 @@ describe('a hundred wrong codes in a row', () => {
     crashing.getClient().on('commandStarted', ({ commandName }) => sent.push(commandName));
     await createCodeStore(crashing).check(userId, 'deletion', '000000', now);
     await crashing.close();
-    // No write is sent behind the try that could be lost.
+    // No other write follows that a crash could prevent.
     const writes = ['insert', 'update', 'delete', 'findAndModify'];
     expect(sent.filter((name) => writes.includes(name)).at(-1)).toBe('findAndModify');
-    expect(await stored(userId)).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCK_MS) });
+    expect(await stored(userId)).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCKOUT_MS) });
   });
 
-  test('nothing is heard for a day, the right code included, and then a new row begins', async () => {
-    const userId = await afterWrong(99);
+  test('rejects every code for a day, including the right one, and then starts a new count', async () => {
+    const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '000000', now)).toBeUndefined();
     expect(await codes.check(userId, 'deletion', '123456', now)).toBeUndefined();
     expect(await codes.check(userId, 'reset', '123456', after(MINUTE_MS))).toBeUndefined();
-    const tomorrow = after(LOCK_MS);
+    const tomorrow = after(LOCKOUT_MS);
     await codes.replace(userId, 'reset', issueCode('next', '654321', tomorrow));
     expect(await codes.check(userId, 'reset', '000000', tomorrow)).toBeUndefined();
     expect(await stored(userId)).toMatchObject({ wrong_in_row: 1, locked_until: null });
     expect(await codes.check(userId, 'reset', '654321', tomorrow)).toBe('next');
   });
 
-  test('the right code at the hundredth try ends the row: nothing is silent', async () => {
-    const userId = await afterWrong(99);
+  test('is reset by the right code at the hundredth attempt', async () => {
+    const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '123456', now)).toBe(`deletion-${userId}`);
     expect(await stored(userId)).toMatchObject({
       wrong_in_row: 0,

@@ -1,16 +1,16 @@
-/** Specification 3.1 and 4.1 with contract 2.1, where time, blockers and the SMS provider are at hand. */
-
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
-import { connectBroker } from '@fitness/shared/events/broker.ts';
-import { tapEvents } from '@fitness/shared/events/testing.ts';
-import { createLog } from '@fitness/shared/log.ts';
-import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
+/** Self-service deletion and password reset (specification 3.1 and 4.1, contract 2.1). */
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
+import { tapEvents } from '@fitness/shared/testing/events.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
-import { ANSWER_AFTER_MS } from '../src/app/reset-password.ts';
+import { RESPONSE_DELAY_MS } from '../src/dependencies.ts';
 import { watchEvents } from './events.ts';
 import {
+  type Harness,
   isLive,
   join,
   joinAs,
@@ -18,11 +18,10 @@ import {
   PASSWORD,
   type Person,
   registration,
-  startWorld,
-  type World,
+  startHarness,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let redis: Redis;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
 
@@ -35,19 +34,19 @@ beforeAll(async () => {
     KAVENEGAR_TIMEOUT_MS: '1500',
     SMS_DEADLINE_MS: '4000',
   };
-  world = await startWorld(environment, { answerAfterMs: FORGOT_MS });
-  redis = await connectRedis({ url: world.config.REDIS_URL });
+  harness = await startHarness(environment, { responseDelayMs: FORGOT_MS });
+  redis = await connectRedis({ url: harness.config.REDIS_URL });
 });
 
 afterAll(async () => {
   redis.disconnect();
-  await world.close();
+  await harness.close();
   await sandbox.close();
 });
 
 beforeEach(() => {
-  world.outside.blockers = [];
-  world.outside.brokenBlocker = undefined;
+  harness.standIns.blockers = [];
+  harness.standIns.brokenBlocker = undefined;
 });
 
 const control = (method: string, path: string, body?: unknown) =>
@@ -64,17 +63,20 @@ const codesOf = async (person: Person): Promise<string[]> => {
   return data.map(({ code }) => code);
 };
 
-/** Once so many were sent: an answer does not wait for its SMS. */
-const codesSent = (person: Person, count: number): Promise<string[]> =>
+/** Waits until `count` codes were sent: responses do not wait for their SMS. */
+const waitForCodes = (person: Person, count: number): Promise<string[]> =>
   eventually(async () => {
     const codes = await codesOf(person);
     return codes.length >= count && codes;
   });
 
-/** Each call from a fresh budget: these tests are about other rules. */
+const resetRateLimits = async (): Promise<void> => {
+  await redis.del(...(await redis.keys(`${harness.config.EVENTS_NAMESPACE}:identity:limit:*`)), 'nothing');
+};
+
 const deleteAccount = async (person: Person, body: Record<string, unknown>) => {
-  await redis.del(...(await redis.keys(`${world.config.EVENTS_NAMESPACE}:identity:limit:*`)), 'nothing');
-  return world.send('POST', '/auth/delete-account', { as: person.caller, body });
+  await resetRateLimits();
+  return harness.send('POST', '/auth/delete-account', { as: person.caller, body });
 };
 
 const arm = (person: Person) => deleteAccount(person, { current_password: PASSWORD });
@@ -82,7 +84,7 @@ const commit = (person: Person, code: string) =>
   deleteAccount(person, { current_password: PASSWORD, confirmation_code: code });
 
 const armed = async (): Promise<{ person: Person; code: string }> => {
-  const person = await join(world);
+  const person = await join(harness);
   expect((await arm(person)).status).toBe(200);
   const [code = ''] = await codesOf(person);
   return { person, code };
@@ -90,19 +92,19 @@ const armed = async (): Promise<{ person: Person; code: string }> => {
 
 const wrong = (code: string, offset = 1) => String((Number(code) + offset) % 1_000_000).padStart(6, '0');
 const pendingOf = async (person: Person) =>
-  (await world.send('GET', '/auth/me', { as: person.caller })).body.user.deletion_scheduled_at;
+  (await harness.send('GET', '/auth/me', { as: person.caller })).body.user.deletion_scheduled_at;
 
 describe('a code', () => {
-  test('works to the last moment of its ten minutes, and not after', async () => {
+  test('is valid for exactly ten minutes', async () => {
     const late = await armed();
-    world.clock.advance(10 * MINUTE_MS);
+    harness.clock.advance(10 * MINUTE_MS);
     expect((await commit(late.person, late.code)).status).toBe(422);
     const inTime = await armed();
-    world.clock.advance(10 * MINUTE_MS - 1);
+    harness.clock.advance(10 * MINUTE_MS - 1);
     expect((await commit(inTime.person, inTime.code)).status).toBe(202);
   });
 
-  test('survives four wrong tries and dies at the fifth', async () => {
+  test('stays valid after four failed attempts and is invalid after the fifth', async () => {
     const four = await armed();
     for (let offset = 1; offset <= 4; offset += 1) await commit(four.person, wrong(four.code, offset));
     expect((await commit(four.person, four.code)).status).toBe(202);
@@ -111,73 +113,76 @@ describe('a code', () => {
     expect((await commit(five.person, five.code)).status).toBe(422);
   });
 
-  test('is stored as a hash only', async () => {
+  test('is stored only as a hash', async () => {
     const { person, code } = await armed();
-    const stored = await world.database.collection('confirmation_codes').findOne({ _id: person.id as never });
+    const stored = await harness.database
+      .collection('confirmation_codes')
+      .findOne({ _id: person.id as never });
     expect(JSON.stringify(stored)).not.toContain(code);
     expect(stored?.deletion).toMatchObject({ tries: 0 });
   });
 
-  test('after a hundred wrong ones in a row nothing is heard for a day, over all codes of the account', async () => {
+  test('is rejected for a day after a hundred consecutive failures over all codes of the account', async () => {
     const { person } = await armed();
-    await world.database
+    await harness.database
       .collection('confirmation_codes')
       .updateOne({ _id: person.id as never }, { $set: { wrong_in_row: 99 } });
     const [code = ''] = await codesOf(person);
     expect((await commit(person, wrong(code))).status).toBe(422);
-    // A new code changes nothing: the account is silent.
+    // A new code does not end the lockout.
     expect((await arm(person)).status).toBe(200);
     const [newest = ''] = await codesOf(person);
     expect((await commit(person, newest)).status).toBe(422);
-    world.clock.advance(DAY_MS);
+    harness.clock.advance(DAY_MS);
     expect((await arm(person)).status).toBe(200);
     const [afterwards = ''] = await codesOf(person);
     expect((await commit(person, afterwards)).status).toBe(202);
   });
 
-  test('a blocked phase 2 does not spend it', async () => {
+  test('stays valid when blockers prevent the deletion', async () => {
     const { person, code } = await armed();
-    world.outside.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
+    harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
     expect((await commit(person, code)).status).toBe(409);
-    world.outside.blockers = [];
+    harness.standIns.blockers = [];
     expect((await commit(person, code)).status).toBe(202);
   });
 
-  test('is looked at before what blocks: a wrong one is 422, and nobody is asked', async () => {
+  test('is checked before the blockers: a wrong one is 422, and no blocker is evaluated', async () => {
     const { person, code } = await armed();
-    world.outside.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
-    world.outside.brokenBlocker = 'active_premium';
-    world.outside.calls.blockers = 0;
+    harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
+    harness.standIns.brokenBlocker = 'active_premium';
+    harness.standIns.calls.blockers = 0;
     const refused = await commit(person, wrong(code));
     expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['confirmation_code']]);
-    expect(world.outside.calls.blockers).toBe(0);
+    expect(harness.standIns.calls.blockers).toBe(0);
   });
 
-  test('is rejected in the same words, byte for byte, whatever is wrong with it', async () => {
-    const none = await commit(await join(world), '123456');
+  test('is rejected with the same bytes for every reason', async () => {
+    const none = await commit(await join(harness), '123456');
     const guessed = await armed();
-    const wornOut = await armed();
-    for (let offset = 1; offset <= 5; offset += 1) await commit(wornOut.person, wrong(wornOut.code, offset));
-    const silent = await armed();
-    const codes = world.database.collection('confirmation_codes');
-    const silenced = { $set: { locked_until: new Date(world.clock.now().getTime() + DAY_MS) } };
-    await codes.updateOne({ _id: silent.person.id as never }, silenced);
+    const exhausted = await armed();
+    for (let offset = 1; offset <= 5; offset += 1)
+      await commit(exhausted.person, wrong(exhausted.code, offset));
+    const locked = await armed();
+    const codes = harness.database.collection('confirmation_codes');
+    const lockout = { $set: { locked_until: new Date(harness.clock.now().getTime() + DAY_MS) } };
+    await codes.updateOne({ _id: locked.person.id as never }, lockout);
     const replaced = await armed();
     expect((await arm(replaced.person)).status).toBe(200);
     const answers = [
       await commit(guessed.person, wrong(guessed.code)),
-      await commit(wornOut.person, wornOut.code),
-      await commit(silent.person, silent.code),
+      await commit(exhausted.person, exhausted.code),
+      await commit(locked.person, locked.code),
       await commit(replaced.person, replaced.code),
     ];
     const expired = await armed();
-    world.clock.advance(10 * MINUTE_MS);
+    harness.clock.advance(10 * MINUTE_MS);
     answers.push(await commit(expired.person, expired.code));
     expect(none.status).toBe(422);
     for (const { status, text } of answers) expect([status, text]).toEqual([422, none.text]);
   });
 
-  test('a definite refusal keeps the older one; a timeout does not', async () => {
+  test('stays valid when the SMS of its successor is refused, but not when the outcome is unknown', async () => {
     const refused = await armed();
     await control('PUT', '/sms/mode', { mode: 'refuse', receptor: refused.person.user.phone });
     expect((await arm(refused.person)).status).toBe(500);
@@ -190,9 +195,9 @@ describe('a code', () => {
 });
 
 describe('blockers', () => {
-  test('are all listed in the order of the specification, whatever order they are answered in', async () => {
-    const person = await join(world);
-    world.outside.blockers = [
+  test('are all listed, in the order of the specification', async () => {
+    const person = await join(harness);
+    harness.standIns.blockers = [
       { userId: person.id, code: 'active_trainees', extras: { count: 3 } },
       { userId: person.id, code: 'active_premium', extras: { expires_at: '2026-03-01 10:00:00' } },
       { userId: person.id, code: 'pending_withdrawal', extras: { count: 1 } },
@@ -221,66 +226,66 @@ describe('blockers', () => {
     'pending_withdrawal',
     'active_premium',
     'active_trainees',
-  ])('one that cannot be evaluated (%s) is 503, spends no SMS and schedules nothing', async (code) => {
-    const person = await join(world);
-    world.outside.brokenBlocker = code;
+  ])('that cannot be evaluated (%s) give 503, without an SMS or a scheduled deletion', async (code) => {
+    const person = await join(harness);
+    harness.standIns.brokenBlocker = code;
     const answer = await arm(person);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
     expect(await codesOf(person)).toEqual([]);
     expect(await pendingOf(person)).toBeNull();
   });
 
-  test('say nothing to who does not know the password, and cannot stand in the way of a pending answer', async () => {
-    const person = await join(world);
+  test('are not revealed without the password, and do not affect an account whose deletion is pending', async () => {
+    const person = await join(harness);
     const [broken, blocked] = ['active_trainees', 'gym_ownership'];
-    world.outside.brokenBlocker = broken;
-    world.outside.blockers = [{ userId: person.id, code: blocked, extras: { count: 1 } }];
+    harness.standIns.brokenBlocker = broken;
+    harness.standIns.blockers = [{ userId: person.id, code: blocked, extras: { count: 1 } }];
     const stranger = await deleteAccount(person, { current_password: 'not-the-password' });
     expect([stranger.status, Object.keys(stranger.body.errors)]).toEqual([422, ['current_password']]);
-    world.outside.brokenBlocker = undefined;
-    world.outside.blockers = [];
+    harness.standIns.brokenBlocker = undefined;
+    harness.standIns.blockers = [];
     const pending = await armed();
     expect((await commit(pending.person, pending.code)).status).toBe(202);
-    world.outside.brokenBlocker = broken;
-    world.outside.blockers = [{ userId: pending.person.id, code: blocked, extras: { count: 1 } }];
+    harness.standIns.brokenBlocker = broken;
+    harness.standIns.blockers = [{ userId: pending.person.id, code: blocked, extras: { count: 1 } }];
     expect((await arm(pending.person)).status).toBe(202);
   });
 });
 
 describe('authorization', () => {
   const tokens: [string, Partial<Person['caller']>][] = [
-    ['a log-in', {}],
-    ['a personal token without any permission', { tokenKind: 'personal', permissions: new Set() }],
-    ['an app with whatever scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
+    ['session', {}],
+    ['personal, without any permission', { tokenKind: 'personal', permissions: new Set() }],
+    ['OAuth, with any scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
   ];
-  test.each(tokens)('takes a valid token and nothing else: that of %s', async (_whose, token) => {
-    const { user, ...person } = await join(world);
+  test.each(tokens)('needs only a valid token: %s', async (_kind, token) => {
+    const { user, ...person } = await join(harness);
     const as = { ...person, user, caller: { ...person.caller, ...token } };
     const wrongPassword = await deleteAccount(as, { current_password: 'not the password' });
     expect([wrongPassword.status, Object.keys(wrongPassword.body.errors)]).toEqual([
       422,
       ['current_password'],
     ]);
-    expect((await world.send('DELETE', '/auth/delete-account', { as: as.caller })).status).toBe(200);
+    expect((await harness.send('DELETE', '/auth/delete-account', { as: as.caller })).status).toBe(200);
     expect((await arm(as)).status).toBe(200);
     const [code = ''] = await codesOf(as);
     expect((await commit(as, code)).status).toBe(202);
-    expect(await isLive(world, person.token)).toBe(false);
+    expect(await isLive(harness, person.token)).toBe(false);
   });
 });
 
 describe('scheduling', () => {
-  test('twenty calls at once with the right code: one 202, one pair of events, all credentials dead', async () => {
+  test('happens once for twenty concurrent calls with the right code, and revokes all credentials', async () => {
     const broker = await connectBroker({
-      url: world.config.AMQP_URL,
-      namespace: world.config.EVENTS_NAMESPACE,
+      url: harness.config.AMQP_URL,
+      namespace: harness.config.EVENTS_NAMESPACE,
       log: createLog({ service: 'test', level: 'silent' }),
     });
     const tap = await tapEvents(broker, 'identity.#');
     const { person, code } = await armed();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
-        world.send('POST', '/auth/delete-account', {
+        harness.send('POST', '/auth/delete-account', {
           as: { ...person.caller },
           body: { current_password: PASSWORD, confirmation_code: code },
         }),
@@ -289,7 +294,7 @@ describe('scheduling', () => {
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 202)).toHaveLength(1);
     expect(statuses.filter((status) => ![202, 422, 429].includes(status))).toEqual([]);
-    expect(await isLive(world, person.token)).toBe(false);
+    expect(await isLive(harness, person.token)).toBe(false);
     const own = () =>
       tap.events.filter(({ subject }) => subject === String(person.id)).map(({ type }) => type);
     await eventually(() => own().length >= 2);
@@ -298,62 +303,61 @@ describe('scheduling', () => {
     await broker.close();
   });
 
-  test('the notification stands in the reader’s inbox once, and can be read', async () => {
+  test('creates one notification, which only the user can mark as read', async () => {
     const { person, code } = await armed();
     await commit(person, code);
-    const list = () => world.send('GET', '/notifications', { as: person.caller });
+    const list = () => harness.send('GET', '/notifications', { as: person.caller });
     const first = await eventually(async () => {
       const answer = await list();
       return answer.body.data.length === 1 && answer;
     });
     expect(first.body.meta.unread_count).toBe(1);
     const { id } = first.body.data[0];
-    const stranger = await join(world);
-    expect((await world.send('POST', `/notifications/${id}/read`, { as: stranger.caller })).status).toBe(404);
-    const read = await world.send('POST', `/notifications/${id}/read`, { as: person.caller });
+    const stranger = await join(harness);
+    expect((await harness.send('POST', `/notifications/${id}/read`, { as: stranger.caller })).status).toBe(
+      404,
+    );
+    const read = await harness.send('POST', `/notifications/${id}/read`, { as: person.caller });
     expect(read.body.data.read_at).not.toBeNull();
     expect((await list()).body.meta.unread_count).toBe(0);
   });
 });
 
 describe('password reset', () => {
-  const forgot = (login: string) => world.send('POST', '/auth/forgot-password', { body: { login } });
+  const forgot = (login: string) => harness.send('POST', '/auth/forgot-password', { body: { login } });
   const reset = (login: string, code: string, password = 'a whole new password') =>
-    world.send('POST', '/auth/reset-password', { body: { login, code, password } });
+    harness.send('POST', '/auth/reset-password', { body: { login, code, password } });
 
-  test('sets the password, revokes every credential and tells of it, and the code works once', async () => {
-    const events = await watchEvents(world);
-    const person = await join(world);
+  test('sets the password, revokes and publishes it, and accepts the code once', async () => {
+    const events = await watchEvents(harness);
+    const person = await join(harness);
     expect((await forgot(person.user.email)).status).toBe(200);
-    const [code = ''] = await codesSent(person, 1);
+    const [code = ''] = await waitForCodes(person, 1);
     expect((await reset(person.user.username, code)).status).toBe(200);
-    expect(await isLive(world, person.token)).toBe(false);
-    expect((await logIn(world, person.user.username, 'a whole new password')).status).toBe(200);
-    expect((await logIn(world, person.user.username, PASSWORD)).status).toBe(422);
+    expect(await isLive(harness, person.token)).toBe(false);
+    expect((await logIn(harness, person.user.username, 'a whole new password')).status).toBe(200);
+    expect((await logIn(harness, person.user.username, PASSWORD)).status).toBe(422);
     expect((await reset(person.user.username, code)).status).toBe(422);
-    const told = (await events.about(person.id)).map(({ type, data }) => [type, data]);
-    expect(told).toEqual([
+    const published = (await events.publishedAbout(person.id)).map(({ type, data }) => [type, data]);
+    expect(published).toEqual([
       ['identity.credentials.revoked', { user_id: person.id, reason: 'password_reset' }],
     ]);
     await events.close();
   });
 
-  test('its answer waits a second', () => {
-    expect(ANSWER_AFTER_MS).toBe(1_000);
+  test('answers a request after one second', () => {
+    expect(RESPONSE_DELAY_MS).toBe(1_000);
   });
 
-  test.each(['a known account', 'nobody'])(
-    'the answer about %s waits its time, sent or not',
-    async (whose) => {
-      const login = whose === 'nobody' ? 'nobody-has-this-name' : (await join(world)).user.username;
-      const startedAt = performance.now();
-      expect((await forgot(login)).status).toBe(200);
-      expect(performance.now() - startedAt).toBeGreaterThan(FORGOT_MS - 5);
-    },
-  );
+  test.each(['known', 'unknown'])('delays the answer about an %s account by the same time', async (kind) => {
+    const login = kind === 'unknown' ? 'nobody-has-this-name' : (await join(harness)).user.username;
+    const startedAt = performance.now();
+    expect((await forgot(login)).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThan(FORGOT_MS - 5);
+  });
 
-  test('an unknown account answers like a known one, byte for byte', async () => {
-    const person = await join(world);
+  test('answers with the same bytes for a known and an unknown account', async () => {
+    const person = await join(harness);
     const [known, unknown] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
     const [wrongCode, noAccount] = [
@@ -365,48 +369,48 @@ describe('password reset', () => {
     expect([noAccount.status, noAccount.text]).toEqual([wrongCode.status, wrongCode.text]);
   });
 
-  const asked = async (): Promise<{ person: Person; code: string }> => {
-    const person = await join(world);
+  const requested = async (): Promise<{ person: Person; code: string }> => {
+    const person = await join(harness);
     await forgot(person.user.username);
-    const [code = ''] = await codesSent(person, 1);
+    const [code = ''] = await waitForCodes(person, 1);
     expect(code).toMatch(/^\d{6}$/);
     return { person, code };
   };
 
-  test('the budget that is spent sends nothing more and hears no code, the right one included; 200 and 422 as ever', async () => {
-    const { person, code } = await asked();
+  test('over the rate limit sends no SMS and rejects every code, with the usual answers', async () => {
+    const { person, code } = await requested();
     for (let call = 2; call <= 4; call += 1) {
       expect((await forgot(person.user.email)).status).toBe(200);
-      await codesSent(person, call);
+      await waitForCodes(person, call);
     }
-    // The fifth of the minute, by whatever door.
+    // The fifth call within the minute; both endpoints share the limit.
     const body = { current_password: 'not the password' };
-    const fifth = await world.send('POST', '/auth/delete-account', { as: person.caller, body });
+    const fifth = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
     expect(fifth.status).toBe(422);
-    const sent = await codesSent(person, 4);
+    const sent = await waitForCodes(person, 4);
     expect(sent).toHaveLength(4);
-    const [spent, nobody] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];
-    expect([spent.status, spent.text]).toEqual([nobody.status, nobody.text]);
+    const [limited, unknown] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];
+    expect([limited.status, limited.text]).toEqual([unknown.status, unknown.text]);
     for (const name of ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining']) {
-      expect(spent.headers.get(name)).toBeNull();
+      expect(limited.headers.get(name)).toBeNull();
     }
-    // What is asked for later has arrived.
-    await asked();
+    // When a later SMS has arrived, an earlier one would have arrived too.
+    await requested();
     expect(await codesOf(person)).toEqual(sent);
     const refused = await reset(person.user.username, sent[0] ?? code);
     expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['code']]);
-    await redis.del(...(await redis.keys(`${world.config.EVENTS_NAMESPACE}:identity:limit:*`)), 'nothing');
+    await resetRateLimits();
     expect((await reset(person.user.username, sent[0] ?? code)).status).toBe(200);
   });
 
-  test('a code that went to the old phone is worth nothing once the phone has changed, by whomever', async () => {
-    const operator = await joinAs(world, 'operator');
+  test('rejects codes sent to a previous phone, whether the user or an operator changed it', async () => {
+    const operator = await joinAs(harness, 'operator');
     const own = (person: Person, body: Record<string, unknown>) =>
-      world.send('PUT', '/auth/me', { as: person.caller, body: { ...body, current_password: PASSWORD } });
-    const operators = (person: Person, body: Record<string, unknown>) =>
-      world.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
-    for (const change of [own, operators]) {
-      const { person, code } = await asked();
+      harness.send('PUT', '/auth/me', { as: person.caller, body: { ...body, current_password: PASSWORD } });
+    const byOperator = (person: Person, body: Record<string, unknown>) =>
+      harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
+    for (const change of [own, byOperator]) {
+      const { person, code } = await requested();
       expect((await arm(person)).status).toBe(200);
       const [deletionCode = ''] = await codesOf(person);
       const phone = String(registration().phone);
@@ -416,31 +420,33 @@ describe('password reset', () => {
     }
   });
 
-  test('a code outlives every other change of the account, and how often one guessed is not forgotten', async () => {
-    const { person, code } = await asked();
+  test('accepts a code after other changes of the account; no change resets the failure count', async () => {
+    const { person, code } = await requested();
     expect((await reset(person.user.username, wrong(code))).status).toBe(422);
     const body = { first_name: 'Other', phone: person.user.phone, email: `new.${person.user.email}` };
     const as = person.caller;
     expect(
-      (await world.send('PUT', '/auth/me', { as, body: { ...body, current_password: PASSWORD } })).status,
+      (await harness.send('PUT', '/auth/me', { as, body: { ...body, current_password: PASSWORD } })).status,
     ).toBe(200);
-    const counted = () =>
-      world.database.collection('confirmation_codes').findOne({ _id: person.id as never });
-    expect(await counted()).toMatchObject({ wrong_in_row: 1, reset: { tries: 1 } });
+    const stored = () =>
+      harness.database.collection('confirmation_codes').findOne({ _id: person.id as never });
+    expect(await stored()).toMatchObject({ wrong_in_row: 1, reset: { tries: 1 } });
     const phone = String(registration().phone);
-    await world.send('PUT', '/auth/me', { as, body: { phone, current_password: PASSWORD } });
-    expect(await counted()).toMatchObject({ wrong_in_row: 1, reset: null });
+    await harness.send('PUT', '/auth/me', { as, body: { phone, current_password: PASSWORD } });
+    expect(await stored()).toMatchObject({ wrong_in_row: 1, reset: null });
   });
 
-  test('a code does not outlive a change of the password', async () => {
-    const { person, code } = await asked();
+  test('rejects a code after the password was changed', async () => {
+    const { person, code } = await requested();
     const body = { current_password: PASSWORD, password: 'another password of mine' };
-    expect((await world.send('PUT', '/auth/change-password', { as: person.caller, body })).status).toBe(200);
+    expect((await harness.send('PUT', '/auth/change-password', { as: person.caller, body })).status).toBe(
+      200,
+    );
     expect((await reset(person.user.username, code)).status).toBe(422);
-    expect((await logIn(world, person.user.username, 'another password of mine')).status).toBe(200);
+    expect((await logIn(harness, person.user.username, 'another password of mine')).status).toBe(200);
   });
 
-  test('a reset code does not delete an account, nor a deletion code reset a password', async () => {
+  test('rejects a deletion code without invalidating it', async () => {
     const { person, code } = await armed();
     expect((await reset(person.user.username, code)).status).toBe(422);
     expect((await commit(person, code)).status).toBe(202);

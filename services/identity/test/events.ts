@@ -1,54 +1,54 @@
-/** What the service has told, once it has left. */
-import { connectBroker } from '@fitness/shared/events/broker.ts';
-import { tapEvents } from '@fitness/shared/events/testing.ts';
-import { createLog } from '@fitness/shared/log.ts';
+/** The events that the service publishes. */
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { tapEvents } from '@fitness/shared/testing/events.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
-import type { World } from './support.ts';
+import type { Harness } from './support.ts';
 
-interface Told {
+interface PublishedEvent {
   type: string;
   data: unknown;
 }
 
 export interface EventWatch {
-  /** Resolves when nothing is left to be told, and all of it has arrived here. */
+  /** Resolves when the outbox is empty and all its events were received here. */
   settled(): Promise<void>;
-  /** The events about an account that have arrived, each once, in the order in which they were told. */
-  seen(userId: number): Told[];
-  /** The same, once it is settled. */
-  about(userId: number): Promise<Told[]>;
+  /** The received events about an account, without duplicates, in the order of publication. */
+  received(userId: number): PublishedEvent[];
+  /** As `received`, after `settled`. */
+  publishedAbout(userId: number): Promise<PublishedEvent[]>;
   close(): Promise<void>;
 }
 
-/** Sees what is told from now on. */
-export const watchEvents = async (world: World): Promise<EventWatch> => {
-  const { AMQP_URL: url, EVENTS_NAMESPACE: namespace } = world.config;
+/** Receives every event published from now on. */
+export const watchEvents = async (harness: Harness): Promise<EventWatch> => {
+  const { AMQP_URL: url, EVENTS_NAMESPACE: namespace } = harness.config;
   const log = createLog({ service: 'watch', level: 'silent' });
   const broker = await connectBroker({ url, namespace, log, name: 'watch' });
   const tap = await tapEvents(broker);
-  const outbox = world.database.collection('outbox');
+  const outbox = harness.database.collection('outbox');
   let markers = 0;
   const settled = async (): Promise<void> => {
     await eventually(async () => (await outbox.findOne({})) === null);
-    // What the broker has confirmed is on its way here, and comes before what is published now.
+    // Events that the broker has confirmed arrive before the marker.
     const marker = String(++markers);
     await broker.publish(broker.eventsExchange, MARKER, Buffer.from(markerEvent(marker)));
     await tap.waitFor(MARKER, { matches: ({ subject }) => subject === marker });
   };
-  const seen = (userId: number): Told[] => {
-    const mine = tap.events.filter(
+  const received = (userId: number): PublishedEvent[] => {
+    const ofAccount = tap.events.filter(
       ({ source, subject }) => source === '/services/identity' && subject === String(userId),
     );
-    // An event may be published twice, under its one id.
-    const once = [...new Map(mine.map((event) => [event.id, event])).values()];
-    return once.map(({ type, data }) => ({ type, data }));
+    // An event may be published twice with the same id.
+    const distinct = [...new Map(ofAccount.map((event) => [event.id, event])).values()];
+    return distinct.map(({ type, data }) => ({ type, data }));
   };
   return {
     settled,
-    seen,
-    about: async (userId) => {
+    received,
+    publishedAbout: async (userId) => {
       await settled();
-      return seen(userId);
+      return received(userId);
     },
     close: async () => {
       await tap.close();

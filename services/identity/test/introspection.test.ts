@@ -1,23 +1,23 @@
-import { DAY_MS } from '@fitness/shared/clock.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildToken, hashToken } from '../src/domain/token.ts';
 import { createTokenStore } from '../src/store/tokens.ts';
-import { callerOf, giveRoles, isLive, join, logIn, PASSWORD, startWorld, type World } from './support.ts';
+import { callerOf, giveRoles, type Harness, isLive, join, logIn, PASSWORD, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const introspect = (token: string) => world.identity.call('Introspect', { token });
+const introspect = (token: string) => harness.identity.call('Introspect', { token });
 const refusal = expect.objectContaining({ kind: 'unauthenticated' });
 
 describe('introspection', () => {
-  test('says who it is, and what the token carries', async () => {
-    const person = await join(world);
+  test('returns the user, the token and its permissions', async () => {
+    const person = await join(harness);
     const answer = await introspect(person.token);
     expect(answer).toEqual({
       user_id: person.id,
@@ -32,46 +32,46 @@ describe('introspection', () => {
     ['something else', () => 'Bearer xyz'],
     ['unknown', () => buildToken('session', Buffer.alloc(30, 7))],
     ['long', () => 'fps_'.repeat(50_000)],
-  ])('%s: unauthenticated', async (_name, token) => {
+  ])('of an invalid token (%s) is unauthenticated', async (_name, token) => {
     await expect(introspect(token())).rejects.toEqual(refusal);
   });
 
-  test('a token with one letter changed is unauthenticated', async () => {
-    const { token } = await join(world);
+  test('of a token with one changed character is unauthenticated', async () => {
+    const { token } = await join(harness);
     const last = token.at(-1) === '0' ? '1' : '0';
     await expect(introspect(token.slice(0, -1) + last)).rejects.toEqual(refusal);
   });
 
-  test('a token is valid for 30 days and not a moment longer', async () => {
-    const { token } = await join(world);
-    world.clock.advance(30 * DAY_MS - 1);
-    expect(await isLive(world, token)).toBe(true);
-    world.clock.advance(1);
-    expect(await isLive(world, token)).toBe(false);
-    world.clock.advance(-30 * DAY_MS);
+  test('accepts a token for exactly 30 days', async () => {
+    const { token } = await join(harness);
+    harness.clock.advance(30 * DAY_MS - 1);
+    expect(await isLive(harness, token)).toBe(true);
+    harness.clock.advance(1);
+    expect(await isLive(harness, token)).toBe(false);
+    harness.clock.advance(-30 * DAY_MS);
   });
 
-  test('a change of roles, or of what a role allows, holds at the next question', async () => {
-    const person = await join(world);
-    await giveRoles(world, person.id, [2]);
+  test('reflects a change of roles or of their permissions at the next call', async () => {
+    const person = await join(harness);
+    await giveRoles(harness, person.id, [2]);
     expect((await introspect(person.token)).permissions).toContain('users.view_all');
-    const roles = world.database.collection('roles');
+    const roles = harness.database.collection('roles');
     await roles.updateOne({ _id: 2 as never }, { $pull: { permissions: 'users.view_all' as never } });
     expect((await introspect(person.token)).permissions).not.toContain('users.view_all');
     await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'users.view_all' as never } });
-    await giveRoles(world, person.id, []);
+    await giveRoles(harness, person.id, []);
     expect((await introspect(person.token)).permissions).toEqual([]);
   });
 
-  test('an unsigned call is refused', async () => {
+  test('refuses a call that is not signed by the platform', async () => {
     const { createGrpcClient } = await import('@fitness/shared/grpc/client.ts');
-    const { createCallerSigner } = await import('@fitness/shared/caller.ts');
-    const { systemClock } = await import('@fitness/shared/clock.ts');
+    const { createCallerSigner } = await import('@fitness/shared/kernel/caller.ts');
+    const { systemClock } = await import('@fitness/shared/kernel/clock.ts');
     const { grpcDefinitions } = await import('@fitness/shared/grpc/load.ts');
-    const person = await join(world);
+    const person = await join(harness);
     const stranger = createGrpcClient({
       definition: grpcDefinitions.identity(),
-      address: world.grpcAddress,
+      address: harness.grpcAddress,
       target: 'identity',
       from: 'gateway',
       signer: createCallerSigner('another secret of thirty-two characters', systemClock),
@@ -83,66 +83,66 @@ describe('introspection', () => {
 
 describe('revocation', () => {
   const revokeAll = (userId: number) => {
-    const tokens = createTokenStore(world.database);
-    return inTransaction(world.database, (session) => tokens.revokeAll(session, userId));
+    const tokens = createTokenStore(harness.database);
+    return inTransaction(harness.database, (session) => tokens.revokeAll(session, userId));
   };
 
-  test('once it is answered no introspection lets anyone in, under the load of twenty askers', async () => {
-    const person = await join(world);
-    const others = await Promise.all([1, 2, 3].map(() => logIn(world, person.user.username)));
+  test('takes effect before it returns, under the load of twenty concurrent callers', async () => {
+    const person = await join(harness);
+    const others = await Promise.all([1, 2, 3].map(() => logIn(harness, person.user.username)));
     const all = [person.token, ...others.map((answer) => answer.body.token as string)];
     let revokedAt = Number.POSITIVE_INFINITY;
     let stop = false;
-    let letInBefore = 0;
+    let accepted = 0;
     let answeredAfter = 0;
-    const letInAfter: number[] = [];
-    const asker = async (index: number): Promise<void> => {
+    const acceptedAfterMs: number[] = [];
+    const call = async (index: number): Promise<void> => {
       while (!stop) {
         const startedAt = performance.now();
-        const live = await isLive(world, all[index % all.length] ?? '');
-        if (live && startedAt > revokedAt) letInAfter.push(startedAt - revokedAt);
-        if (live) letInBefore += 1;
+        const live = await isLive(harness, all[index % all.length] ?? '');
+        if (live && startedAt > revokedAt) acceptedAfterMs.push(startedAt - revokedAt);
+        if (live) accepted += 1;
         if (startedAt > revokedAt) answeredAfter += 1;
       }
     };
-    const askers = Array.from({ length: 20 }, (_, index) => asker(index));
+    const callers = Array.from({ length: 20 }, (_, index) => call(index));
     try {
-      await eventually(() => letInBefore >= 20);
+      await eventually(() => accepted >= 20);
       await revokeAll(person.id);
       revokedAt = performance.now();
       await eventually(() => answeredAfter >= 200);
     } finally {
       stop = true;
     }
-    await Promise.all(askers);
-    expect(letInAfter).toEqual([]);
-    expect(await world.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
+    await Promise.all(callers);
+    expect(acceptedAfterMs).toEqual([]);
+    expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
   });
 
-  test('a login that races with a change of the password leaves no live token of the old one', async () => {
-    const person = await join(world);
+  test('by a change of the password includes tokens of a racing sign-in with the old password', async () => {
+    const person = await join(harness);
     const change = () =>
-      world.send('PUT', '/auth/change-password', {
+      harness.send('PUT', '/auth/change-password', {
         as: person.caller,
         body: { current_password: PASSWORD, password: 'another password' },
       });
     const [changed, ...logins] = await Promise.all([
       change(),
-      ...Array.from({ length: 20 }, () => logIn(world, person.user.username)),
+      ...Array.from({ length: 20 }, () => logIn(harness, person.user.username)),
     ]);
     expect(changed?.status).toBe(200);
     for (const login of logins) expect([200, 422]).toContain(login.status);
     const issued = logins.filter((login) => login.status === 200).map((login) => login.body.token as string);
-    const live = await Promise.all(issued.map((token) => isLive(world, token)));
+    const live = await Promise.all(issued.map((token) => isLive(harness, token)));
     expect(live).toEqual(issued.map(() => false));
-    expect(await isLive(world, person.token)).toBe(true);
-    expect((await logIn(world, person.user.username, 'another password')).status).toBe(200);
+    expect(await isLive(harness, person.token)).toBe(true);
+    expect((await logIn(harness, person.user.username, 'another password')).status).toBe(200);
   });
 
-  test('a token whose user was revoked since the password was looked at is not issued', async () => {
-    const person = await join(world);
-    const tokens = createTokenStore(world.database);
-    const user = await world.database.collection('users').findOne({ _id: person.id as never });
+  test('prevents a token from being issued for a password that was checked before', async () => {
+    const person = await join(harness);
+    const tokens = createTokenStore(harness.database);
+    const user = await harness.database.collection('users').findOne({ _id: person.id as never });
     const epoch = Number(user?.credential_epoch);
     await revokeAll(person.id);
     const row = {
@@ -156,30 +156,30 @@ describe('revocation', () => {
       expires_at: new Date('2100-01-01T00:00:00Z'),
     };
     const insert = (at: number) =>
-      inTransaction(world.database, (session) => tokens.insert(session, row, at));
+      inTransaction(harness.database, (session) => tokens.insert(session, row, at));
     expect(await insert(epoch)).toBe(false);
-    expect(await world.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
+    expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
     expect(await insert(epoch + 1)).toBe(true);
   });
 
-  test('twenty personal tokens made while all credentials are revoked: none is left', async () => {
-    const person = await join(world);
+  test('leaves none of twenty personal tokens that are created concurrently', async () => {
+    const person = await join(harness);
     const make = (index: number) =>
-      world.send('POST', '/auth/tokens', { as: person.caller, body: { name: `token ${index}` } });
+      harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: `token ${index}` } });
     const makers = Array.from({ length: 20 }, (_, index) => make(index));
     await new Promise((resolve) => setTimeout(resolve, 15));
     await revokeAll(person.id);
     const answers = await Promise.all(makers);
     for (const answer of answers) expect([201, 401]).toContain(answer.status);
-    expect(await world.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
-    await expect(callerOf(world, person.token)).rejects.toEqual(refusal);
+    expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
+    await expect(callerOf(harness, person.token)).rejects.toEqual(refusal);
   });
 });
 
-describe('users for other services', () => {
-  test('come in one call, whole, without those that do not exist', async () => {
-    const person = await join(world);
-    const { users } = await world.identity.call('GetUsers', { ids: [person.id, 999_999_999] });
+describe('GetUsers and GetHiddenUsers', () => {
+  test('return existing users with every field', async () => {
+    const person = await join(harness);
+    const { users } = await harness.identity.call('GetUsers', { ids: [person.id, 999_999_999] });
     expect(users).toEqual([
       {
         id: person.id,
@@ -196,27 +196,27 @@ describe('users for other services', () => {
     ]);
   });
 
-  test('more than 200 ids are refused', async () => {
+  test('refuse more than 200 ids', async () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     const refused = expect.objectContaining({ kind: 'validation' });
-    await expect(world.identity.call('GetUsers', { ids })).rejects.toEqual(refused);
-    await expect(world.identity.call('GetHiddenUsers', { ids })).rejects.toEqual(refused);
+    await expect(harness.identity.call('GetUsers', { ids })).rejects.toEqual(refused);
+    await expect(harness.identity.call('GetHiddenUsers', { ids })).rejects.toEqual(refused);
   });
 
-  test('hidden ones are told apart: pending, and gone', async () => {
-    const [active, pending, erased] = [await join(world), await join(world), await join(world)];
+  test('distinguish pending accounts from erased and unknown ones', async () => {
+    const [active, pending, erased] = [await join(harness), await join(harness), await join(harness)];
     const { createUserStore } = await import('../src/store/users.ts');
-    const users = createUserStore(world.database);
-    const now = world.clock.now();
-    await inTransaction(world.database, async (session) => {
+    const users = createUserStore(harness.database);
+    const now = harness.clock.now();
+    await inTransaction(harness.database, async (session) => {
       await users.scheduleDeletion(session, pending.id, { requestedAt: now, scheduledAt: now });
       await users.erase(session, erased.id, now);
     });
     const ids = [active.id, pending.id, erased.id, 999_999_999];
-    const answer = await world.identity.call('GetHiddenUsers', { ids });
+    const answer = await harness.identity.call('GetHiddenUsers', { ids });
     expect(answer).toEqual({ pending_ids: [pending.id], gone_ids: [erased.id, 999_999_999] });
-    const { users: found } = await world.identity.call('GetUsers', { ids });
+    const { users: found } = await harness.identity.call('GetUsers', { ids });
     expect(new Set(found.map((user) => user.id))).toEqual(new Set([active.id, pending.id]));
-    expect(await isLive(world, erased.token)).toBe(false);
+    expect(await isLive(harness, erased.token)).toBe(false);
   });
 });

@@ -1,31 +1,31 @@
-/** In-app notifications: from events, once each, read by their owner in his language of the moment. */
+/** In-app notifications: one for each event, readable only by its user, in the language of the request. */
 import { randomUUID } from 'node:crypto';
 import { gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { join, joinAs, type Person, startWorld, type World } from './support.ts';
+import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let broker: Broker;
 let operator: Person;
 beforeAll(async () => {
-  world = await startWorld();
-  operator = await joinAs(world, 'operator');
+  harness = await startHarness();
+  operator = await joinAs(harness, 'operator');
   broker = await connectBroker({
-    url: world.config.AMQP_URL,
-    namespace: world.config.EVENTS_NAMESPACE,
+    url: harness.config.AMQP_URL,
+    namespace: harness.config.EVENTS_NAMESPACE,
     log: createLog({ service: 'test', level: 'silent' }),
   });
 });
 afterAll(async () => {
   await broker.close();
-  await world.close();
+  await harness.close();
 });
 
 const list = (person: Person, query = '', language = 'en') =>
-  world.send('GET', `/notifications${query}`, {
+  harness.send('GET', `/notifications${query}`, {
     as: person.caller,
     headers: { 'accept-language': language },
   });
@@ -58,14 +58,14 @@ const review = (
 const until = (person: Person, count: number) =>
   eventually(async () => {
     const answer = await list(person);
-    // The page and its total are two reads.
+    // The page and its total are separate queries.
     const { data, meta } = answer.body;
     return data.length >= count && meta.total >= count && answer;
   });
 
-describe('a gym licence review', () => {
-  test('is told to the owner as of then, in the language in which he reads it', async () => {
-    const owner = await join(world);
+describe('a gym license review', () => {
+  test('notifies the owner at the time of the event, in the language of the request', async () => {
+    const owner = await join(harness);
     await review(owner, { approved: false, rejection_reason: 'The stamp is missing.' });
     await until(owner, 1);
     const english = await list(owner, '', 'en');
@@ -94,23 +94,23 @@ describe('a gym licence review', () => {
     });
   });
 
-  test('that is delivered again, also twenty times at once, stands there once', async () => {
-    const owner = await join(world);
+  test('that is delivered twenty times causes one notification', async () => {
+    const owner = await join(harness);
     const id = randomUUID();
     await Promise.all(Array.from({ length: 20 }, () => review(owner, { approved: true }, id)));
     await review(owner, { approved: false });
-    // Events of one gym are handled one after the other: with the last one the others are done.
+    // Events of one gym are handled in order: after the last one, all of them are.
     const { body } = await until(owner, 2);
     expect((await list(owner)).body.meta.total).toBe(2);
     expect(body.meta.unread_count).toBe(2);
   });
 });
 
-describe('a trainer licence review', () => {
-  test('is told at once, with its reason, when the operator is answered', async () => {
-    const trainer = await join(world);
-    await world.identity.call('AttachLicense', { user_id: trainer.id, media_id: 5, filename: 'a.pdf' });
-    await world.send('PUT', `/users/${trainer.id}`, {
+describe('a trainer license review', () => {
+  test('has created a notification with its reason when the operator receives the answer', async () => {
+    const trainer = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: trainer.id, media_id: 5, filename: 'a.pdf' });
+    await harness.send('PUT', `/users/${trainer.id}`, {
       as: operator.caller,
       body: { trainer_license_approved: false, trainer_license_rejection_reason: 'Unreadable.' },
     });
@@ -126,9 +126,9 @@ describe('a trainer licence review', () => {
   });
 });
 
-describe('the list', () => {
-  test('is newest first, by page and by cursor, and counts what is unread of all', async () => {
-    const owner = await join(world);
+describe('the list of notifications', () => {
+  test('has the newest first, by page and by cursor, and counts all unread ones', async () => {
+    const owner = await join(harness);
     for (let index = 0; index < 5; index += 1) {
       await review(owner, { approved: index % 2 === 0 });
       await until(owner, index + 1);
@@ -144,27 +144,27 @@ describe('the list', () => {
     expect(rest.data.map((row: { id: number }) => row.id)).toEqual(ids.slice(3));
     expect(rest.meta).toMatchObject({ next_cursor: null, unread_count: 5 });
 
-    const read = () => world.send('POST', `/notifications/${ids[1]}/read`, { as: owner.caller });
+    const read = () => harness.send('POST', `/notifications/${ids[1]}/read`, { as: owner.caller });
     const once = await read();
-    world.clock.advance(60_000);
+    harness.clock.advance(60_000);
     const twice = await read();
     expect([once.status, twice.body.data.read_at]).toEqual([200, once.body.data.read_at]);
     expect((await list(owner, '?per_page=1')).body.meta.unread_count).toBe(4);
   });
 
-  test('and reading are for their owner alone', async () => {
-    const [owner, stranger] = [await join(world), await join(world)];
+  test('contains only notifications of the caller, who alone can mark them as read', async () => {
+    const [owner, stranger] = [await join(harness), await join(harness)];
     await review(owner, { approved: true });
     const { body } = await until(owner, 1);
     const { id } = body.data[0];
     expect((await list(stranger)).body.data).toEqual([]);
     const read = (as?: Person, path = `/notifications/${id}/read`) =>
-      world.send('POST', path, as === undefined ? {} : { as: as.caller });
+      harness.send('POST', path, as === undefined ? {} : { as: as.caller });
     expect((await read()).status).toBe(401);
     expect((await read(stranger)).status).toBe(404);
     expect((await read(operator)).status).toBe(404);
     expect((await read(owner, '/notifications/0/read')).status).toBe(404);
-    expect((await world.send('GET', '/notifications')).status).toBe(401);
+    expect((await harness.send('GET', '/notifications')).status).toBe(401);
     expect((await list(owner)).body.meta.unread_count).toBe(1);
   });
 });

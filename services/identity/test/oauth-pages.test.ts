@@ -1,20 +1,20 @@
-/** The pages of signing in and consenting: what they say, in whose language, and how little they let a browser do. */
-import { READING_SCOPES } from '@fitness/shared/oauth.ts';
-import { createPkce, type OauthClient, type Params } from '@fitness/shared/testing/oauth-client.ts';
+/** The sign-in and consent pages: their content, their language, and what they allow a browser to do. */
+import { READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import { createPkce, type OauthClient, type Params } from '@fitness/contracts/testing/oauth-client.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { oauthOf, type Resident, resident } from './oauth-support.ts';
-import { callerOf, startWorld, type World } from './support.ts';
+import { createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
+import { callerOf, type Harness, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let oauth: OauthClient;
-let person: Resident;
+let person: OauthUser;
 
 beforeAll(async () => {
-  world = await startWorld();
-  oauth = oauthOf(world);
-  person = await resident(world);
+  harness = await startHarness();
+  oauth = oauthOf(harness);
+  person = await createOauthUser(harness);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const paramsFor = async (metadata: Record<string, unknown> = {}): Promise<Params> => ({
   client_id: await oauth.newClient(metadata),
@@ -28,14 +28,14 @@ const openLogin = async (metadata?: Record<string, unknown>, headers?: Record<st
 };
 
 describe('a page', () => {
-  test('is in Persian, from right to left, for who reads Persian', async () => {
+  test('is in Persian, from right to left, if the browser prefers Persian', async () => {
     const { login } = await openLogin({}, { 'accept-language': 'fa-IR, en;q=0.5' });
     expect(login.html).toContain('<html lang="fa" dir="rtl">');
     expect(login.html).toContain('رمز عبور');
     expect(login.headers.get('content-language')).toBe('fa');
   });
 
-  test('is in English, from left to right, for all others', async () => {
+  test('is in English, from left to right, otherwise', async () => {
     const { login } = await openLogin({}, { 'accept-language': 'de' });
     expect(login.html).toContain('<html lang="en" dir="ltr">');
     expect(login.html).toContain('Password');
@@ -46,9 +46,9 @@ describe('a page', () => {
     ['https://client.example:8443/callback?x=1', 'https://client.example:8443'],
     ['http://127.0.0.1:7777/callback', 'http://127.0.0.1:7777'],
     ['http://localhost:1/callback', 'http://localhost:1'],
-    // No source of a policy names an IPv6 address.
+    // A content security policy cannot name an IPv6 address.
     ['http://[::1]:7777/callback', 'http:'],
-  ])('lets its form lead here and back to %s, and nothing else happen', async (redirect_uri, target) => {
+  ])('allows its form to lead only to itself and to %s, and no scripts', async (redirect_uri, target) => {
     const browser = oauth.browse();
     const params = { ...(await paramsFor({ redirect_uris: [redirect_uri] })), redirect_uri };
     const { headers, html } = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
@@ -62,7 +62,7 @@ describe('a page', () => {
     expect(html).not.toMatch(/<script|\son\w+=|https?:\/\/(?!127)/i);
   });
 
-  test('shows the name of a client as text, whatever it is', async () => {
+  test('escapes the name of a client', async () => {
     const client_name = `<img src=x onerror=alert(1)>"'&`;
     const browser = oauth.browse();
     const consent = await oauth.signIn(browser, await paramsFor({ client_name }), person);
@@ -70,7 +70,7 @@ describe('a page', () => {
     expect(consent.html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;');
   });
 
-  test('keeps its cookies from scripts and from other sites', async () => {
+  test('sets cookies that are hidden from scripts and from other sites', async () => {
     const browser = oauth.browse();
     const page = await browser.get(oauth.authorizeUrl(await paramsFor()));
     const cookies = page.headers.getSetCookie();
@@ -79,8 +79,8 @@ describe('a page', () => {
   });
 });
 
-test('behind https the cookies are for https only, whatever the gateway is reached by', async () => {
-  const secure = await startWorld({ PUBLIC_BASE_URL: 'https://fit.example' });
+test('with an https origin the cookies are secure, however the gateway is reached', async () => {
+  const secure = await startHarness({ PUBLIC_BASE_URL: 'https://fit.example' });
   try {
     const client = oauthOf(secure);
     const params = { client_id: await client.newClient(), code_challenge: createPkce().challenge };
@@ -101,8 +101,8 @@ test('behind https the cookies are for https only, whatever the gateway is reach
   }
 });
 
-describe('the page of consent', () => {
-  test('says who asks, who is asked, what for in words, and where it leads', async () => {
+describe('the consent page', () => {
+  test('names the client, the account, the permissions in words, and the destination', async () => {
     const browser = oauth.browse();
     const scope = 'payments.view_own payments.buy_premium users.view_all';
     const consent = await oauth.signIn(
@@ -120,11 +120,11 @@ describe('the page of consent', () => {
     ]) {
       expect(consent.html).toContain(text);
     }
-    // He does not hold it himself, so he cannot lend it.
+    // The user does not hold this permission.
     expect(consent.html).not.toContain('all users');
   });
 
-  test('names a client without a name, and speaks Persian too', async () => {
+  test('describes a client without a name, also in Persian', async () => {
     const browser = oauth.browse();
     const params = await paramsFor({ client_name: undefined });
     const login = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
@@ -135,19 +135,19 @@ describe('the page of consent', () => {
     expect(fa.html).toContain('موجودی، پرداخت‌ها');
   });
 
-  test('asks for reading when the client does not say what it wants', async () => {
+  test('asks for the reading scopes when the client requests none', async () => {
     const { accessToken } = await oauth.connect(person, { scope: undefined });
-    expect((await callerOf(world, accessToken)).permissions).toEqual(new Set(READING_SCOPES));
+    expect((await callerOf(harness, accessToken)).permissions).toEqual(new Set(READING_SCOPES));
   });
 });
 
-describe('signing in on the page', () => {
+describe('a sign-in on the page', () => {
   const submit = async (login: string, password: string, headers: Record<string, string> = {}) => {
     const { browser, login: page } = await openLogin();
     return browser.submit(page, 'login', { login, password }, headers);
   };
 
-  test('with a wrong pair gives the same page whether or not the account exists', async () => {
+  test('with wrong credentials gives the same page whether or not the account exists', async () => {
     const wrong = await submit(person.login, 'not the password');
     const unknown = await submit('nobody.at.all', 'not the password');
     expect([wrong.status, unknown.status]).toEqual([422, 422]);
@@ -157,7 +157,7 @@ describe('signing in on the page', () => {
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));
   });
 
-  test('shows again what was typed as a login, as text, and never the password', async () => {
+  test('that fails shows the typed login again, escaped, and never the password', async () => {
     const again = await submit('"><img src=x onerror=alert(1)>', 'what was typed as a password');
     expect(again.status).toBe(422);
     expect(again.html).toContain('value="&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"');
@@ -172,17 +172,17 @@ describe('signing in on the page', () => {
     ['x', 'x'.repeat(1_001)],
     ['\u0000', '\u0000'],
     ['{"$gt":""}', '{"$gt":""}'],
-  ])('with %j and %j is a wrong pair', async (login, password) => {
+  ])('with login %j and password %j is refused', async (login, password) => {
     expect((await submit(login, password)).status).toBe(422);
   });
 
-  test('takes of the same ten a minute as POST /auth/login', async () => {
-    const other = await resident(world);
+  test('shares the limit of ten a minute with POST /auth/login', async () => {
+    const other = await createOauthUser(harness);
     const headers = { 'x-client-address': '192.0.2.7' };
     for (let i = 0; i < 5; i += 1) {
       expect((await submit(other.login, 'wrong', headers)).status).toBe(422);
       const body = { login: other.login, password: 'wrong' };
-      expect((await world.send('POST', '/auth/login', { body, headers })).status).toBe(422);
+      expect((await harness.send('POST', '/auth/login', { body, headers })).status).toBe(422);
     }
     const refused = await submit(other.login, other.password, headers);
     expect(refused.status).toBe(429);
@@ -193,7 +193,7 @@ describe('signing in on the page', () => {
     expect((await submit(other.login, other.password, elsewhere)).status).toBe(303);
   });
 
-  test('with a body that is too large, or of another type, is refused', async () => {
+  test('with a body that is too large or of another type is refused', async () => {
     const { browser, login } = await openLogin();
     expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) })).status).toBe(413);
     const json = { 'content-type': 'application/json' };
@@ -201,40 +201,40 @@ describe('signing in on the page', () => {
   });
 });
 
-describe('what stands in the way of a deletion', () => {
-  test('is told to the user on whose behalf it is asked, and changes nothing', async () => {
-    const asker = await resident(world);
-    world.outside.blockers = [
+describe('GetDeletionBlockers', () => {
+  test('returns the blockers of the calling user and changes nothing', async () => {
+    const asker = await createOauthUser(harness);
+    harness.standIns.blockers = [
       { userId: asker.id, code: 'unsettled_balance', extras: { balance: -5 } },
       { userId: asker.id, code: 'gym_ownership', extras: { count: 2 } },
     ];
-    const { blockers } = await world.identity.call('GetDeletionBlockers', {}, { caller: asker.caller });
+    const { blockers } = await harness.identity.call('GetDeletionBlockers', {}, { caller: asker.caller });
     expect(blockers).toEqual([
       { code: 'gym_ownership', extras_json: '{"count":2}' },
       { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
     ]);
-    const other = await world.identity.call('GetDeletionBlockers', {}, { caller: person.caller });
+    const other = await harness.identity.call('GetDeletionBlockers', {}, { caller: person.caller });
     expect(other.blockers).toEqual([]);
     expect(
-      await world.database.collection('confirmation_codes').countDocuments({ _id: asker.id as never }),
+      await harness.database.collection('confirmation_codes').countDocuments({ _id: asker.id as never }),
     ).toBe(0);
   });
 
-  test('is not told to guests, nor to a token that may not see payments', async () => {
-    await expect(world.identity.call('GetDeletionBlockers', {})).rejects.toMatchObject({
+  test('is refused for guests and for tokens that may not see payments', async () => {
+    await expect(harness.identity.call('GetDeletionBlockers', {})).rejects.toMatchObject({
       kind: 'unauthenticated',
     });
-    const narrow = { ...person.caller, permissions: new Set(['posts.view' as const]) };
-    await expect(world.identity.call('GetDeletionBlockers', {}, { caller: narrow })).rejects.toMatchObject({
-      kind: 'forbidden',
-    });
+    const restricted = { ...person.caller, permissions: new Set(['posts.view' as const]) };
+    await expect(
+      harness.identity.call('GetDeletionBlockers', {}, { caller: restricted }),
+    ).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
-  test('is not guessed when one of its owners does not answer', async () => {
-    world.outside.brokenBlocker = 'active_premium';
+  test('is unavailable when one of the owners does not answer', async () => {
+    harness.standIns.brokenBlocker = 'active_premium';
     await expect(
-      world.identity.call('GetDeletionBlockers', {}, { caller: person.caller }),
+      harness.identity.call('GetDeletionBlockers', {}, { caller: person.caller }),
     ).rejects.toMatchObject({ kind: 'unavailable' });
-    world.outside.brokenBlocker = undefined;
+    harness.standIns.brokenBlocker = undefined;
   });
 });

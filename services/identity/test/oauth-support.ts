@@ -1,12 +1,12 @@
-/** What the tests of the authorization server share: a gateway's signature, and people with a password. */
-import { CALLER_HEADER, GUEST } from '@fitness/shared/caller.ts';
+/** Shared by the tests of the authorization server: the gateway's signature, and users with a password. */
+import { createOauthClient, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
+import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { testSigner } from '@fitness/shared/testing/harness.ts';
-import { createOauthClient, type OauthClient } from '@fitness/shared/testing/oauth-client.ts';
-import { join, joinAs, PASSWORD, type Person, type World } from './support.ts';
+import { type Harness, join, joinAs, PASSWORD, type Person } from './support.ts';
 
 let visits = 0;
 
-/** From an address of its own each time, so that no test spends another's budget. */
+/** Each request has its own client address, so that tests do not share a rate limit. */
 export const fromGateway = async (): Promise<Record<string, string>> => {
   visits += 1;
   return {
@@ -15,11 +15,14 @@ export const fromGateway = async (): Promise<Record<string, string>> => {
   };
 };
 
-export const oauthOf = (world: World): OauthClient => createOauthClient(world.url, fromGateway);
+export const oauthOf = (harness: Harness): OauthClient => createOauthClient(harness.url, fromGateway);
 
-export type Resident = Person & { login: string; password: string };
+export type OauthUser = Person & { login: string; password: string };
 
-export const resident = async (world: World, role?: Parameters<typeof joinAs>[1]): Promise<Resident> => {
-  const person = role === undefined ? await join(world) : await joinAs(world, role);
+export const createOauthUser = async (
+  harness: Harness,
+  role?: Parameters<typeof joinAs>[1],
+): Promise<OauthUser> => {
+  const person = role === undefined ? await join(harness) : await joinAs(harness, role);
   return { ...person, login: person.user.username, password: PASSWORD };
 };

@@ -1,21 +1,21 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { DAY_MS } from '@fitness/shared/clock.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callerOf, isLive, join, type Person, startWorld, type World } from './support.ts';
+import { callerOf, type Harness, isLive, join, type Person, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const make = (as: UserCaller, body: Record<string, unknown> = {}) =>
-  world.send('POST', '/auth/tokens', { as, body: { name: 'my script', ...body } });
-const list = (as: UserCaller, query = '') => world.send('GET', `/auth/tokens${query}`, { as });
+  harness.send('POST', '/auth/tokens', { as, body: { name: 'my script', ...body } });
+const list = (as: UserCaller, query = '') => harness.send('GET', `/auth/tokens${query}`, { as });
 
 describe('a personal access token', () => {
-  test('is shown once, carries what its maker may, and is listed without its secret', async () => {
-    const person = await join(world);
+  test('is returned once, has the permissions of its creator, and is listed without its secret', async () => {
+    const person = await join(harness);
     const { status, body } = await make(person.caller);
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -28,7 +28,7 @@ describe('a personal access token', () => {
         expires_at: expect.any(String),
       },
     });
-    const caller = await callerOf(world, body.token);
+    const caller = await callerOf(harness, body.token);
     expect(caller.tokenKind).toBe('personal');
     expect(caller.permissions).toEqual(person.caller.permissions);
     const listed = await list(person.caller);
@@ -36,24 +36,24 @@ describe('a personal access token', () => {
     expect(listed.text).not.toContain(body.token);
   });
 
-  test('carries only the permissions it was given', async () => {
-    const person = await join(world);
+  test('can be restricted to some permissions', async () => {
+    const person = await join(harness);
     const { body } = await make(person.caller, { permissions: ['posts.view', 'posts.view'] });
     expect(body.data.permissions).toEqual(['posts.view']);
-    expect([...(await callerOf(world, body.token)).permissions]).toEqual(['posts.view']);
+    expect([...(await callerOf(harness, body.token)).permissions]).toEqual(['posts.view']);
   });
 
-  test('loses what its user loses', async () => {
-    const person = await join(world);
+  test('loses the permissions that its user loses', async () => {
+    const person = await join(harness);
     const { body } = await make(person.caller, { permissions: ['posts.view'] });
-    await world.database
+    await harness.database
       .collection('users')
       .updateOne({ _id: person.id as never }, { $set: { role_ids: [] } });
-    expect((await callerOf(world, body.token)).permissions.size).toBe(0);
+    expect((await callerOf(harness, body.token)).permissions.size).toBe(0);
   });
 
-  test('ends after 30 days, or when it was told to, in UTC or with a zone', async () => {
-    const person = await join(world);
+  test('expires after 30 days or at the given time, which may have a time zone', async () => {
+    const person = await join(harness);
     const { body } = await make(person.caller);
     expect(Date.parse(`${body.data.expires_at}Z`) - Date.parse(`${body.data.created_at}Z`)).toBe(30 * DAY_MS);
     const utc = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
@@ -74,32 +74,32 @@ describe('a personal access token', () => {
     ['expires_at', { expires_at: '2090-02-30 00:00:00' }],
     ['expires_at', { expires_at: 'tomorrow' }],
     ['expires_at', { expires_at: 5 }],
-  ])('a bad %s is 422 under its name', async (field, bad) => {
-    const person = await join(world);
-    const { status, body } = await make(person.caller, bad);
+  ])('with an invalid %s is answered with 422 under its name', async (field, invalid) => {
+    const person = await join(harness);
+    const { status, body } = await make(person.caller, invalid);
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
     expect((await list(person.caller)).body.data).toEqual([]);
   });
 
-  test('begets none stronger than itself, also when nothing is asked for', async () => {
-    const person = await join(world);
+  test('cannot create a token with more permissions, not even by default', async () => {
+    const person = await join(harness);
     const parent = await make(person.caller, { permissions: ['posts.view'] });
-    const as = await callerOf(world, parent.body.token);
+    const as = await callerOf(harness, parent.body.token);
     expect((await make(as, { permissions: ['posts.create'] })).status).toBe(422);
     const child = await make(as);
     expect(child.body.data.permissions).toEqual(['posts.view']);
-    expect([...(await callerOf(world, child.body.token)).permissions]).toEqual(['posts.view']);
+    expect([...(await callerOf(harness, child.body.token)).permissions]).toEqual(['posts.view']);
   });
 
-  test('begets none that outlives it; a session token does not bind its children', async () => {
-    const person = await join(world);
-    const parent = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
-    expect(parent.status).toBe(201);
+  test('cannot create a token that expires later; a session token can', async () => {
+    const person = await join(harness);
+    const bySession = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
+    expect(bySession.status).toBe(201);
     const brief = await make(person.caller, {
-      expires_at: new Date(world.clock.now().getTime() + DAY_MS).toISOString(),
+      expires_at: new Date(harness.clock.now().getTime() + DAY_MS).toISOString(),
     });
-    const as = await callerOf(world, brief.body.token);
+    const as = await callerOf(harness, brief.body.token);
     const child = await make(as);
     expect(child.body.data.expires_at).toBe(brief.body.data.expires_at);
     const same = await make(as, { expires_at: brief.body.data.expires_at });
@@ -113,49 +113,49 @@ describe('a personal access token', () => {
     expect((await list(person.caller)).body.meta.total).toBe(before);
   });
 
-  test('whose parent lives longer than the default ends at the default', async () => {
-    const person = await join(world);
+  test('created by a token with a longer lifetime has the default lifetime', async () => {
+    const person = await join(harness);
     const parent = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
-    const child = await make(await callerOf(world, parent.body.token));
+    const child = await make(await callerOf(harness, parent.body.token));
     const { created_at, expires_at } = child.body.data;
     expect(Date.parse(`${expires_at}Z`) - Date.parse(`${created_at}Z`)).toBe(30 * DAY_MS);
   });
 
-  test('a dead token makes none', async () => {
-    const person = await join(world);
-    await world.send('POST', '/auth/logout', { as: person.caller });
+  test('cannot be created by a revoked token', async () => {
+    const person = await join(harness);
+    await harness.send('POST', '/auth/logout', { as: person.caller });
     expect((await make(person.caller)).status).toBe(401);
   });
 });
 
-describe('revoking', () => {
-  test('204, and it is dead at once; again: 404', async () => {
-    const person = await join(world);
+describe('revoking a personal token', () => {
+  test('takes effect at once; a repetition answers 404', async () => {
+    const person = await join(harness);
     const { body } = await make(person.caller);
-    const revoke = () => world.send('DELETE', `/auth/tokens/${body.data.id}`, { as: person.caller });
+    const revoke = () => harness.send('DELETE', `/auth/tokens/${body.data.id}`, { as: person.caller });
     expect((await revoke()).status).toBe(204);
-    expect(await isLive(world, body.token)).toBe(false);
+    expect(await isLive(harness, body.token)).toBe(false);
     expect((await revoke()).status).toBe(404);
     expect((await list(person.caller)).body.data).toEqual([]);
   });
 
-  test("another user's, an unknown and a malformed id: the same 404", async () => {
-    const [owner, other] = [await join(world), await join(world)];
+  test('answers the same 404 for a token of another user, an unknown and a malformed id', async () => {
+    const [owner, other] = [await join(harness), await join(harness)];
     const { body } = await make(owner.caller);
     const tries = [`${body.data.id}`, '999999999', 'abc', '0', '-1', '1.5'];
     const answers = await Promise.all(
-      tries.map((id) => world.send('DELETE', `/auth/tokens/${id}`, { as: other.caller })),
+      tries.map((id) => harness.send('DELETE', `/auth/tokens/${id}`, { as: other.caller })),
     );
     expect(answers.map((answer) => [answer.status, answer.text])).toEqual(
       tries.map(() => [404, '{"message":"Not found."}']),
     );
-    expect(await isLive(world, body.token)).toBe(true);
+    expect(await isLive(harness, body.token)).toBe(true);
   });
 });
 
-describe('the list', () => {
-  test('newest first, by page and by cursor, expired ones left out', async () => {
-    const person = await join(world);
+describe('the list of personal tokens', () => {
+  test('has the newest first, by page and by cursor, without expired ones', async () => {
+    const person = await join(harness);
     const ids: number[] = [];
     for (let index = 0; index < 5; index += 1) ids.unshift((await make(person.caller)).body.data.id);
     const first = await list(person.caller, '?per_page=2');
@@ -165,13 +165,13 @@ describe('the list', () => {
     expect(second.body.data.map((row: { id: number }) => row.id)).toEqual(ids.slice(2, 4));
     const past = await list(person.caller, '?per_page=2&page=9');
     expect(past.body.data).toEqual([]);
-    world.clock.advance(31 * DAY_MS);
+    harness.clock.advance(31 * DAY_MS);
     expect((await list(person.caller)).body.data).toEqual([]);
-    world.clock.advance(-31 * DAY_MS);
+    harness.clock.advance(-31 * DAY_MS);
   });
 
-  test('shows nobody else his', async () => {
-    const [owner, other] = [await join(world), await join(world)];
+  test('contains only tokens of the caller', async () => {
+    const [owner, other] = [await join(harness), await join(harness)];
     await make(owner.caller);
     expect((await list(other.caller)).body.data).toEqual([]);
   });
@@ -184,9 +184,9 @@ describe('a third-party OAuth token', () => {
     ['GET', '/auth/tokens', undefined],
     ['POST', '/auth/tokens', { name: '' }],
     ['DELETE', '/auth/tokens/1', undefined],
-  ])('%s %s: 403, before anything is read', async (method, path, body) => {
-    const person = await join(world);
-    const { status } = await world.send(method, path, {
+  ])('is refused by %s %s before the body is validated', async (method, path, body) => {
+    const person = await join(harness);
+    const { status } = await harness.send(method, path, {
       as: oauth(person),
       ...(body === undefined ? {} : { body }),
     });
@@ -198,61 +198,61 @@ test.each([
   ['GET', '/auth/tokens'],
   ['POST', '/auth/tokens'],
   ['DELETE', '/auth/tokens/1'],
-])('%s %s without a token: 401', async (method, path) => {
-  expect((await world.send(method, path)).status).toBe(401);
+])('%s %s requires a token', async (method, path) => {
+  expect((await harness.send(method, path)).status).toBe(401);
 });
 
-describe('a token that was cut down', () => {
-  /** Makes a personal token with these permissions (undefined: whatever the maker may) and presents it. */
-  const cutDown = async (maker: UserCaller, permissions?: string[]) => {
-    const { body } = await make(maker, permissions === undefined ? {} : { permissions });
-    return { id: body.data.id as number, caller: await callerOf(world, body.token), token: body.token };
+describe('a restricted token', () => {
+  /** Creates a personal token restricted to these permissions (undefined: unrestricted). */
+  const create = async (creator: UserCaller, permissions?: string[]) => {
+    const { body } = await make(creator, permissions === undefined ? {} : { permissions });
+    return { id: body.data.id as number, caller: await callerOf(harness, body.token), token: body.token };
   };
   const idsSeen = async (as: UserCaller, query = ''): Promise<number[]> =>
     (await list(as, query)).body.data.map((row: { id: number }) => row.id);
-  const remove = (as: UserCaller, id: number) => world.send('DELETE', `/auth/tokens/${id}`, { as });
+  const remove = (as: UserCaller, id: number) => harness.send('DELETE', `/auth/tokens/${id}`, { as });
 
-  test('sees and revokes the tokens that may no more than itself, and no others', async () => {
-    const person = await join(world);
-    const whole = await cutDown(person.caller);
-    const wide = await cutDown(person.caller, ['posts.view', 'gyms.create']);
-    const narrow = await cutDown(person.caller, ['posts.view']);
-    const idle = await cutDown(person.caller, []);
-    expect(await idsSeen(person.caller)).toEqual([idle.id, narrow.id, wide.id, whole.id]);
-    expect(await idsSeen(whole.caller)).toEqual([idle.id, narrow.id, wide.id, whole.id]);
-    expect(await idsSeen(wide.caller)).toEqual([idle.id, narrow.id, wide.id]);
-    const seen = await list(narrow.caller, '?per_page=1');
-    expect([seen.body.data[0].id, seen.body.meta.total]).toEqual([idle.id, 2]);
+  test('lists and revokes only tokens restricted to a subset of its permissions', async () => {
+    const person = await join(harness);
+    const unrestricted = await create(person.caller);
+    const two = await create(person.caller, ['posts.view', 'gyms.create']);
+    const one = await create(person.caller, ['posts.view']);
+    const none = await create(person.caller, []);
+    expect(await idsSeen(person.caller)).toEqual([none.id, one.id, two.id, unrestricted.id]);
+    expect(await idsSeen(unrestricted.caller)).toEqual([none.id, one.id, two.id, unrestricted.id]);
+    expect(await idsSeen(two.caller)).toEqual([none.id, one.id, two.id]);
+    const seen = await list(one.caller, '?per_page=1');
+    expect([seen.body.data[0].id, seen.body.meta.total]).toEqual([none.id, 2]);
     const cursor = seen.body.meta.next_cursor;
-    expect(await idsSeen(narrow.caller, `?per_page=1&cursor=${cursor}`)).toEqual([narrow.id]);
+    expect(await idsSeen(one.caller, `?per_page=1&cursor=${cursor}`)).toEqual([one.id]);
 
-    const nothing = await remove(narrow.caller, 999_999_999);
-    for (const stronger of [wide, whole]) {
-      const refused = await remove(narrow.caller, stronger.id);
-      expect([refused.status, refused.text]).toEqual([404, nothing.text]);
-      expect(await isLive(world, stronger.token)).toBe(true);
+    const unknown = await remove(one.caller, 999_999_999);
+    for (const stronger of [two, unrestricted]) {
+      const refused = await remove(one.caller, stronger.id);
+      expect([refused.status, refused.text]).toEqual([404, unknown.text]);
+      expect(await isLive(harness, stronger.token)).toBe(true);
     }
-    expect((await remove(narrow.caller, idle.id)).status).toBe(204);
-    expect((await remove(narrow.caller, narrow.id)).status).toBe(204);
-    expect(await isLive(world, narrow.token)).toBe(false);
-    expect((await remove(wide.caller, whole.id)).status).toBe(404);
-    expect((await remove(whole.caller, wide.id)).status).toBe(204);
+    expect((await remove(one.caller, none.id)).status).toBe(204);
+    expect((await remove(one.caller, one.id)).status).toBe(204);
+    expect(await isLive(harness, one.token)).toBe(false);
+    expect((await remove(two.caller, unrestricted.id)).status).toBe(404);
+    expect((await remove(unrestricted.caller, two.id)).status).toBe(204);
   });
 
-  test('does not say where money goes; a log-in and a whole personal token do', async () => {
-    const person = await join(world);
+  test('cannot change the bank account; sessions and unrestricted personal tokens can', async () => {
+    const person = await join(harness);
     const change = (as: UserCaller, bank_account_number: string | null) =>
-      world.send('PUT', '/auth/me', { as, body: { bank_account_number, height: 180 } });
-    const whole = await cutDown(person.caller);
-    const narrow = await cutDown(person.caller, ['payments.view_own']);
+      harness.send('PUT', '/auth/me', { as, body: { bank_account_number, height: 180 } });
+    const unrestricted = await create(person.caller);
+    const restricted = await create(person.caller, ['payments.view_own']);
     expect((await change(person.caller, 'IR1')).body.user.bank_account_number).toBe('IR1');
-    expect((await change(whole.caller, 'IR2')).body.user.bank_account_number).toBe('IR2');
+    expect((await change(unrestricted.caller, 'IR2')).body.user.bank_account_number).toBe('IR2');
     for (const account of ['IR3', null]) {
-      const { status, body } = await change(narrow.caller, account);
+      const { status, body } = await change(restricted.caller, account);
       expect([status, Object.keys(body)]).toEqual([403, ['message']]);
     }
-    // The rest of the profile is not what this is about, nor what stays as it is.
-    const unchanged = await change(narrow.caller, 'IR2');
+    // It can change other fields, and repeat the current bank account.
+    const unchanged = await change(restricted.caller, 'IR2');
     expect([unchanged.status, unchanged.body.user.height]).toEqual([200, 180]);
   });
 });

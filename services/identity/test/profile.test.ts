@@ -1,42 +1,43 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { watchEvents } from './events.ts';
 import {
+  type Harness,
   isLive,
   join,
   logIn,
   PASSWORD,
   type Person,
   registration,
-  startWorld,
-  type World,
+  startHarness,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const put = (person: Person, body: unknown) => world.send('PUT', '/auth/me', { as: person.caller, body });
-const stored = (id: number) => world.database.collection('users').findOne({ _id: id as never });
+const put = (person: Person, body: unknown) => harness.send('PUT', '/auth/me', { as: person.caller, body });
+const stored = (id: number) => harness.database.collection('users').findOne({ _id: id as never });
 
 describe('GET /auth/me', () => {
-  test('is the whole own resource, deletion timestamps included', async () => {
-    const person = await join(world);
-    const { status, body } = await world.send('GET', '/auth/me', { as: person.caller });
+  test('returns the full resource, including the deletion timestamps', async () => {
+    const person = await join(harness);
+    const { status, body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(status).toBe(200);
     expect(body).toEqual({ user: person.user });
   });
 
-  test('needs a token', async () => {
-    expect((await world.send('GET', '/auth/me')).status).toBe(401);
-    expect((await world.send('PUT', '/auth/me', { body: {} })).status).toBe(401);
+  test('requires a token', async () => {
+    expect((await harness.send('GET', '/auth/me')).status).toBe(401);
+    expect((await harness.send('PUT', '/auth/me', { body: {} })).status).toBe(401);
   });
 
-  test('shows public media and the running subscription', async () => {
-    const person = await join(world);
-    world.outside.media.push({ id: 71, userId: person.id, filename: 'me.png' });
-    world.outside.subscriptions.push({ id: 81, userId: person.id });
-    const { body } = await world.send('GET', '/auth/me', { as: person.caller });
+  test('includes public media and the current subscription', async () => {
+    const person = await join(harness);
+    harness.standIns.media.push({ id: 71, userId: person.id, filename: 'me.png' });
+    harness.standIns.subscriptions.push({ id: 81, userId: person.id });
+    const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(body.user.media).toEqual([
       {
         id: 71,
@@ -55,8 +56,8 @@ describe('GET /auth/me', () => {
 });
 
 describe('PUT /auth/me', () => {
-  test('changes only what is given, and null clears', async () => {
-    const person = await join(world);
+  test('changes only the given fields, and null clears one', async () => {
+    const person = await join(harness);
     const first = await put(person, {
       first_name: '  Forugh ',
       height: 165,
@@ -87,16 +88,16 @@ describe('PUT /auth/me', () => {
     expect(second.body.user).toEqual({ ...person.user, first_name: 'Forugh', is_gym_owner: true });
   });
 
-  test('every change makes the version of the account grow by one', async () => {
-    const person = await join(world);
+  test('increments the version of the account', async () => {
+    const person = await join(harness);
     const before = await stored(person.id);
     await put(person, { height: 180 });
     await put(person, { height: 181 });
     expect((await stored(person.id))?.version).toBe(Number(before?.version) + 2);
   });
 
-  test('twenty changes at once: none is lost', async () => {
-    const person = await join(world);
+  test('loses none of twenty concurrent changes', async () => {
+    const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => put(person, { height: 100 + index })),
     );
@@ -104,8 +105,8 @@ describe('PUT /auth/me', () => {
     expect((await stored(person.id))?.version).toBe(21);
   });
 
-  test('cannot set deletion timestamps, roles, the review of the licence, nor the referrer', async () => {
-    const person = await join(world);
+  test('ignores deletion timestamps, roles, the license review and the referrer', async () => {
+    const person = await join(harness);
     const { status, body } = await put(person, {
       deletion_requested_at: '2026-01-01 00:00:00',
       deletion_scheduled_at: '2026-01-01 00:00:00',
@@ -119,7 +120,7 @@ describe('PUT /auth/me', () => {
     expect(body.user).toEqual(person.user);
   });
 
-  const bad: [string, unknown][] = [
+  const invalid: [string, unknown][] = [
     ['first_name', null],
     ['first_name', ''],
     ['height', 49],
@@ -143,41 +144,41 @@ describe('PUT /auth/me', () => {
     ['phone', '123'],
     ['email', 'nobody'],
   ];
-  test.each(bad)('%s: %p is 422 under its name', async (field, value) => {
-    const person = await join(world);
+  test.each(invalid)('answers an invalid %s, %p, with 422 under its name', async (field, value) => {
+    const person = await join(harness);
     const { status, body } = await put(person, { [field]: value });
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
   });
 
-  test('takes the first day of 1900, and characters beyond the basic plane', async () => {
-    const person = await join(world);
+  test('accepts the first day of 1900, and characters beyond the basic multilingual plane', async () => {
+    const person = await join(harness);
     const fields = { birth_date: '1900-01-01', first_name: 'Sara 🏋' };
     expect((await put(person, fields)).body.user).toMatchObject(fields);
   });
 
-  test('a new user name needs no password, and signs in; the old one is free', async () => {
-    const person = await join(world);
+  test('changes the user name without the password, and releases the old one', async () => {
+    const person = await join(harness);
     const username = `new.${person.user.username}`;
     expect((await put(person, { username })).body.user.username).toBe(username);
-    expect((await logIn(world, username)).status).toBe(200);
-    expect((await logIn(world, person.user.username)).status).toBe(422);
-    await join(world, { username: person.user.username });
+    expect((await logIn(harness, username)).status).toBe(200);
+    expect((await logIn(harness, person.user.username)).status).toBe(422);
+    await join(harness, { username: person.user.username });
   });
 });
 
 describe('a new e-mail or phone', () => {
   const fresh = (field: 'email' | 'phone') => String(registration()[field]);
 
-  test.each(['email', 'phone'] as const)('%s without current_password: 422 under it', async (field) => {
-    const person = await join(world);
+  test.each(['email', 'phone'] as const)('(%s) requires current_password', async (field) => {
+    const person = await join(harness);
     const { status, body } = await put(person, { [field]: fresh(field) });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ current_password: ['This field is required.'] });
   });
 
-  test.each(['email', 'phone'] as const)('%s with a wrong one: 422, nothing changes', async (field) => {
-    const person = await join(world);
+  test.each(['email', 'phone'] as const)('(%s) is refused with a wrong current_password', async (field) => {
+    const person = await join(harness);
     const { status, body } = await put(person, {
       [field]: fresh(field),
       current_password: 'wrong',
@@ -188,18 +189,18 @@ describe('a new e-mail or phone', () => {
     expect(await stored(person.id)).toMatchObject({ [field]: person.user[field], height: null });
   });
 
-  test.each(['email', 'phone'] as const)('%s with the right one is changed, and signs in', async (field) => {
-    const person = await join(world);
+  test.each(['email', 'phone'] as const)('(%s) replaces the old one as a login', async (field) => {
+    const person = await join(harness);
     const value = fresh(field);
     const { status, body } = await put(person, { [field]: value, current_password: PASSWORD });
     expect(status).toBe(200);
     expect(body.user[field]).toBe(value);
-    expect((await logIn(world, value)).body.user.id).toBe(person.id);
-    expect((await logIn(world, person.user[field])).status).toBe(422);
+    expect((await logIn(harness, value)).body.user.id).toBe(person.id);
+    expect((await logIn(harness, person.user[field])).status).toBe(422);
   });
 
-  test('the one that is there already, in another spelling, is not a new one', async () => {
-    const person = await join(world);
+  test('that only spells the current one differently needs no password', async () => {
+    const person = await join(harness);
     const { status } = await put(person, {
       email: person.user.email.toUpperCase(),
       phone: person.user.phone.replace('+98', '0'),
@@ -207,98 +208,98 @@ describe('a new e-mail or phone', () => {
     expect(status).toBe(200);
   });
 
-  test('what another account has is 422 under its field', async () => {
-    const other = await join(world);
-    const person = await join(world);
+  test('of another account is answered with 422 under its field', async () => {
+    const other = await join(harness);
+    const person = await join(harness);
     const { email, phone, username } = other.user;
     const { status, body } = await put(person, { email, phone, username, current_password: PASSWORD });
     expect(status).toBe(422);
     expect(Object.keys(body.errors).sort()).toEqual(['email', 'phone', 'username']);
   });
-
-  test('twenty accounts that want the same user name at once: one gets it', async () => {
-    const people = await Promise.all(Array.from({ length: 20 }, () => join(world)));
-    const username = String(registration().username);
-    const answers = await Promise.all(people.map((person) => put(person, { username })));
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-    expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
-  });
 });
 
-describe('the own licence document', () => {
-  const withLicence = async () => {
-    const person = await join(world);
-    const licence = {
-      trainer_license_image: 'my licence.pdf',
+test('one of twenty concurrent changes of different accounts to the same user name succeeds', async () => {
+  const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
+  const username = String(registration().username);
+  const answers = await Promise.all(people.map((person) => put(person, { username })));
+  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+  expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
+});
+
+describe('the own license document', () => {
+  const withLicense = async () => {
+    const person = await join(harness);
+    const license = {
+      trainer_license_image: 'my license.pdf',
       trainer_license_media_id: 55,
       trainer_license_approved: false,
       trainer_license_rejection_reason: 'blurred',
     };
-    await world.database.collection('users').updateOne({ _id: person.id as never }, { $set: licence });
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: license });
     return person;
   };
 
-  test('has a link to its download, and is not among the media', async () => {
-    const person = await withLicence();
-    const { body } = await world.send('GET', '/auth/me', { as: person.caller });
+  test('has a download link, and is not part of the media', async () => {
+    const person = await withLicense();
+    const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(body.user).toMatchObject({
-      trainer_license_image: 'my licence.pdf',
-      trainer_license_link: '/api/v1/media/55/my%20licence.pdf',
+      trainer_license_image: 'my license.pdf',
+      trainer_license_link: '/api/v1/media/55/my%20license.pdf',
       trainer_license_approved: false,
       trainer_license_rejection_reason: 'blurred',
       media: [],
     });
   });
 
-  test('null clears it with its review, and the stored document is deleted', async () => {
-    const person = await withLicence();
+  test('is cleared by null with its review, and the stored file is deleted', async () => {
+    const person = await withLicense();
     const { status, body } = await put(person, { trainer_license_image: null });
     expect(status).toBe(200);
     expect(body.user).toEqual(person.user);
-    expect(world.outside.deletedLicencesOf).toContain(person.id);
+    expect(harness.standIns.deletedLicensesOf).toContain(person.id);
   });
 
-  test('null where there is none changes nothing and asks nobody', async () => {
-    const person = await join(world);
+  test('that does not exist can be cleared without a call to media', async () => {
+    const person = await join(harness);
     expect((await put(person, { trainer_license_image: null })).status).toBe(200);
-    expect(world.outside.deletedLicencesOf).not.toContain(person.id);
+    expect(harness.standIns.deletedLicensesOf).not.toContain(person.id);
   });
 });
 
 describe('PUT /auth/change-password', () => {
   const change = (person: Person, body: unknown) =>
-    world.send('PUT', '/auth/change-password', { as: person.caller, body });
+    harness.send('PUT', '/auth/change-password', { as: person.caller, body });
   const next = 'a better password';
 
-  test('revokes every other credential, keeps the presenting one, and says so to the others', async () => {
-    const person = await join(world);
-    const session = (await logIn(world, person.user.username)).body.token;
-    const made = await world.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
+  test('revokes every other credential and publishes the revocation', async () => {
+    const person = await join(harness);
+    const events = await watchEvents(harness);
+    const session = (await logIn(harness, person.user.username)).body.token;
+    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
     const { status, body } = await change(person, { current_password: PASSWORD, password: next });
     expect([status, body]).toEqual([
       200,
       { message: 'Your password was changed. You are signed out everywhere else.' },
     ]);
-    expect(await isLive(world, person.token)).toBe(true);
-    expect(await isLive(world, session)).toBe(false);
-    expect(await isLive(world, made.body.token)).toBe(false);
-    expect((await logIn(world, person.user.username)).status).toBe(422);
-    expect((await logIn(world, person.user.username, next)).status).toBe(200);
-    const event = await world.database
-      .collection('outbox')
-      .findOne({ aggregate: `/services/identity/${person.id}` });
-    expect(event?.type).toBe('identity.credentials.revoked');
-    expect(JSON.parse(event?.body).data).toEqual({ user_id: person.id, reason: 'password_changed' });
+    expect(await isLive(harness, person.token)).toBe(true);
+    expect(await isLive(harness, session)).toBe(false);
+    expect(await isLive(harness, made.body.token)).toBe(false);
+    expect((await logIn(harness, person.user.username)).status).toBe(422);
+    expect((await logIn(harness, person.user.username, next)).status).toBe(200);
+    expect(await events.publishedAbout(person.id)).toEqual([
+      { type: 'identity.credentials.revoked', data: { user_id: person.id, reason: 'password_changed' } },
+    ]);
+    await events.close();
   });
 
-  test('a wrong current password is 422 under it, and nothing is revoked', async () => {
-    const person = await join(world);
-    const session = (await logIn(world, person.user.username)).body.token;
+  test('answers 422 and revokes nothing for a wrong current password', async () => {
+    const person = await join(harness);
+    const session = (await logIn(harness, person.user.username)).body.token;
     const { status, body } = await change(person, { current_password: 'wrong', password: next });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ current_password: ['The password is not correct.'] });
-    expect(await isLive(world, session)).toBe(true);
-    expect((await logIn(world, person.user.username)).status).toBe(200);
+    expect(await isLive(harness, session)).toBe(true);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 
   test.each([
@@ -306,15 +307,15 @@ describe('PUT /auth/change-password', () => {
     [{ current_password: PASSWORD }, 'password'],
     [{ current_password: PASSWORD, password: 'short' }, 'password'],
     [{ current_password: PASSWORD, password: 'x'.repeat(129) }, 'password'],
-  ])('%p is 422 under %s', async (body, field) => {
-    const person = await join(world);
+  ])('answers %p with 422 under %s', async (body, field) => {
+    const person = await join(harness);
     const answer = await change(person, body);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
 
-  test('twenty at once with the same old password: exactly one wins, and its password is the one that counts', async () => {
-    const person = await join(world);
+  test('succeeds once for twenty concurrent calls, and the new password is that of the successful call', async () => {
+    const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => ({
         password: `a new password ${index}`,
@@ -325,6 +326,6 @@ describe('PUT /auth/change-password', () => {
     const won = answers.filter((answer) => answer.status === 200);
     expect(won).toHaveLength(1);
     expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
-    expect((await logIn(world, person.user.username, won[0]?.password)).status).toBe(200);
+    expect((await logIn(harness, person.user.username, won[0]?.password)).status).toBe(200);
   });
 });

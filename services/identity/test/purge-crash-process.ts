@@ -1,33 +1,32 @@
 /**
- * A crash-test process in which every round of the purge stops at a step of its own: `purge(userId, nth)` is a round
- * over this account, on connections of its own, that comes to its nth step (from 1 on) and stays there. A step is a call
- * of a store, of the outbox or of the blockers, or the begin, the commit or the end of a transaction.
+ * A crash-test process whose purge rounds stop at a chosen step. `purge(userId, nth)` runs a round over this account,
+ * on its own connections, and stops for good at its nth step (counted from 1). A step is a call of a store, of the
+ * outbox or of the blockers, or the begin, the commit or the end of a transaction.
  */
-import { systemClock } from '@fitness/shared/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';
-import type { Transact } from '../src/app/transact.ts';
 import { readConfig } from '../src/config.ts';
-import type { Parts } from '../src/parts.ts';
+import type { Dependencies, Transact } from '../src/dependencies.ts';
 import { openReplica } from './purge-support.ts';
 
 const config = readConfig();
 
 type Step = (name: string) => Promise<void>;
 
-/** Every call of it is a step. */
-const stepping = <Part extends object>(step: Step, name: string, part: Part): Part =>
-  new Proxy(part, {
-    get: (target, field, receiver) => {
-      const found: unknown = Reflect.get(target, field, receiver);
+/** Announces a step before every method call on `target`. */
+const withSteps = <Target extends object>(step: Step, name: string, target: Target): Target =>
+  new Proxy(target, {
+    get: (object, field, receiver) => {
+      const found: unknown = Reflect.get(object, field, receiver);
       if (typeof found !== 'function') return found;
-      return async (...given: unknown[]) => {
+      return async (...args: unknown[]) => {
         await step(`${name}.${String(field)}`);
-        return found.apply(target, given);
+        return found.apply(object, args);
       };
     },
   });
 
-const steppingTransact =
+const transactWithSteps =
   (step: Step, transact: Transact): Transact =>
   async (work) => {
     await step('begin');
@@ -40,26 +39,26 @@ const steppingTransact =
     return result;
   };
 
-const altered = (parts: Parts, account: number, step: Step): Parts => ({
-  ...parts,
+const instrument = (dependencies: Dependencies, userId: number, step: Step): Dependencies => ({
+  ...dependencies,
   users: {
-    ...stepping(step, 'users', parts.users),
+    ...withSteps(step, 'users', dependencies.users),
     dueForDeletion: async function* (now) {
-      for await (const due of parts.users.dueForDeletion(now)) if (due.userId === account) yield due;
+      for await (const due of dependencies.users.dueForDeletion(now)) if (due.userId === userId) yield due;
     },
   },
-  tokens: stepping(step, 'tokens', parts.tokens),
-  codes: stepping(step, 'codes', parts.codes),
-  notifications: stepping(step, 'notifications', parts.notifications),
-  scores: stepping(step, 'scores', parts.scores),
-  idempotency: stepping(step, 'idempotency', parts.idempotency),
-  outbox: stepping(step, 'outbox', parts.outbox),
-  blockers: stepping(step, 'blockers', parts.blockers),
-  transact: steppingTransact(step, parts.transact),
+  tokens: withSteps(step, 'tokens', dependencies.tokens),
+  codes: withSteps(step, 'codes', dependencies.codes),
+  notifications: withSteps(step, 'notifications', dependencies.notifications),
+  scores: withSteps(step, 'scores', dependencies.scores),
+  idempotency: withSteps(step, 'idempotency', dependencies.idempotency),
+  outbox: withSteps(step, 'outbox', dependencies.outbox),
+  blockers: withSteps(step, 'blockers', dependencies.blockers),
+  transact: transactWithSteps(step, dependencies.transact),
 });
 
-/** Resolves with the step at which it stops, or with nothing when the round is over. */
-const purge = (account: number, nth: number): Promise<string | undefined> =>
+/** Resolves with the step at which the round stopped, or with undefined when it completed. */
+const purge = (userId: number, nth: number): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
     let steps = 0;
     const step: Step = async (name) => {
@@ -68,7 +67,7 @@ const purge = (account: number, nth: number): Promise<string | undefined> =>
       resolve(name);
       await new Promise(() => undefined);
     };
-    openReplica(config, systemClock, (parts) => altered(parts, account, step))
+    openReplica(config, systemClock, (dependencies) => instrument(dependencies, userId, step))
       .then((replica) => replica.purge())
       .then(() => resolve(undefined), reject);
   });

@@ -1,6 +1,6 @@
-/** A purge that is killed, at whatever step: nothing is half done, and the next round does it exactly once. */
+/** A purge that is killed at any step leaves nothing partly done, and the next round completes it exactly once. */
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '@fitness/shared/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -13,44 +13,45 @@ import {
   openReplica,
   type Replica,
 } from './purge-support.ts';
-import { startWorld, type World } from './support.ts';
+import { type Harness, startHarness } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('./purge-crash-process.ts', import.meta.url));
 
-let world: World;
+let harness: Harness;
 let crashing: CrashTestProcess | undefined;
 let replica: Replica;
 let events: EventWatch;
 beforeAll(async () => {
-  world = await startWorld();
-  events = await watchEvents(world);
-  // The killed process runs by the system's clock, and so does the one that comes after it.
-  replica = await openReplica(world.config, systemClock);
+  harness = await startHarness();
+  events = await watchEvents(harness);
+  // The crash-test process uses the system clock, so the replica that continues its work does too.
+  replica = await openReplica(harness.config, systemClock);
 });
 afterAll(async () => {
   await crashing?.kill();
   await events.close();
   await replica.close();
-  await world.close();
+  await harness.close();
 });
 
-/** Everything of the account is there, and nobody was told; or nothing is, and the others were told once. */
-const expectNothingHalf = async (id: number): Promise<void> => {
-  const account = await accountOf(world, id);
+/** Either the account is complete and no event was published, or it is erased and one event was published. */
+const expectAllOrNothing = async (id: number): Promise<void> => {
+  const account = await accountOf(harness, id);
   const seen = {
     erased: account?.erased_at !== null,
-    nameless: account?.username === null,
-    keys: await world.database.collection('login_keys').countDocuments({ user_id: id }),
-    told: (await events.about(id)).filter(({ type }) => type === 'identity.account.deleted').length,
+    anonymous: account?.username === null,
+    keys: await harness.database.collection('login_keys').countDocuments({ user_id: id }),
+    published: (await events.publishedAbout(id)).filter(({ type }) => type === 'identity.account.deleted')
+      .length,
   };
   expect(seen).toEqual(
     seen.erased
-      ? { erased: true, nameless: true, keys: 0, told: 1 }
-      : { erased: false, nameless: false, keys: 3, told: 0 },
+      ? { erased: true, anonymous: true, keys: 0, published: 1 }
+      : { erased: false, anonymous: false, keys: 3, published: 0 },
   );
 };
 
-/** One account for each step that a round has: its round stops there. The last account's round gets through. */
+/** Adds one account for each step of a round and stops its round there. The round of the last account completes. */
 const stopAtEveryStep = async (process: CrashTestProcess, mark: string, prepare: (id: number) => void) => {
   const ids: number[] = [];
   const stoppedAt: string[] = [];
@@ -65,31 +66,31 @@ const stopAtEveryStep = async (process: CrashTestProcess, mark: string, prepare:
   }
 };
 
-const finishTheRest = () =>
+const purgeRemaining = () =>
   eventually(async () => {
     const { failed, erased, postponed } = await replica.purge();
     return failed === 0 && erased === 0 && postponed === 0;
   });
 
-test('killed at every step of an erasure and of a postponement: each is done once in the end, and told once', async () => {
-  crashing = startCrashTestProcess(PROGRAM, world.config);
+test('an erasure and a postponement that are killed at any step are completed and published exactly once', async () => {
+  crashing = startCrashTestProcess(PROGRAM, harness.config);
   const erased = await stopAtEveryStep(crashing, 'erase', () => undefined);
   const postponed = await stopAtEveryStep(crashing, 'postpone', (userId) => {
-    world.outside.blockers.push({ userId, code: 'gym_ownership', extras: { count: 1 } });
+    harness.standIns.blockers.push({ userId, code: 'gym_ownership', extras: { count: 1 } });
   });
   await crashing.kill();
-  for (const id of [...erased.ids, ...postponed.ids]) await expectNothingHalf(id);
+  for (const id of [...erased.ids, ...postponed.ids]) await expectAllOrNothing(id);
   expect(erased.stoppedAt).toEqual([
     'blockers.evaluate',
     'begin',
     'users.erase',
     'tokens.revokeAll',
-    'codes.forget',
-    'notifications.deleteOf',
-    'scores.forget',
-    'idempotency.forgetUser',
-    'outbox.emit',
-    'outbox.emit',
+    'codes.eraseAccount',
+    'notifications.eraseAccount',
+    'scores.eraseAccount',
+    'idempotency.eraseAccount',
+    'outbox.publish',
+    'outbox.publish',
     'commit',
     'committed',
   ]);
@@ -97,20 +98,20 @@ test('killed at every step of an erasure and of a postponement: each is done onc
     'blockers.evaluate',
     'begin',
     'users.postponeDeletion',
-    'users.pin',
+    'users.touchIfLive',
     'notifications.insert',
     'commit',
     'committed',
   ]);
-  await finishTheRest();
+  await purgeRemaining();
   for (const id of erased.ids) {
-    await expectNothingHalf(id);
-    expect((await accountOf(world, id))?.erased_at).not.toBeNull();
+    await expectAllOrNothing(id);
+    expect((await accountOf(harness, id))?.erased_at).not.toBeNull();
   }
   for (const id of postponed.ids) {
-    await expectNothingHalf(id);
-    expect(await notificationsOf(world, id)).toHaveLength(1);
-    expect((await accountOf(world, id))?.deletion_scheduled_at.getTime()).toBeGreaterThan(
+    await expectAllOrNothing(id);
+    expect(await notificationsOf(harness, id)).toHaveLength(1);
+    expect((await accountOf(harness, id))?.deletion_scheduled_at.getTime()).toBeGreaterThan(
       systemClock.now().getTime(),
     );
   }

@@ -1,8 +1,8 @@
 import { test } from '@jest/globals';
-import { playRaces } from './purge-race.ts';
+import { runRaces } from './purge-race.ts';
 
 test(
-  'a thousand races: each account is either restored with all its data or erased, and the answer agrees',
-  () => playRaces(1_000),
+  'in a thousand races between cancellation and purge each account is either complete or erased, as answered',
+  () => runRaces(1_000),
   1_200_000,
 );

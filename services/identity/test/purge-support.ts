@@ -1,42 +1,40 @@
-/** Replicas of identity without doors, that purge when they are told to, and accounts whose day has come. */
-import { type Clock, DAY_MS } from '@fitness/shared/clock.ts';
-import { openFoundation } from '@fitness/shared/service.ts';
+/** Replicas of identity without transports, whose purge a test runs by hand; and accounts that are due for deletion. */
+import { type Clock, DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { newMember } from '../src/app/register.ts';
-import { createPasswords } from '../src/clients/password-hasher.ts';
 import type { IdentityConfig } from '../src/config.ts';
-import { createParts, type Parts } from '../src/parts.ts';
+import { createDependencies, type Dependencies } from '../src/dependencies.ts';
 import type { DueAccount, NewUser } from '../src/store/users.ts';
 import { createUseCases } from '../src/use-cases.ts';
-import type { World } from './support.ts';
+import type { Harness } from './support.ts';
 
 export interface Replica {
-  parts: Parts;
+  dependencies: Dependencies;
   purge: ReturnType<typeof createUseCases>['purgeAccounts'];
   close(): Promise<void>;
 }
 
-/** What one more process of the service is made of. `altered` is put between the parts and those who use them. */
+/** One more process of the service. `instrument` may wrap the dependencies of its use cases. */
 export const openReplica = async (
   config: IdentityConfig,
   clock: Clock,
-  altered: (parts: Parts) => Parts = (parts) => parts,
+  instrument: (dependencies: Dependencies) => Dependencies = (dependencies) => dependencies,
 ): Promise<Replica> => {
-  const passwords = await createPasswords();
-  const foundation = await openFoundation('identity', config, { clock });
-  const parts = altered(await createParts(foundation, config, passwords));
-  const { purgeAccounts, resetPassword } = createUseCases(parts, config);
+  const runtime = await createServiceRuntime('identity', config, { clock });
+  const dependencies = instrument(await createDependencies(runtime, config));
+  const { purgeAccounts, resetPassword } = createUseCases(dependencies);
   return {
-    parts,
+    dependencies,
     purge: purgeAccounts,
     close: async () => {
       await resetPassword.close();
-      await foundation.cleanup.close();
+      await runtime.cleanup.close();
     },
   };
 };
 
-const memberMarked = async ({ parts }: Replica, mark: string): Promise<NewUser> => {
-  const id = await parts.sequences.next('users');
+const newMarkedMember = async ({ dependencies }: Replica, mark: string): Promise<NewUser> => {
+  const id = await dependencies.sequences.next('users');
   const person = {
     username: `user.${mark}`,
     email: `${mark}@example.org`,
@@ -44,41 +42,44 @@ const memberMarked = async ({ parts }: Replica, mark: string): Promise<NewUser> 
     first_name: `first ${mark}`,
     last_name: `last ${mark}`,
   };
-  return newMember(id, person, `hash ${mark}`, `C${mark}`, null, parts.clock.now());
+  return newMember(id, person, `hash ${mark}`, `C${mark}`, null, dependencies.clock.now());
 };
 
-/** A member whose fields are `mark` wherever a field takes it. */
+/** A member whose text fields contain `mark`. Returns the id. */
 export const addMember = async (replica: Replica, mark: string): Promise<number> => {
-  const { parts } = replica;
-  const account = await memberMarked(replica, mark);
-  await parts.transact((session) => parts.users.insert(session, account));
+  const { transact, users } = replica.dependencies;
+  const account = await newMarkedMember(replica, mark);
+  await transact((session) => users.insert(session, account));
   return account._id;
 };
 
-/** A member for each mark, due already; all in one transaction. */
+/** A member for each mark, due for deletion now. One transaction inserts all of them. */
 export const addDueMembers = async (replica: Replica, marks: readonly string[]): Promise<DueAccount[]> => {
-  const { parts } = replica;
-  const scheduledAt = new Date(Math.floor(parts.clock.now().getTime() / 1_000) * 1_000);
+  const { transact, users, clock } = replica.dependencies;
+  const scheduledAt = new Date(Math.floor(clock.now().getTime() / 1_000) * 1_000);
   const pending = { deletion_requested_at: scheduledAt, deletion_scheduled_at: scheduledAt };
-  const members = await Promise.all(marks.map((mark) => memberMarked(replica, mark)));
-  await parts.transact(async (session) => {
-    for (const member of members) await parts.users.insert(session, { ...member, ...pending });
+  const members = await Promise.all(marks.map((mark) => newMarkedMember(replica, mark)));
+  await transact(async (session) => {
+    for (const member of members) await users.insert(session, { ...member, ...pending });
   });
   return members.map(({ _id: userId }) => ({ userId, scheduledAt }));
 };
 
-/** Its grace period was over `sinceMs` ago. */
-export const makeDue = async ({ parts }: Replica, userId: number, sinceMs = 60_000): Promise<Date> => {
-  const scheduledAt = new Date(Math.floor((parts.clock.now().getTime() - sinceMs) / 1_000) * 1_000);
+/** Schedules the deletion for `overdueMs` ago. Returns that date. */
+export const makeDue = async (
+  { dependencies }: Replica,
+  userId: number,
+  overdueMs = 60_000,
+): Promise<Date> => {
+  const { transact, users, clock } = dependencies;
+  const scheduledAt = new Date(Math.floor((clock.now().getTime() - overdueMs) / 1_000) * 1_000);
   const requestedAt = new Date(scheduledAt.getTime() - 14 * DAY_MS);
-  await parts.transact((session) =>
-    parts.users.scheduleDeletion(session, userId, { requestedAt, scheduledAt }),
-  );
+  await transact((session) => users.scheduleDeletion(session, userId, { requestedAt, scheduledAt }));
   return scheduledAt;
 };
 
-export const accountOf = (world: World, id: number) =>
-  world.database.collection('users').findOne({ _id: id as never });
+export const accountOf = (harness: Harness, id: number) =>
+  harness.database.collection('users').findOne({ _id: id as never });
 
-export const notificationsOf = (world: World, id: number) =>
-  world.database.collection('notifications').find({ user_id: id }).sort({ _id: 1 }).toArray();
+export const notificationsOf = (harness: Harness, id: number) =>
+  harness.database.collection('notifications').find({ user_id: id }).sort({ _id: 1 }).toArray();

@@ -15,22 +15,16 @@ import type { Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { hashCode } from '../src/domain/confirmation-code.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
-import { createCodeStore } from '../src/store/codes.ts';
-import { createNotificationStore } from '../src/store/notifications.ts';
-import { createOauthStore } from '../src/store/oauth.ts';
-import { createReferralScoreStore } from '../src/store/referral-scores.ts';
-import { createRoleStore } from '../src/store/roles.ts';
-import { createTokenStore } from '../src/store/tokens.ts';
+import { createStore, type Store } from '../src/store/store.ts';
 import { deriveFields } from '../src/store/user-document.ts';
-import { createUserStore } from '../src/store/users.ts';
 import { identityConfig } from './support.ts';
 
 const EXCEPTIONS = [
-  ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
+  ...exceptOnPrebuilt('it sorts the rows that an index has found, even if the index is in that order', [
     'SORT: find notifications {"user_id":"?"} sort {"_id":-1} limit',
     'SORT: find notifications {"user_id":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
   ]),
-  ...exceptOnPrebuilt('it reads all of a list to sort or to count it', [
+  ...exceptOnPrebuilt('it reads a whole list to sort or to count it', [
     'a wide index scan: aggregate users {"standing":{"$in":["?"]}}',
     'a wide index scan: aggregate users {"search_all_grams":"?"}',
   ]),
@@ -40,17 +34,13 @@ const config = monitored(identityConfig());
 let connection: Connection;
 let watch: CommandWatch;
 
-const stores = () => ({
-  users: createUserStore(connection),
-  tokens: createTokenStore(connection),
-});
-let users: ReturnType<typeof stores>['users'];
-let tokens: ReturnType<typeof stores>['tokens'];
-let roles: ReturnType<typeof createRoleStore>;
-let oauth: ReturnType<typeof createOauthStore>;
-let notifications: ReturnType<typeof createNotificationStore>;
-let scores: ReturnType<typeof createReferralScoreStore>;
-let codes: ReturnType<typeof createCodeStore>;
+let users: Store['users'];
+let tokens: Store['tokens'];
+let roles: Store['roles'];
+let oauth: Store['oauth'];
+let notifications: Store['notifications'];
+let scores: Store['scores'];
+let codes: Store['codes'];
 
 const now = new Date('2026-01-01T00:00:00Z');
 const later = new Date('2100-01-01T00:00:00Z');
@@ -102,12 +92,7 @@ const notification = (id: number) => ({
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  ({ users, tokens } = stores());
-  roles = createRoleStore(connection);
-  oauth = createOauthStore(connection);
-  scores = createReferralScoreStore(connection);
-  notifications = createNotificationStore(connection);
-  codes = createCodeStore(connection);
+  ({ users, tokens, roles, oauth, notifications, scores, codes } = createStore(connection));
   await syncIndexes(connection);
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, {
@@ -121,26 +106,26 @@ afterAll(async () => {
 });
 
 const filters = {
-  everything: {},
+  none: {},
   'a search': { search: searchQuery('homa.kiani') },
   'a short search': { search: searchQuery('u') },
-  'a search in everything': { search: searchQuery('org'), searchEverything: true },
-  trainers: { isTrainer: true },
+  'a search in all fields': { search: searchQuery('org'), searchEverything: true },
+  is_trainer: { isTrainer: true },
   'a role': { roleId: 2 },
-  'all at once': { search: searchQuery('farid'), isTrainer: false, roleId: 2 },
+  'several filters': { search: searchQuery('farid'), isTrainer: false, roleId: 2 },
 };
 
-/** The grams that are searched for: an index of all grams of all accounts takes minutes to fill. */
+/** Only these grams are stored: an index of all grams of all accounts takes minutes to fill. */
 const SEARCHED = new Set(
   Object.values(filters).flatMap((filter) => ('search' in filter ? (filter.search?.grams ?? []) : [])),
 );
 const searched = (grams: readonly string[]): string[] => grams.filter((gram) => SEARCHED.has(gram));
 
-/** None of these lose what they have: the collections stay as full as they are. */
-const HOLDER = 1_000;
-const holderOf = (n: number): number => HOLDER + (n % 4_000);
+/** The filled rows belong to users from this id on. No tested command deletes them, so the collections stay full. */
+const OWNER = 1_000;
+const ownerOf = (n: number): number => OWNER + (n % 4_000);
 
-/** Copies of what the stores themselves have written; every account is found by a name of its own. */
+/** Fills the collections with changed copies of rows that the stores have written. */
 const fill = async (): Promise<void> => {
   const real = FILLED + 1;
   const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
@@ -158,19 +143,19 @@ const fill = async (): Promise<void> => {
   await like('login_keys', (n) => ({ _id: `username:user.${n}`, user_id: n }));
   await like('tokens', (n) => ({
     _id: `filled-${n}`,
-    user_id: holderOf(n),
+    user_id: ownerOf(n),
     kind: n % 2 === 0 ? 'personal' : 'oauth',
     token_number: n % 2 === 0 ? n : null,
     grant_id: n % 2 === 0 ? null : `grant-${n % 5_000}`,
   }));
   await like('notifications', (n) => ({
     _id: n,
-    user_id: holderOf(n),
+    user_id: ownerOf(n),
     read_at: n % 3 === 0 ? null : now,
   }));
   await like('oauth_records', (n) => ({
     _id: `RefreshToken:${n}`,
-    user_id: holderOf(n),
+    user_id: ownerOf(n),
     grant_id: `grant-${n % 5_000}`,
     uid: n % 10 === 0 ? `uid-${n}` : null,
   }));
@@ -179,7 +164,7 @@ const fill = async (): Promise<void> => {
   await like('confirmation_codes', (n) => ({ _id: n }));
 };
 
-/** Every tenth is pending, and every tenth a trainer; few have another role than that of a member. */
+/** Every tenth deletion is pending, every tenth user is a trainer, and every 500th is an operator. */
 const accountChange = (n: number): Record<string, unknown> => {
   const account = member(n);
   const { _id, username, email, phone, referral_code } = account;
@@ -198,7 +183,7 @@ const accountChange = (n: number): Record<string, unknown> => {
   };
 };
 
-/** What is wrong with the plans of all that `work` asks the database. */
+/** The faults of the query plans of all commands that `work` sends. */
 const faultsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   const sent = await watch.during(work);
   expect(sent.length).toBeGreaterThan(0);
@@ -212,15 +197,15 @@ const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
   for await (const row of rows) read.push(row);
   return read;
 };
-/** A question about one account, and the same about several. */
-const both = async (ask: (ids: number[]) => Promise<unknown>): Promise<void> => {
-  await ask([1]);
-  await ask([1, 2]);
+/** The same query for one account and for several. */
+const forOneAndSeveral = async (query: (ids: number[]) => Promise<unknown>): Promise<void> => {
+  await query([1]);
+  await query([1, 2]);
 };
 
-describe('an index finds, among 20,000,', () => {
+describe('with 20,000 rows in each collection, an index serves', () => {
   test.each(Object.entries(filters))(
-    'the list of %s, by page and by cursor, and its total',
+    'the list and the count of users filtered by %s, by page and by cursor',
     async (_name, filter) => {
       for (const ascending of [false, true]) {
         const asked = { ...base, ...filter, ascending };
@@ -243,15 +228,18 @@ describe('an index finds, among 20,000,', () => {
     ['a referral code', () => users.findByReferralCode('CODE1')],
     ['taken names', () => users.findTaken({ username: 'user.1', email: 'a@b.c', phone: '+1' })],
     ['hidden accounts', () => users.partitionHidden([1, 2])],
-    ['referrals', () => users.countReferrals([1, 2])],
-    ['how many one, and several, have referred', () => both((ids) => users.countReferred(ids))],
+    ['the numbers of referrals', () => users.countReferralsByUser([1, 2])],
     [
-      'referrers that one, and several, have referred',
-      () => both((ids) => all(users.referrersReferred(ids))),
+      'the number of referrals of one and of several users',
+      () => forOneAndSeveral((ids) => users.countReferralsOfAll(ids)),
+    ],
+    [
+      'the referrers among the referrals of one and of several users',
+      () => forOneAndSeveral((ids) => all(users.referredReferrers(ids))),
     ],
     ['accounts due for deletion', () => all(users.dueForDeletion(now))],
-    ['who has a role', () => users.someoneHasRole(3)],
-    ['who else has one of some roles', () => transact((session) => users.findHolder([2, 3], 1, session))],
+    ['whether a role is assigned', () => users.isRoleAssigned(3)],
+    ['another holder of some roles', () => transact((session) => users.findHolder([2, 3], 1, session))],
     ['a registration', () => transact((session) => users.insert(session, member(FILLED + 2)))],
     ['a change', () => transact((session) => users.update(session, 1, { username: 'changed.name' }))],
     ['a password', () => transact((session) => users.setPassword(session, 1, 'x', 0))],
@@ -266,55 +254,67 @@ describe('an index finds, among 20,000,', () => {
     ['a cancelled deletion', () => transact((session) => users.cancelDeletion(session, 2))],
     ['an erasure', () => transact((session) => users.erase(session, 3, now))],
     ['the erasure of a due account', () => transact((session) => users.erase(session, 4, now, later))],
-    ['an account that is held', () => transact((session) => users.pin(session, 1))],
-    ['a forgotten score', () => transact((session) => scores.forget(session, 1))],
+    ['a live account that is written to', () => transact((session) => users.touchIfLive(session, 1))],
+    ['a deleted score', () => transact((session) => scores.eraseAccount(session, 1))],
     ['a new token', () => transact((session) => tokens.insert(session, token(1), 0))],
     ['a token', () => tokens.findLive('hash-1', now)],
-    ['personal tokens', () => tokens.listPersonal(HOLDER, now, undefined, { skip: 0, limit: 5 })],
+    ['personal tokens', () => tokens.listPersonal(OWNER, now, undefined, { skip: 0, limit: 5 })],
     [
-      'personal tokens behind a cursor',
-      () => tokens.listPersonal(HOLDER, now, ['posts.view'], { skip: 0, limit: 5, beforeNumber: 16_000 }),
+      'personal tokens after a cursor',
+      () => tokens.listPersonal(OWNER, now, ['posts.view'], { skip: 0, limit: 5, beforeNumber: 16_000 }),
     ],
-    ['how many personal tokens', () => tokens.countPersonal(HOLDER, now, ['posts.view'])],
-    ['a personal token revoked', () => tokens.deletePersonal(1, 1, ['posts.view'])],
-    ['a session ended', () => tokens.delete('hash-1')],
-    ['all tokens revoked', () => transact((session) => tokens.revokeAll(session, 1))],
-    ['other tokens revoked', () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1'))],
+    ['the number of personal tokens', () => tokens.countPersonal(OWNER, now, ['posts.view'])],
+    ['a revoked personal token', () => tokens.deletePersonal(1, 1, ['posts.view'])],
+    ['a sign-out', () => tokens.delete('hash-1')],
+    ['the revocation of all tokens', () => transact((session) => tokens.revokeAll(session, 1))],
+    [
+      'the revocation of all other tokens',
+      () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1')),
+    ],
     [
       'a page of notifications',
-      () => notifications.list(HOLDER, { mode: 'page', page: 2, perPage: 5, skip: 5 }),
+      () => notifications.list(OWNER, { mode: 'page', page: 2, perPage: 5, skip: 5 }),
     ],
     [
-      'notifications behind a cursor',
-      () => notifications.list(HOLDER, { mode: 'cursor', perPage: 5, after: [16_000] }),
+      'notifications after a cursor',
+      () => notifications.list(OWNER, { mode: 'cursor', perPage: 5, after: [16_000] }),
     ],
-    ['how many notifications are unread', () => notifications.unreadCount(HOLDER)],
-    ['a notification read', () => notifications.markRead(HOLDER, 12_000, now)],
-    ['all notifications gone', () => transact((session) => notifications.deleteOf(session, 1))],
-    ['a record of OAuth written', () => oauth.put(record('Session:1'))],
-    ['a record of OAuth', () => oauth.find('Session:1', now)],
-    ['a session by its name', () => oauth.findByUid('uid', now)],
+    ['the number of unread notifications', () => notifications.unreadCount(OWNER)],
+    ['a notification marked as read', () => notifications.markRead(OWNER, 12_000, now)],
+    [
+      'the deletion of all notifications',
+      () => transact((session) => notifications.eraseAccount(session, 1)),
+    ],
+    ['a written OAuth record', () => oauth.put(record('Session:1'))],
+    ['an OAuth record', () => oauth.find('Session:1', now)],
+    ['an OAuth session by uid', () => oauth.findByUid('uid', now)],
     ['a grant', () => transact((session) => oauth.insertGrant(session, record('Grant:1'), 0))],
-    ['a code', () => transact((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1')))],
+    [
+      'an authorization code',
+      () => transact((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1'))),
+    ],
     [
       'an access token',
       () =>
         transact((session) => oauth.insertAccessToken(session, 'Grant:1', { ...token(5), kind: 'oauth' })),
     ],
-    ['an access token as it was issued', () => oauth.findAccessToken('hash-5')],
-    ['a code used', () => oauth.consume('Code:1', now)],
-    ['a grant revoked', () => transact((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
+    ['an access token by its hash', () => oauth.findAccessToken('hash-5')],
+    ['a used authorization code', () => oauth.consume('Code:1', now)],
+    ['a revoked grant', () => transact((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
     ['a client', () => oauth.findClient('client', now)],
-    ['a client kept', () => transact((session) => oauth.keepClient(session, 'client', later))],
-    ['a code checked, right', () => codes.check(1, 'reset', '123456', now)],
-    ['a code put back', () => codes.restore(1, 'reset', CODE, null)],
-    ['a code spent', () => transact((session) => codes.spend(session, 1, 'reset', 'x', now))],
-    ['codes withdrawn', () => transact((session) => codes.withdraw(session, 1))],
-    ['codes forgotten', () => transact((session) => codes.forget(session, 1))],
+    ['an extended client', () => transact((session) => oauth.extendClientExpiry(session, 'client', later))],
+    ['a correct confirmation code', () => codes.check(1, 'reset', '123456', now)],
+    ['a restored confirmation code', () => codes.restore(1, 'reset', CODE, null)],
+    [
+      'a consumed confirmation code',
+      () => transact((session) => codes.consume(session, 1, 'reset', 'x', now)),
+    ],
+    ['invalidated confirmation codes', () => transact((session) => codes.invalidate(session, 1))],
+    ['deleted confirmation codes', () => transact((session) => codes.eraseAccount(session, 1))],
     ['roles by id', () => roles.findByIds([1, 2])],
     ['a role by name', () => roles.findByName('member')],
     ['the last known scores', () => scores.findLast([1, 2])],
-    ['a score to keep', () => scores.save({ _id: 1, score: 1, computed_at: now })],
+    ['a saved score', () => scores.save({ _id: 1, score: 1, computed_at: now })],
   ])('%s', async (_name, work) => {
     expect(await faultsOf(work)).toEqual([]);
   });

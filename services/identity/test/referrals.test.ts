@@ -1,56 +1,56 @@
-import { HOUR_MS, systemRandom } from '@fitness/shared/clock.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { HOUR_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import { connectRedis, type Redis } from '@fitness/shared/redis.ts';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createReferralsReader } from '../src/app/referral-score.ts';
-import { createScoreTurns, type ScoreTurns } from '../src/clients/score-turns.ts';
+import { createReferralsReader } from '../src/app/referrals-reader.ts';
+import { createScoreLocks, type ScoreLocks } from '../src/clients/score-locks.ts';
 import { createReferralScoreStore } from '../src/store/referral-scores.ts';
 import { createUserStore } from '../src/store/users.ts';
-import { join, joinAs, type Person, startWorld, type World } from './support.ts';
+import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const invite = (referrer: Person) => join(world, { referral_code: referrer.user.referral_code });
+const invite = (referrer: Person) => join(harness, { referral_code: referrer.user.referral_code });
 const referralsOf = async (person: Person): Promise<[number, number]> => {
-  const { body } = await world.send('GET', '/auth/me', { as: person.caller });
+  const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
   return [body.user.referrals_count, body.user.referral_score];
 };
 
 describe('referral_score', () => {
-  test('three invited, one of whom invited one more: count 3, score 3.5', async () => {
-    const person = await join(world);
+  test('is 3.5 for three referrals, one of whom referred another user', async () => {
+    const person = await join(harness);
     const friends = [await invite(person), await invite(person), await invite(person)];
     await invite(friends[1] as Person);
     expect(await referralsOf(person)).toEqual([3, 3.5]);
   });
 
-  test('a user without referrals is 0 at once, and that is not kept', async () => {
-    const person = await join(world);
+  test('is 0 without referrals, and the 0 is not cached', async () => {
+    const person = await join(harness);
     expect(await referralsOf(person)).toEqual([0, 0]);
     await invite(person);
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
 
-  test('is kept for ten hours while the count is live; then it is computed anew', async () => {
-    const person = await join(world);
+  test('is cached for ten hours, while the count is always current', async () => {
+    const person = await join(harness);
     await invite(person);
     expect(await referralsOf(person)).toEqual([1, 1]);
     await invite(person);
     expect(await referralsOf(person)).toEqual([2, 1]);
-    world.clock.advance(10 * HOUR_MS - 1);
+    harness.clock.advance(10 * HOUR_MS - 1);
     expect(await referralsOf(person)).toEqual([2, 1]);
-    world.clock.advance(1);
+    harness.clock.advance(1);
     expect(await referralsOf(person)).toEqual([2, 2]);
   });
 
-  test('goes to any depth, unrounded, as a number', async () => {
-    const person = await join(world);
+  test('includes every level, unrounded', async () => {
+    const person = await join(harness);
     let last = person;
     for (let depth = 0; depth < 12; depth += 1) last = await invite(last);
     const [count, score] = await referralsOf(person);
@@ -58,8 +58,8 @@ describe('referral_score', () => {
     expect(score).toBe(2 - 2 ** -11);
   });
 
-  test('agrees with the recursive definition on a random tree', async () => {
-    const people = [await join(world)];
+  test('equals the recursive definition for a larger tree', async () => {
+    const people = [await join(harness)];
     const children = new Map<number, Person[]>();
     for (let index = 0; index < 25; index += 1) {
       const parent = people[(index * 7) % people.length] as Person;
@@ -74,22 +74,22 @@ describe('referral_score', () => {
     }
   });
 
-  test('an erased referral still counts', async () => {
-    const person = await join(world);
+  test('includes erased referrals', async () => {
+    const person = await join(harness);
     const friend = await invite(person);
-    await inTransaction(world.database, (session) =>
-      createUserStore(world.database).erase(session, friend.id, world.clock.now()),
+    await inTransaction(harness.database, (session) =>
+      createUserStore(harness.database).erase(session, friend.id, harness.clock.now()),
     );
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
 
-  test('is in a list of users for who may see it, each his own', async () => {
-    const operator = await joinAs(world, 'operator');
+  test('is shown for each user of a list to a viewer who may see it', async () => {
+    const operator = await joinAs(harness, 'operator');
     const name = `tree${operator.id}`;
-    const person = await join(world, { last_name: name });
-    const friend = await join(world, { last_name: name, referral_code: person.user.referral_code });
+    const person = await join(harness, { last_name: name });
+    const friend = await join(harness, { last_name: name, referral_code: person.user.referral_code });
     await invite(friend);
-    const { body } = await world.send('GET', `/users?search=${name}`, { as: operator.caller });
+    const { body } = await harness.send('GET', `/users?search=${name}`, { as: operator.caller });
     expect(
       body.data.map((row: Record<string, unknown>) => [row.id, row.referrals_count, row.referral_score]),
     ).toEqual([
@@ -98,137 +98,137 @@ describe('referral_score', () => {
     ]);
   });
 
-  test('twenty who ask at once all get the same', async () => {
-    const person = await join(world);
+  test('is the same for twenty concurrent requests', async () => {
+    const person = await join(harness);
     await invite(await invite(person));
     const answers = await Promise.all(Array.from({ length: 20 }, () => referralsOf(person)));
     expect(answers).toEqual(Array(20).fill([1, 1.5]));
   });
 });
 
-describe('a cold score', () => {
+describe('a score that is not cached', () => {
   const log = createLog({ service: 'test', level: 'silent' });
-  const scores = () => createReferralScoreStore(world.database);
+  const scores = () => createReferralScoreStore(harness.database);
   let redis: Redis;
   beforeAll(async () => {
-    redis = await connectRedis({ url: world.config.REDIS_URL });
+    redis = await connectRedis({ url: harness.config.REDIS_URL });
   });
   afterAll(() => redis.disconnect());
 
-  /** A process of its own, as far as scores go, that counts how often it began to compute. */
-  const replica = (began: number[], turns?: ScoreTurns) => {
-    const users = createUserStore(world.database);
-    const keyPrefix = world.config.EVENTS_NAMESPACE;
+  /** The score reader of another process. It adds the user to `computed` whenever it queries the database. */
+  const replica = (computed: number[], scoreLocks?: ScoreLocks) => {
+    const users = createUserStore(harness.database);
+    const keyPrefix = harness.config.EVENTS_NAMESPACE;
     return createReferralsReader({
       users: {
         ...users,
-        countReferred: (ids) => {
+        countReferralsOfAll: (ids) => {
           const [first = 0] = ids;
-          began.push(first);
-          return users.countReferred(ids);
+          computed.push(first);
+          return users.countReferralsOfAll(ids);
         },
       },
       scores: scores(),
-      turns: turns ?? createScoreTurns(redis, { keyPrefix, random: systemRandom, log }),
-      clock: world.clock,
+      scoreLocks: scoreLocks ?? createScoreLocks(redis, { keyPrefix, random: systemRandom, log }),
+      clock: harness.clock,
     });
   };
 
-  const inviter = async (): Promise<Person> => {
-    const person = await join(world);
+  const joinWithReferrals = async (): Promise<Person> => {
+    const person = await join(harness);
     await invite(await invite(person));
     return person;
   };
 
-  test('is computed once for twenty who ask at once, ten in each of two replicas', async () => {
-    const { id } = await inviter();
-    const began: number[] = [];
-    const replicas = [replica(began), replica(began)];
+  test('is computed once for twenty concurrent requests to two replicas', async () => {
+    const { id } = await joinWithReferrals();
+    const computed: number[] = [];
+    const replicas = [replica(computed), replica(computed)];
     const answers = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => replicas[index % 2]?.read([id])),
     );
     expect(answers.map((answer) => answer?.get(id))).toEqual(Array(20).fill({ count: 1, score: 1.5 }));
-    expect(began.filter((first) => first === id)).toHaveLength(1);
+    expect(computed.filter((first) => first === id)).toHaveLength(1);
   });
 
-  test('is waited for as long as it takes: a turn is renewed while its holder lives, and free when it is done', async () => {
-    const turns = createScoreTurns(redis, { keyPrefix: 'z', random: systemRandom, log });
-    const [mine, others] = [await turns.take(7), await turns.take(7)];
-    expect([typeof mine, others]).toEqual(['function', undefined]);
+  test('has a lock that is renewed while its holder lives, and that only its holder releases', async () => {
+    const scoreLocks = createScoreLocks(redis, { keyPrefix: 'z', random: systemRandom, log });
+    const [release, refused] = [await scoreLocks.acquire(7), await scoreLocks.acquire(7)];
+    expect([typeof release, refused]).toEqual(['function', undefined]);
     await redis.pexpire('z:referral-score:7', 9_000);
     await eventually(async () => (await redis.pttl('z:referral-score:7')) > 9_000);
-    expect(await turns.take(7)).toBeUndefined();
-    await mine?.();
-    const next = await turns.take(7);
-    expect(next).toBeDefined();
-    // Whoever is late does not end another's turn.
-    await mine?.();
-    expect(await turns.take(7)).toBeUndefined();
-    await next?.();
+    expect(await scoreLocks.acquire(7)).toBeUndefined();
+    await release?.();
+    const releaseNext = await scoreLocks.acquire(7);
+    expect(releaseNext).toBeDefined();
+    // A late release does not release the lock of the next holder.
+    await release?.();
+    expect(await scoreLocks.acquire(7)).toBeUndefined();
+    await releaseNext?.();
   });
 
-  test('is computed by another when the one whose turn it was has died', async () => {
-    const { id } = await inviter();
-    const key = `${world.config.EVENTS_NAMESPACE}:referral-score:${id}`;
-    await redis.set(key, 'one that died', 'PX', 300);
+  test('is computed by another process after the holder of the lock has crashed', async () => {
+    const { id } = await joinWithReferrals();
+    const key = `${harness.config.EVENTS_NAMESPACE}:referral-score:${id}`;
+    await redis.set(key, 'a crashed process', 'PX', 300);
     expect((await replica([]).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
   });
 
   test('is computed without Redis', async () => {
-    const gone = await connectRedis({ url: 'redis://127.0.0.1:1' });
-    const turns = createScoreTurns(gone, { keyPrefix: 'x', random: systemRandom, log });
-    const { id } = await inviter();
-    expect((await replica([], turns).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
-    gone.disconnect();
+    const unreachable = await connectRedis({ url: 'redis://127.0.0.1:1' });
+    const scoreLocks = createScoreLocks(unreachable, { keyPrefix: 'x', random: systemRandom, log });
+    const { id } = await joinWithReferrals();
+    expect((await replica([], scoreLocks).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
+    unreachable.disconnect();
   });
 
-  test('that cannot be computed is not kept, and the next who asks tries again', async () => {
-    const { id } = await inviter();
-    const users = createUserStore(world.database);
-    let broken = true;
+  test('is computed again after a failure', async () => {
+    const { id } = await joinWithReferrals();
+    const users = createUserStore(harness.database);
+    let failing = true;
     const reader = createReferralsReader({
       users: {
         ...users,
-        countReferred: async (ids) => {
-          if (broken) throw new Error('the database is gone');
-          return users.countReferred(ids);
+        countReferralsOfAll: async (ids) => {
+          if (failing) throw new Error('the database is gone');
+          return users.countReferralsOfAll(ids);
         },
       },
       scores: scores(),
-      turns: createScoreTurns(redis, { keyPrefix: 'y', random: systemRandom, log }),
-      clock: world.clock,
+      scoreLocks: createScoreLocks(redis, { keyPrefix: 'y', random: systemRandom, log }),
+      clock: harness.clock,
     });
     await expect(reader.read([id])).rejects.toThrow('the database is gone');
-    broken = false;
+    failing = false;
     expect((await reader.read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
   });
 
-  test('of many on one page comes for each', async () => {
-    const people = await Promise.all(Array.from({ length: 8 }, inviter));
+  test('is computed for each of several users of a page', async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, joinWithReferrals));
     const ids = people.map(({ id }) => id);
     const read = await replica([]).read(ids);
     expect(ids.map((id) => read.get(id))).toEqual(ids.map(() => ({ count: 1, score: 1.5 })));
   });
 
-  test('of somebody who invited more than one answer of the database holds is as many', async () => {
-    const { id } = await join(world);
+  test('includes more referrals than one batch of the database contains', async () => {
+    const { id } = await join(harness);
     const rows = Array.from({ length: 6_000 }, (_, index) => ({
       _id: 1_000_000_000 + index,
       referrer_user_id: id,
-      erased_at: world.clock.now(),
+      erased_at: harness.clock.now(),
     }));
-    await world.database.collection('users').insertMany(rows as never[]);
+    await harness.database.collection('users').insertMany(rows as never[]);
     expect((await replica([]).read([id])).get(id)).toEqual({ count: 6_000, score: 6_000 });
   });
 });
 
-describe('who referred whom', () => {
-  test('is never changed, by oneself or by an operator: there can be no circle', async () => {
-    const operator = await joinAs(world, 'operator');
-    const [person, friend] = [await join(world), await join(world)];
+describe('the referrer', () => {
+  test('cannot be changed by the user or by an operator, so that there are no cycles', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const [person, friend] = [await join(harness), await join(harness)];
     const body = { referrer_user_id: friend.id, referral_code: friend.user.referral_code, height: 170 };
-    const own = await world.send('PUT', '/auth/me', { as: person.caller, body });
-    const other = await world.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
+    const own = await harness.send('PUT', '/auth/me', { as: person.caller, body });
+    const other = await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body });
     for (const answer of [own, other]) {
       expect(answer.status).toBe(200);
       expect(answer.body.user).toMatchObject({

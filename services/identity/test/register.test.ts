@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callerOf, isLive, join, PASSWORD, registration, startWorld, type World } from './support.ts';
+import { callerOf, type Harness, isLive, join, PASSWORD, registration, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const register = (fields: Record<string, unknown> = {}) =>
-  world.send('POST', '/auth/register', { body: registration(fields) });
+  harness.send('POST', '/auth/register', { body: registration(fields) });
 
 describe('a registration', () => {
-  test('answers a token, its end in 30 days, and the whole own resource', async () => {
-    const given = registration({ phone: '09123456789' });
-    const { status, body } = await world.send('POST', '/auth/register', { body: given });
+  test('returns a token that is valid for 30 days, and the full resource', async () => {
+    const sent = registration({ phone: '09123456789' });
+    const { status, body } = await harness.send('POST', '/auth/register', { body: sent });
     expect(status).toBe(201);
     expect(body).toEqual({
       token: expect.stringMatching(/^fps_[A-Za-z0-9_-]{40}[0-9a-f]{8}$/),
@@ -21,14 +21,14 @@ describe('a registration', () => {
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       user: {
         id: expect.any(Number),
-        email: given.email,
+        email: sent.email,
         phone: '+989123456789',
         bank_account_number: null,
         trainer_license_image: null,
         trainer_license_link: null,
         trainer_license_approved: null,
         trainer_license_rejection_reason: null,
-        username: given.username,
+        username: sent.username,
         first_name: 'Nima',
         last_name: 'Yushij',
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
@@ -59,9 +59,9 @@ describe('a registration', () => {
     expect(lifetimeMs).toBe(30 * 86_400_000);
   });
 
-  test('makes a member whose token is valid at once', async () => {
-    const person = await join(world);
-    const caller = await callerOf(world, person.token);
+  test('creates a member whose token is valid immediately', async () => {
+    const person = await join(harness);
+    const caller = await callerOf(harness, person.token);
     expect(caller).toMatchObject({ userId: person.id, tokenKind: 'session' });
     expect([...caller.permissions].sort()).toEqual([
       'gyms.create',
@@ -78,21 +78,21 @@ describe('a registration', () => {
 
   test('stores neither the password nor the token', async () => {
     const { body } = await register();
-    const user = await world.database.collection('users').findOne({ _id: body.user.id });
+    const user = await harness.database.collection('users').findOne({ _id: body.user.id });
     expect(user?.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-    const tokens = await world.database.collection('tokens').find({ user_id: body.user.id }).toArray();
+    const tokens = await harness.database.collection('tokens').find({ user_id: body.user.id }).toArray();
     expect(JSON.stringify([user, tokens])).not.toContain(PASSWORD);
     expect(JSON.stringify([user, tokens])).not.toContain(body.token);
     expect(tokens).toHaveLength(1);
   });
 
-  test('ids grow with time', async () => {
-    const first = await join(world);
-    const second = await join(world);
+  test('assigns increasing ids', async () => {
+    const first = await join(harness);
+    const second = await join(harness);
     expect(second.id).toBeGreaterThan(first.id);
   });
 
-  test('cannot set what is not asked for', async () => {
+  test('ignores fields that a client may not set', async () => {
     const { body } = await register({
       role_ids: [3],
       is_trainer: true,
@@ -110,26 +110,26 @@ describe('a registration', () => {
   });
 });
 
-describe('referral codes', () => {
-  test('name the referrer, in any case', async () => {
-    const referrer = await join(world);
+describe('a referral code', () => {
+  test('identifies the referrer, case-insensitively', async () => {
+    const referrer = await join(harness);
     const code = referrer.user.referral_code.toLowerCase();
-    const friend = await join(world, { referral_code: ` ${code} ` });
+    const friend = await join(harness, { referral_code: ` ${code} ` });
     expect(friend.user.referrer_user_id).toBe(referrer.id);
   });
 
-  test('that do not exist are 422 under referral_code', async () => {
+  test('that does not exist is answered with 422 under referral_code', async () => {
     const { status, body } = await register({ referral_code: 'NOBODY00' });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ referral_code: ['This referral code does not exist.'] });
   });
 
-  test('null is none', async () => {
+  test('may be null', async () => {
     expect((await register({ referral_code: null })).status).toBe(201);
   });
 });
 
-describe('what is wrong is 422 under its field', () => {
+describe('an invalid field is answered with 422 under its name', () => {
   const cases: [string, unknown][] = [
     ['username', undefined],
     ['username', 'ab'],
@@ -158,8 +158,8 @@ describe('what is wrong is 422 under its field', () => {
     expect(Object.keys(body.errors)).toEqual([field]);
   });
 
-  test('all wrong fields are named at once, in the language asked for', async () => {
-    const { status, body, headers } = await world.send('POST', '/auth/register', {
+  test('all invalid fields are named at once, in the requested language', async () => {
+    const { status, body, headers } = await harness.send('POST', '/auth/register', {
       body: {},
       headers: { 'accept-language': 'fa' },
     });
@@ -176,15 +176,15 @@ describe('what is wrong is 422 under its field', () => {
     expect(body.errors.email).toEqual(['این فیلد الزامی است.']);
   });
 
-  test('a password of 10 and one of 128 characters are accepted', async () => {
+  test('passwords of 10 and of 128 characters are valid', async () => {
     expect((await register({ password: 'x'.repeat(10) })).status).toBe(201);
     expect((await register({ password: 'x'.repeat(128) })).status).toBe(201);
   });
 });
 
-describe('what another account has is 422 under its field', () => {
-  test('user name and e-mail in any case, the phone in any spelling; all at once', async () => {
-    const taken = await join(world);
+describe('a value of another account is answered with 422 under its field', () => {
+  test('user name and e-mail in any case, the phone in any spelling', async () => {
+    const taken = await join(harness);
     const { status, body } = await register({
       username: taken.user.username.toUpperCase(),
       email: taken.user.email.toUpperCase(),
@@ -196,20 +196,23 @@ describe('what another account has is 422 under its field', () => {
   });
 
   const racing = ['phone', 'email', 'username'] as const;
-  test.each(racing)('twenty at once with the same %s: exactly one 201, nineteen 422', async (field) => {
-    const shared = registration()[field];
-    const answers = await Promise.all(Array.from({ length: 20 }, () => register({ [field]: shared })));
-    const won = answers.filter((answer) => answer.status === 201);
-    expect(won).toHaveLength(1);
-    const lost = answers.filter((answer) => answer.status !== 201);
-    expect(lost.map((answer) => answer.status)).toEqual(Array(19).fill(422));
-    for (const answer of lost) expect(Object.keys(answer.body.errors)).toEqual([field]);
-    expect(await world.database.collection('users').countDocuments({ [field]: shared })).toBe(1);
-    expect(await isLive(world, won[0]?.body.token)).toBe(true);
-  });
+  test.each(racing)(
+    'of twenty concurrent registrations with the same %s exactly one succeeds',
+    async (field) => {
+      const shared = registration()[field];
+      const answers = await Promise.all(Array.from({ length: 20 }, () => register({ [field]: shared })));
+      const won = answers.filter((answer) => answer.status === 201);
+      expect(won).toHaveLength(1);
+      const lost = answers.filter((answer) => answer.status !== 201);
+      expect(lost.map((answer) => answer.status)).toEqual(Array(19).fill(422));
+      for (const answer of lost) expect(Object.keys(answer.body.errors)).toEqual([field]);
+      expect(await harness.database.collection('users').countDocuments({ [field]: shared })).toBe(1);
+      expect(await isLive(harness, won[0]?.body.token)).toBe(true);
+    },
+  );
 });
 
-test('twenty different people at once all get their account', async () => {
+test('twenty concurrent registrations of different people all succeed', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => register()));
   expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(201));
   expect(new Set(answers.map((answer) => answer.body.user.id)).size).toBe(20);

@@ -1,23 +1,23 @@
-import { PERMISSIONS } from '@fitness/shared/permissions.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startIdentity } from '../src/service.ts';
-import { identityConfig, join, joinAs, logIn, type Person, startWorld, type World } from './support.ts';
+import { type Harness, identityConfig, join, joinAs, logIn, type Person, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let administrator: Person;
 beforeAll(async () => {
-  world = await startWorld();
-  administrator = await joinAs(world, 'administrator');
+  harness = await startHarness();
+  administrator = await joinAs(harness, 'administrator');
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const put = (id: number | string, body: unknown, as = administrator.caller) =>
-  world.send('PUT', `/roles/${id}`, { as, body });
+  harness.send('PUT', `/roles/${id}`, { as, body });
 
 describe('GET /roles', () => {
-  test('lists the seeded roles with what they allow', async () => {
-    const { status, body } = await world.send('GET', '/roles', { as: administrator.caller });
+  test('lists the seeded roles with their permissions', async () => {
+    const { status, body } = await harness.send('GET', '/roles', { as: administrator.caller });
     expect(status).toBe(200);
     expect(body.data.map((role: { id: number; name: string }) => [role.id, role.name])).toEqual([
       [1, 'member'],
@@ -30,32 +30,32 @@ describe('GET /roles', () => {
     expect(body.meta).toMatchObject({ total: 3, last_page: 1, next_cursor: null });
   });
 
-  test('is a list like others, by page and by cursor', async () => {
-    const first = await world.send('GET', '/roles?per_page=2', { as: administrator.caller });
+  test('supports pages and cursors', async () => {
+    const first = await harness.send('GET', '/roles?per_page=2', { as: administrator.caller });
     expect(first.body.data).toHaveLength(2);
     const cursor = first.body.meta.next_cursor;
-    const second = await world.send('GET', `/roles?per_page=2&cursor=${cursor}`, {
+    const second = await harness.send('GET', `/roles?per_page=2&cursor=${cursor}`, {
       as: administrator.caller,
     });
     expect(second.body.data.map((role: { id: number }) => role.id)).toEqual([3]);
-    const past = await world.send('GET', '/roles?page=2', { as: administrator.caller });
+    const past = await harness.send('GET', '/roles?page=2', { as: administrator.caller });
     expect(past.body.data).toEqual([]);
   });
 
-  test('needs roles.manage', async () => {
-    const member = await join(world);
-    expect((await world.send('GET', '/roles')).status).toBe(401);
-    expect((await world.send('GET', '/roles', { as: member.caller })).status).toBe(403);
+  test('requires roles.manage', async () => {
+    const member = await join(harness);
+    expect((await harness.send('GET', '/roles')).status).toBe(401);
+    expect((await harness.send('GET', '/roles', { as: member.caller })).status).toBe(403);
     expect((await put(1, { title: 'x' }, member.caller)).status).toBe(403);
   });
 });
 
 describe('PUT /roles/{id}', () => {
-  test('changes title and permissions, and holds at the next request of everyone with the role', async () => {
-    const member = await join(world);
+  test('changes title and permissions, with effect on the next request of every user with the role', async () => {
+    const member = await join(harness);
     const permissions = async () =>
-      (await world.identity.call('Introspect', { token: member.token })).permissions;
-    const { body: listed } = await world.send('GET', '/roles', { as: administrator.caller });
+      (await harness.identity.call('Introspect', { token: member.token })).permissions;
+    const { body: listed } = await harness.send('GET', '/roles', { as: administrator.caller });
     const before: string[] = listed.data[0].permissions;
     const { status, body } = await put(1, { title: 'Athlete', permissions: [...before, 'posts.view_all'] });
     expect([status, body]).toEqual([
@@ -65,18 +65,18 @@ describe('PUT /roles/{id}', () => {
     expect(await permissions()).toContain('posts.view_all');
     await put(1, { permissions: before, name: 'renamed' });
     expect(await permissions()).not.toContain('posts.view_all');
-    const after = await world.send('GET', '/roles', { as: administrator.caller });
+    const after = await harness.send('GET', '/roles', { as: administrator.caller });
     expect(after.body.data[0]).toMatchObject({ name: 'member', title: 'Athlete' });
   });
 
-  test('nobody gives a permission that he lacks, nor edits a role that has one', async () => {
+  test('is refused for permissions that the caller lacks, and for roles that have them', async () => {
     const manager = caller(administrator.id, ['roles.manage', 'posts.view']);
     expect((await put(1, { permissions: ['posts.view', 'users.delete'] }, manager)).status).toBe(403);
     expect((await put(3, { permissions: [] }, manager)).status).toBe(403);
     expect((await put(3, { title: 'x' }, manager)).status).toBe(403);
   });
 
-  test('the administrators keep everything: nobody could give back what they lost', async () => {
+  test('cannot take a permission from administrators, because nobody could give it back', async () => {
     for (const permissions of [[], ['roles.manage'], PERMISSIONS.filter((name) => name !== 'users.delete')]) {
       const { status, body } = await put(3, { permissions });
       expect([status, body]).toEqual([
@@ -98,44 +98,44 @@ describe('PUT /roles/{id}', () => {
     ['permissions', { permissions: 'all' }],
     ['title', { title: '' }],
     ['title', { title: 'half a pair \ud800' }],
-  ])('a bad %s is 422 under its name', async (field, body) => {
+  ])('answers an invalid %s with 422 under its name', async (field, body) => {
     const answer = await put(1, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('404 for an unknown role', async () => {
+  test('answers 404 for an unknown role', async () => {
     expect((await put(99, { title: 'x' })).status).toBe(404);
     expect((await put('x', { title: 'x' })).status).toBe(404);
   });
 });
 
-describe('a start', () => {
-  test('leaves edited roles as they are', async () => {
+describe('a start of the service', () => {
+  test('does not change edited roles', async () => {
     await put(1, { title: 'Edited' });
-    const again = await startIdentity({ ...world.config });
-    const { body } = await world.send('GET', '/roles', { as: administrator.caller });
+    const again = await startIdentity({ ...harness.config });
+    const { body } = await harness.send('GET', '/roles', { as: administrator.caller });
     expect(body.data[0].title).toBe('Edited');
     expect(body.data).toHaveLength(3);
     await again.close();
   });
 
-  test("gives the administrators' role the permissions that have come since, and no other role", async () => {
-    const roles = world.database.collection('roles');
+  test('adds new permissions to the administrator role only', async () => {
+    const roles = harness.database.collection('roles');
     for (const _id of [2, 3]) {
       await roles.updateOne({ _id: _id as never }, { $pull: { permissions: 'users.delete' as never } });
     }
     expect(
-      (await world.identity.call('Introspect', { token: administrator.token })).permissions,
+      (await harness.identity.call('Introspect', { token: administrator.token })).permissions,
     ).not.toContain('users.delete');
-    const again = await startIdentity({ ...world.config });
+    const again = await startIdentity({ ...harness.config });
     await again.close();
-    const [, operator, all] = (await world.send('GET', '/roles', { as: administrator.caller })).body.data;
+    const [, operator, all] = (await harness.send('GET', '/roles', { as: administrator.caller })).body.data;
     expect(all.permissions.toSorted()).toEqual([...PERMISSIONS].sort());
     expect(operator.permissions).not.toContain('users.delete');
     expect((await put(2, { permissions: [...operator.permissions, 'users.delete'] })).status).toBe(200);
   });
 
-  test('of four replicas at once creates the first administrator once, and never a second', async () => {
+  test('of four replicas at once creates the first administrator once; a later start creates no other', async () => {
     const first = {
       FIRST_ADMINISTRATOR_USERNAME: 'root.of.all',
       FIRST_ADMINISTRATOR_EMAIL: 'root@example.org',
@@ -152,7 +152,7 @@ describe('a start', () => {
     });
     expect(status).toBe(200);
     expect(body.user).toMatchObject({ username: 'root.of.all', roles: [{ name: 'administrator' }] });
-    // Somebody else altogether, whom no unique name would stop.
+    // A different person, so that no unique field prevents the creation.
     const later = await startIdentity({
       ...config,
       FIRST_ADMINISTRATOR_USERNAME: 'another.root',
@@ -167,7 +167,7 @@ describe('a start', () => {
     await dropDatabase(config);
   });
 
-  test('with only a part of the first administrator is refused, naming what is missing', () => {
+  test('with an incomplete first administrator fails and names the missing variables', () => {
     expect(() => identityConfig({ FIRST_ADMINISTRATOR_USERNAME: 'root' })).toThrow(
       'FIRST_ADMINISTRATOR_EMAIL, FIRST_ADMINISTRATOR_PHONE, FIRST_ADMINISTRATOR_PASSWORD: needed',
     );
@@ -176,10 +176,10 @@ describe('a start', () => {
 });
 
 test('is_trainer and is_gym_owner authorize nothing', async () => {
-  const plain = await join(world);
-  const before = (await world.identity.call('Introspect', { token: plain.token })).permissions;
-  await world.send('PUT', '/auth/me', { as: plain.caller, body: { is_trainer: true, is_gym_owner: true } });
-  const after = (await world.identity.call('Introspect', { token: plain.token })).permissions;
+  const plain = await join(harness);
+  const before = (await harness.identity.call('Introspect', { token: plain.token })).permissions;
+  await harness.send('PUT', '/auth/me', { as: plain.caller, body: { is_trainer: true, is_gym_owner: true } });
+  const after = (await harness.identity.call('Introspect', { token: plain.token })).permissions;
   expect(after).toEqual(before);
-  expect((await logIn(world, plain.user.username)).body.user.roles).toEqual(plain.user.roles);
+  expect((await logIn(harness, plain.user.username)).body.user.roles).toEqual(plain.user.roles);
 });

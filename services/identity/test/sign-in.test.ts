@@ -1,18 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isLive, join, logIn, PASSWORD, startWorld, type World } from './support.ts';
+import { type Harness, isLive, join, logIn, PASSWORD, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const from = (address: string, login: unknown, password: unknown = PASSWORD) =>
-  world.send('POST', '/auth/login', { body: { login, password }, headers: { 'x-client-address': address } });
+  harness.send('POST', '/auth/login', {
+    body: { login, password },
+    headers: { 'x-client-address': address },
+  });
 
 describe('signing in', () => {
-  test('works by user name, e-mail and phone, in any usual spelling', async () => {
-    const person = await join(world);
+  test('accepts user name, e-mail and phone in any usual spelling', async () => {
+    const person = await join(harness);
     const { username, email, phone } = person.user;
     const logins = [
       username,
@@ -24,15 +27,15 @@ describe('signing in', () => {
       phone.replace('+98912', '۰۹۱۲ '),
     ];
     for (const login of logins) {
-      const { status, body } = await logIn(world, login);
+      const { status, body } = await logIn(harness, login);
       expect([login, status]).toEqual([login, 200]);
       expect(body.user.id).toBe(person.id);
     }
   });
 
-  test('answers the shape of a registration: a fresh token and the whole own resource', async () => {
-    const person = await join(world);
-    const { body } = await logIn(world, person.user.username);
+  test('returns a new token and the full resource, as a registration does', async () => {
+    const person = await join(harness);
+    const { body } = await logIn(harness, person.user.username);
     expect(body).toEqual({
       token: expect.stringMatching(/^fps_/),
       token_type: 'Bearer',
@@ -40,18 +43,18 @@ describe('signing in', () => {
       user: person.user,
     });
     expect(body.token).not.toBe(person.token);
-    expect(await isLive(world, body.token)).toBe(true);
-    expect(await isLive(world, person.token)).toBe(true);
+    expect(await isLive(harness, body.token)).toBe(true);
+    expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('succeeds while a deletion is pending, and reports both timestamps', async () => {
-    const person = await join(world);
+  test('succeeds while a deletion is pending, and returns both timestamps', async () => {
+    const person = await join(harness);
     const dates = {
       deletion_requested_at: new Date('2026-01-01T10:00:00Z'),
       deletion_scheduled_at: new Date('2026-01-15T10:00:00Z'),
     };
-    await world.database.collection('users').updateOne({ _id: person.id as never }, { $set: dates });
-    const { status, body } = await logIn(world, person.user.email);
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: dates });
+    const { status, body } = await logIn(harness, person.user.email);
     expect(status).toBe(200);
     expect(body.user).toMatchObject({
       deletion_requested_at: '2026-01-01 10:00:00',
@@ -59,19 +62,19 @@ describe('signing in', () => {
     });
   });
 
-  test('a phone number signs in its owner, also when somebody took it as a user name', async () => {
-    const owner = await join(world);
-    await join(world, { username: owner.user.phone.replace('+98', '0') });
-    const { body } = await logIn(world, owner.user.phone.replace('+98', '0'));
+  test('by a phone number finds its owner, even if it is the user name of somebody else', async () => {
+    const owner = await join(harness);
+    await join(harness, { username: owner.user.phone.replace('+98', '0') });
+    const { body } = await logIn(harness, owner.user.phone.replace('+98', '0'));
     expect(body.user.id).toBe(owner.id);
   });
 });
 
-describe('a wrong pair', () => {
-  test('is 422 under login, the same answer whether or not the account exists', async () => {
-    const person = await join(world);
-    const wrong = await logIn(world, person.user.username, 'not the password');
-    const unknown = await logIn(world, 'nobody.at.all', 'not the password');
+describe('wrong credentials', () => {
+  test('are answered with 422 under login, the same whether or not the account exists', async () => {
+    const person = await join(harness);
+    const wrong = await logIn(harness, person.user.username, 'not the password');
+    const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
     expect(wrong.status).toBe(422);
     expect(wrong.body.errors).toEqual({ login: ['These credentials do not match our records.'] });
     expect(unknown.status).toBe(422);
@@ -84,9 +87,9 @@ describe('a wrong pair', () => {
     ['login', { login: 'x'.repeat(256) }],
     ['password', { password: ['x'] }],
     ['password', { password: undefined }],
-  ])('a bad %s is 422 under its name', async (field, bad) => {
-    const { status, body } = await world.send('POST', '/auth/login', {
-      body: { login: 'someone', password: PASSWORD, ...bad },
+  ])('with an invalid %s are answered with 422 under its name', async (field, invalid) => {
+    const { status, body } = await harness.send('POST', '/auth/login', {
+      body: { login: 'someone', password: PASSWORD, ...invalid },
     });
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
@@ -94,8 +97,8 @@ describe('a wrong pair', () => {
 });
 
 describe('the limit of ten a minute', () => {
-  test('counts a login from an address; right or wrong, in any spelling; the eleventh is 429', async () => {
-    const person = await join(world);
+  test('counts successes and failures of a login, in any spelling, from one address', async () => {
+    const person = await join(harness);
     const { username } = person.user;
     for (let call = 0; call < 5; call += 1) {
       expect((await from('192.0.2.1', username)).status).toBe(200);
@@ -112,14 +115,14 @@ describe('the limit of ten a minute', () => {
     expect((await from('192.0.2.1', 'somebody.else')).status).toBe(422);
   });
 
-  test('tells how much is left', async () => {
+  test('is reported in headers', async () => {
     const { headers } = await from('192.0.2.9', 'a.name');
     expect(headers.get('x-ratelimit-limit')).toBe('10');
     expect(headers.get('x-ratelimit-remaining')).toBe('9');
   });
 
-  test('is exact for twenty at once', async () => {
-    const person = await join(world);
+  test('is exact for twenty concurrent attempts', async () => {
+    const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => from('192.0.2.3', person.user.username)),
     );
@@ -127,8 +130,8 @@ describe('the limit of ten a minute', () => {
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(10);
   });
 
-  test('a body that is not valid takes nothing of it', async () => {
-    const person = await join(world);
+  test('does not count invalid requests', async () => {
+    const person = await join(harness);
     const { username } = person.user;
     for (let call = 0; call < 11; call += 1) expect((await from('192.0.2.4', username, '')).status).toBe(422);
     expect((await from('192.0.2.4', username)).status).toBe(200);
@@ -136,17 +139,17 @@ describe('the limit of ten a minute', () => {
 });
 
 describe('signing out', () => {
-  test('204, and the token is dead from then on; other sessions live', async () => {
-    const person = await join(world);
-    const other = (await logIn(world, person.user.username)).body.token;
-    const answer = await world.send('POST', '/auth/logout', { as: person.caller });
+  test('revokes the token at once, and no other session', async () => {
+    const person = await join(harness);
+    const other = (await logIn(harness, person.user.username)).body.token;
+    const answer = await harness.send('POST', '/auth/logout', { as: person.caller });
     expect([answer.status, answer.text]).toEqual([204, '']);
-    expect(await isLive(world, person.token)).toBe(false);
-    expect(await isLive(world, other)).toBe(true);
+    expect(await isLive(harness, person.token)).toBe(false);
+    expect(await isLive(harness, other)).toBe(true);
   });
 
-  test('needs a token', async () => {
-    const { status, body } = await world.send('POST', '/auth/logout');
+  test('requires a token', async () => {
+    const { status, body } = await harness.send('POST', '/auth/logout');
     expect([status, body]).toEqual([401, { message: 'Unauthenticated.' }]);
   });
 });

@@ -1,11 +1,10 @@
-/** One identity service on the real servers, with stand-ins for those it asks, and people who have signed in. */
-import { randomBytes } from 'node:crypto';
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { ManualClock, systemClock } from '@fitness/shared/clock.ts';
+/** An identity service on real servers, with stand-ins for the services that it calls, and registered users. */
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { ManualClock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { isPermission } from '@fitness/shared/permissions.ts';
 import {
   type Answer,
   apiClient,
@@ -18,35 +17,34 @@ import {
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
-import { startIdentity } from '../src/service.ts';
-import type { IdentityOverrides } from '../src/use-cases.ts';
+import { type IdentityOverrides, startIdentity } from '../src/service.ts';
 
 type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
-/** What the stand-ins answer; a test changes it. */
-interface Outside {
+/** The state of the stand-ins: what they answer, and what they were called with. Tests change it. */
+interface StandIns {
   media: { id: number; userId: number; filename: string }[];
-  deletedLicencesOf: number[];
-  /** What media was asked to delete, in the order of asking. */
-  licenceDeletions: { userId: number; upTo: number | undefined }[];
-  /** Runs while media deletes a licence. */
+  deletedLicensesOf: number[];
+  /** The calls of media's `DeleteByPurpose`, in order. */
+  licenseDeletions: { userId: number; upTo: number | undefined }[];
+  /** Runs while media deletes a license document. */
   whileDeleting: (() => Promise<void>) | undefined;
   subscriptions: { id: number; userId: number }[];
-  /** What stands in the way of whom. */
+  /** The blockers that apply, and to which user. */
   blockers: { userId: number; code: string; extras: Record<string, unknown> }[];
   /** Runs while a blocker is evaluated. */
   whileEvaluating: (() => Promise<void>) | undefined;
-  /** The blocker that cannot be evaluated. */
+  /** Evaluating this blocker fails. */
   brokenBlocker: string | undefined;
   calls: { media: number; subscriptions: number; blockers: number };
 }
 
-export interface World {
+export interface Harness {
   config: IdentityConfig;
   clock: ManualClock;
   send: Send;
   identity: GrpcClient<IdentityDefinition>;
-  outside: Outside;
+  standIns: StandIns;
   /** The service's own database. */
   database: Connection;
   url: string;
@@ -54,7 +52,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-const mediaRow = (row: Outside['media'][number]) => ({
+const mediaRow = (row: StandIns['media'][number]) => ({
   id: row.id,
   attachable_type: 'App\\Models\\User',
   attachable_id: row.userId,
@@ -65,36 +63,36 @@ const mediaRow = (row: Outside['media'][number]) => ({
   created_at: '2026-01-01 00:00:00',
 });
 
-const standIns = (outside: Outside) =>
+const startStandIns = (standIns: StandIns) =>
   standIn(
     standInService(grpcDefinitions.media(), {
       GetMedia: async ({ targets }) => {
-        outside.calls.media += 1;
+        standIns.calls.media += 1;
         const asked = targets.map((target) => target.attachable_id);
-        return { media: outside.media.filter((row) => asked.includes(row.userId)).map(mediaRow) };
+        return { media: standIns.media.filter((row) => asked.includes(row.userId)).map(mediaRow) };
       },
       DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
         if (purpose !== 'trainer_license') return { deleted: false };
         const userId = target?.attachable_id ?? 0;
-        outside.deletedLicencesOf.push(userId);
-        outside.licenceDeletions.push({ userId, upTo });
-        await outside.whileDeleting?.();
+        standIns.deletedLicensesOf.push(userId);
+        standIns.licenseDeletions.push({ userId, upTo });
+        await standIns.whileDeleting?.();
         return { deleted: true };
       },
     }),
     standInService(grpcDefinitions.blockers(), {
       Evaluate: async ({ user_id, code }) => {
-        outside.calls.blockers += 1;
-        await outside.whileEvaluating?.();
-        if (code === outside.brokenBlocker) throw new Error('out of order');
-        const found = outside.blockers.find((row) => row.userId === user_id && row.code === code);
+        standIns.calls.blockers += 1;
+        await standIns.whileEvaluating?.();
+        if (code === standIns.brokenBlocker) throw new Error('out of order');
+        const found = standIns.blockers.find((row) => row.userId === user_id && row.code === code);
         return { applies: found !== undefined, extras_json: JSON.stringify(found?.extras ?? {}) };
       },
     }),
     standInService(grpcDefinitions.storeBilling(), {
       GetSubscriptions: async ({ user_ids }) => {
-        outside.calls.subscriptions += 1;
-        const running = outside.subscriptions.filter((row) => user_ids.includes(row.userId));
+        standIns.calls.subscriptions += 1;
+        const running = standIns.subscriptions.filter((row) => user_ids.includes(row.userId));
         return {
           subscriptions: running.map(({ id, userId }) => ({
             id,
@@ -109,27 +107,27 @@ const standIns = (outside: Outside) =>
     }),
   );
 
-/** `env` is added to the environment that the service's configuration is read from. */
+/** `env` overrides the environment that the configuration is read from. */
 export const identityConfig = (env: Record<string, string> = {}): IdentityConfig => {
   const base = Object.entries(testConfig('identity')).map(([name, value]) => [name, String(value)]);
-  // The purge runs when a test says so.
-  const quiet = {
+  const defaults = {
     KAVENEGAR_API_KEY: 'test-key',
+    // The scheduled purge never runs during a test.
     PURGE_INTERVAL_MS: '86400000',
-    // A busy machine may need longer than the product waits.
+    // Longer than in production, for busy machines.
     BLOCKER_DEADLINE_MS: '30000',
   };
-  return readConfig({ ...Object.fromEntries(base), ...quiet, ...env });
+  return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
 
-export const startWorld = async (
+export const startHarness = async (
   env: Record<string, string> = {},
   overrides: IdentityOverrides = {},
-): Promise<World> => {
-  const outside: Outside = {
+): Promise<Harness> => {
+  const standIns: StandIns = {
     media: [],
-    deletedLicencesOf: [],
-    licenceDeletions: [],
+    deletedLicensesOf: [],
+    licenseDeletions: [],
     whileDeleting: undefined,
     whileEvaluating: undefined,
     subscriptions: [],
@@ -137,7 +135,7 @@ export const startWorld = async (
     brokenBlocker: undefined,
     calls: { media: 0, subscriptions: 0, blockers: 0 },
   };
-  const others = await standIns(outside);
+  const others = await startStandIns(standIns);
   const config = identityConfig({
     MEDIA_GRPC_ADDRESS: others.address,
     GYMS_GRPC_ADDRESS: others.address,
@@ -146,7 +144,7 @@ export const startWorld = async (
     STORE_BILLING_GRPC_ADDRESS: others.address,
     ...env,
   });
-  // From the real time on: the database's own expiry goes by it.
+  // Starts at the real time, because the database's TTL indexes use it.
   const clock = new ManualClock(systemClock.now());
   const service = await startIdentity(config, { clock, ...overrides });
   const database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
@@ -163,7 +161,7 @@ export const startWorld = async (
     clock,
     send: apiClient(service.url),
     identity,
-    outside,
+    standIns,
     database,
     url: service.url,
     grpcAddress: service.grpcAddress,
@@ -181,14 +179,13 @@ export const startWorld = async (
 export const PASSWORD = 'correct horse battery';
 
 let people = 0;
-const run = randomBytes(3).toString('hex');
 
-/** A valid registration that nobody has sent before. */
+/** A valid registration. Its values are unique in the database, which is the harness's own. */
 export const registration = (fields: Record<string, unknown> = {}): Record<string, unknown> => {
   people += 1;
   return {
-    username: `person.${run}.${people}`,
-    email: `person.${run}.${people}@example.org`,
+    username: `person.${people}`,
+    email: `person.${people}@example.org`,
     phone: `+98912${String(1_000_000 + people)}`,
     password: PASSWORD,
     first_name: 'Nima',
@@ -205,9 +202,9 @@ export interface Person {
   user: any;
 }
 
-/** Who presents `token`, as the gateway would sign it. Rejects when the token is not valid. */
-export const callerOf = async (world: World, token: string): Promise<UserCaller> => {
-  const answer = await world.identity.call('Introspect', { token });
+/** The caller of `token`, as the gateway determines it. Rejects when the token is not valid. */
+export const callerOf = async (harness: Harness, token: string): Promise<UserCaller> => {
+  const answer = await harness.identity.call('Introspect', { token });
   return {
     kind: 'user',
     userId: answer.user_id,
@@ -217,8 +214,8 @@ export const callerOf = async (world: World, token: string): Promise<UserCaller>
   };
 };
 
-export const isLive = (world: World, token: string): Promise<boolean> =>
-  world.identity.call('Introspect', { token }).then(
+export const isLive = (harness: Harness, token: string): Promise<boolean> =>
+  harness.identity.call('Introspect', { token }).then(
     () => true,
     (error: { kind?: unknown }) => {
       if (error.kind === 'unauthenticated') return false;
@@ -226,45 +223,46 @@ export const isLive = (world: World, token: string): Promise<boolean> =>
     },
   );
 
-const toPerson = async (world: World, answer: Answer): Promise<Person> => ({
+const toPerson = async (harness: Harness, answer: Answer): Promise<Person> => ({
   id: answer.body.user.id,
   token: answer.body.token,
-  caller: await callerOf(world, answer.body.token),
+  caller: await callerOf(harness, answer.body.token),
   user: answer.body.user,
 });
 
-export const join = async (world: World, fields: Record<string, unknown> = {}): Promise<Person> => {
-  const answer = await world.send('POST', '/auth/register', { body: registration(fields) });
+/** Registers a new user. */
+export const join = async (harness: Harness, fields: Record<string, unknown> = {}): Promise<Person> => {
+  const answer = await harness.send('POST', '/auth/register', { body: registration(fields) });
   if (answer.status !== 201) throw new Error(`registration: ${answer.status} ${answer.text}`);
-  return toPerson(world, answer);
+  return toPerson(harness, answer);
 };
 
 let logins = 0;
 
-/** From an address of its own each time, so that no test spends another's budget. */
-export const logIn = (world: World, login: string, password: string = PASSWORD): Promise<Answer> => {
+/** Each call has its own client address, so that tests do not share a rate limit. */
+export const logIn = (harness: Harness, login: string, password: string = PASSWORD): Promise<Answer> => {
   logins += 1;
   const address = `10.${(logins >> 16) & 255}.${(logins >> 8) & 255}.${logins & 255}`;
-  return world.send('POST', '/auth/login', {
+  return harness.send('POST', '/auth/login', {
     body: { login, password },
     headers: { 'x-client-address': address },
   });
 };
 
-/** Gives roles directly, as the seeds do: before there is anyone who may. */
-export const giveRoles = async (world: World, userId: number, roleIds: number[]): Promise<void> => {
-  await world.database
+/** Sets the roles in the database, without a user who may assign them. */
+export const giveRoles = async (harness: Harness, userId: number, roleIds: number[]): Promise<void> => {
+  await harness.database
     .collection('users')
     .updateOne({ _id: userId as never }, { $set: { role_ids: roleIds } });
 };
 
-/** A new person with these roles, signed in. */
+/** Registers a new user with this role. */
 export const joinAs = async (
-  world: World,
+  harness: Harness,
   role: 'member' | 'operator' | 'administrator',
   fields: Record<string, unknown> = {},
 ): Promise<Person> => {
-  const person = await join(world, fields);
-  await giveRoles(world, person.id, [{ member: 1, operator: 2, administrator: 3 }[role]]);
-  return { ...person, caller: await callerOf(world, person.token) };
+  const person = await join(harness, fields);
+  await giveRoles(harness, person.id, [{ member: 1, operator: 2, administrator: 3 }[role]]);
+  return { ...person, caller: await callerOf(harness, person.token) };
 };

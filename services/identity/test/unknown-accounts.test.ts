@@ -1,14 +1,14 @@
-/** What a known and an unknown account cost: the same questions to the database, so that time does not tell them apart. */
-import type { RateLimiter } from '@fitness/shared/http/rate-limit.ts';
+/** Known and unknown accounts cause the same database commands, so that response times do not reveal which exist. */
+import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
-import { createResetPassword, type ResetPasswordParts } from '../src/app/reset-password.ts';
-import { createSignIn, type SignInParts } from '../src/app/sign-in.ts';
-import { createPasswords, type Passwords } from '../src/clients/password-hasher.ts';
+import { createResetPassword } from '../src/app/reset-password.ts';
+import { createSignIn } from '../src/app/sign-in.ts';
+import { createPasswords, type Passwords } from '../src/clients/passwords.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createCodeStore } from '../src/store/codes.ts';
 import { createUserStore } from '../src/store/users.ts';
@@ -54,7 +54,7 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-const questionsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+const commandsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   sent = [];
   await work();
   return sent;
@@ -72,56 +72,59 @@ const reset = (login: string, { allowed = true } = {}) => {
     hashed += 1;
     return 'hash';
   };
-  const parts = { users, codes, limiter, clock: { now: () => now }, passwords: { hash } };
-  const { reset: run } = createResetPassword(parts as unknown as ResetPasswordParts);
+  const dependencies = { users, codes, limiter, clock: { now: () => now }, passwords: { hash } };
+  const { reset: run } = createResetPassword(
+    dependencies as unknown as Parameters<typeof createResetPassword>[0],
+  );
   return expect(run({ login, code: '000000', password: 'a new password' })).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
 };
 
-describe('looking for an account by its login', () => {
-  test('asks the database the same for one that is there and for one that is not', async () => {
-    const found = await questionsOf(async () =>
+describe('finding an account by its login', () => {
+  test('causes the same commands whether or not the account exists', async () => {
+    const found = await commandsOf(async () =>
       expect(await users.findByLogin(known.username)).toMatchObject(known),
     );
-    const missing = await questionsOf(async () => expect(await users.findByLogin('nobody')).toBeNull());
+    const missing = await commandsOf(async () => expect(await users.findByLogin('nobody')).toBeNull());
     expect(found).toEqual(['find login_keys', 'find users']);
     expect(missing).toEqual(found);
   });
 });
 
-describe('a refused log-in', () => {
-  const used: string[] = [];
+describe('a refused sign-in', () => {
+  let verifications = 0;
   const signIn = async (login: string): Promise<void> => {
     const passwords = await createPasswords();
     const counted: Passwords = {
       hash: (password) => passwords.hash(password),
       verify: (passwordHash, password) => {
-        used.push('verification');
+        verifications += 1;
         return passwords.verify(passwordHash, password);
       },
       verifyDummy: (password) => {
-        used.push('verification');
+        verifications += 1;
         return passwords.verifyDummy(password);
       },
     };
-    const parts = { users, passwords: counted } as unknown as SignInParts;
-    await expect(createSignIn(parts).signIn(login, 'not the password')).rejects.toMatchObject({
+    const dependencies = { users, passwords: counted } as unknown as Parameters<typeof createSignIn>[0];
+    await expect(createSignIn(dependencies).signIn(login, 'not the password')).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };
 
-  test('asks the same and verifies one password, whether or not the account is there', async () => {
+  test('causes the same commands and one password check, whether or not the account exists', async () => {
     const passwordHash = await (await createPasswords()).hash('its password');
     await inTransaction(connection, (session) => users.setPassword(session, 1, passwordHash));
-    const found = await questionsOf(() => signIn(known.username));
-    const missing = await questionsOf(() => signIn('nobody'));
+    const found = await commandsOf(() => signIn(known.username));
+    expect(verifications).toBe(1);
+    const missing = await commandsOf(() => signIn('nobody'));
+    expect(verifications).toBe(2);
     expect(found).toEqual(['find login_keys', 'find users']);
     expect(missing).toEqual(found);
-    expect(used).toEqual(['verification', 'verification']);
   });
 
-  test('costs as much of the processor for an account that is not there, whatever else the machine does', async () => {
+  test('costs similar processor time, whether or not the account exists', async () => {
     const passwords = await createPasswords();
     const passwordHash = await passwords.hash('its password');
     const costOf = async (work: () => Promise<boolean>): Promise<number> => {
@@ -130,33 +133,33 @@ describe('a refused log-in', () => {
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    const [there, missing] = [{ us: 0 }, { us: 0 }];
+    const [found, missing] = [{ us: 0 }, { us: 0 }];
     for (let round = 0; round < 10; round += 1) {
-      there.us += await costOf(() => passwords.verify(passwordHash, 'not the password'));
+      found.us += await costOf(() => passwords.verify(passwordHash, 'not the password'));
       missing.us += await costOf(() => passwords.verifyDummy('not the password'));
     }
-    expect(missing.us / there.us).toBeGreaterThan(0.5);
-    expect(missing.us / there.us).toBeLessThan(2);
-    // And it is the cost of a hash that is hard to try: no fast road for either.
+    expect(missing.us / found.us).toBeGreaterThan(0.5);
+    expect(missing.us / found.us).toBeLessThan(2);
+    // The cost of a real password hash, so neither side takes a shortcut.
     expect(missing.us / 10).toBeGreaterThan(2_000);
   });
 });
 
 describe('a refused password reset', () => {
-  test('asks the database the same whether or not the account is there, has a code, or has budget left', async () => {
+  test('causes the same commands, whether or not the account exists, has a code, or is rate limited', async () => {
     hashed = 0;
-    const without = await questionsOf(() => reset(known.username));
+    const without = await commandsOf(() => reset(known.username));
     expect(without).toContain('findAndModify confirmation_codes');
-    expect(await questionsOf(() => reset('nobody'))).toEqual(without);
-    expect(await questionsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
-    expect(await questionsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
+    expect(await commandsOf(() => reset('nobody'))).toEqual(without);
+    expect(await commandsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
+    expect(await commandsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
     await codes.replace(1, 'reset', issueCode('c', '123456', now));
-    expect(await questionsOf(() => reset(known.username))).toEqual(without);
-    // The slow part, once each.
+    expect(await commandsOf(() => reset(known.username))).toEqual(without);
+    // One password hash for each call.
     expect(hashed).toBe(5);
   });
 
-  test('counts in a budget for an unknown login too, one for all its spellings, apart from every account', async () => {
+  test('is rate limited for an unknown login too, by one key for all its spellings', async () => {
     counted = [];
     await reset(known.username);
     await reset('Nobody@Example.org');

@@ -1,26 +1,26 @@
+import { LIMITED_ACCESS_HIDDEN } from '@fitness/contracts/user.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import { LIMITED_ACCESS_HIDDEN } from '@fitness/shared/resources/user.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUserStore } from '../src/store/users.ts';
-import { giveRoles, join, joinAs, type Person, startWorld, type World } from './support.ts';
+import { giveRoles, type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let viewer: Person;
 let operator: Person;
 beforeAll(async () => {
-  world = await startWorld();
-  viewer = await joinAs(world, 'member');
-  operator = await joinAs(world, 'operator');
+  harness = await startHarness();
+  viewer = await joinAs(harness, 'member');
+  operator = await joinAs(harness, 'operator');
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 type Row = { id: number } & Record<string, unknown>;
 
 const list = (as: Person, query: Record<string, string | number> = {}) => {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) parameters.set(name, String(value));
-  return world.send('GET', `/users?${parameters.toString()}`, { as: as.caller });
+  return harness.send('GET', `/users?${parameters.toString()}`, { as: as.caller });
 };
 const idsOf = async (as: Person, query: Record<string, string | number>): Promise<number[]> => {
   const { status, body } = await list(as, query);
@@ -28,32 +28,32 @@ const idsOf = async (as: Person, query: Record<string, string | number>): Promis
   return body.data.map((row: Row) => row.id);
 };
 const scheduleDeletion = (id: number) =>
-  inTransaction(world.database, (session) =>
-    createUserStore(world.database).scheduleDeletion(session, id, {
-      requestedAt: world.clock.now(),
-      scheduledAt: world.clock.now(),
+  inTransaction(harness.database, (session) =>
+    createUserStore(harness.database).scheduleDeletion(session, id, {
+      requestedAt: harness.clock.now(),
+      scheduledAt: harness.clock.now(),
     }),
   );
 const erase = (id: number) =>
-  inTransaction(world.database, (session) =>
-    createUserStore(world.database).erase(session, id, world.clock.now()),
+  inTransaction(harness.database, (session) =>
+    createUserStore(harness.database).erase(session, id, harness.clock.now()),
   );
 
-describe('who may list users', () => {
-  test('nobody without a token', async () => {
-    expect((await world.send('GET', '/users')).status).toBe(401);
+describe('GET /users', () => {
+  test('requires a token', async () => {
+    expect((await harness.send('GET', '/users')).status).toBe(401);
   });
 
-  test('not a token without users.view_limited and users.view_all', async () => {
-    const { status, body } = await world.send('GET', '/users', { as: caller(viewer.id, ['posts.view']) });
+  test('requires users.view_limited or users.view_all', async () => {
+    const { status, body } = await harness.send('GET', '/users', { as: caller(viewer.id, ['posts.view']) });
     expect([status, Object.keys(body)]).toEqual([403, ['message']]);
   });
 });
 
-describe('what a viewer sees', () => {
-  test('with users.view_limited: others without the limited-access hidden fields, himself whole', async () => {
+describe('a viewer', () => {
+  test('with users.view_limited sees others without the limited-access hidden fields, and themself in full', async () => {
     const name = `vis${viewer.id}`;
-    const other = await join(world, { first_name: name });
+    const other = await join(harness, { first_name: name });
     const { body } = await list(viewer, { search: name });
     expect(body.data).toHaveLength(1);
     const expected = Object.fromEntries(
@@ -66,87 +66,87 @@ describe('what a viewer sees', () => {
     expect(own.body.data).toEqual([viewer.user]);
   });
 
-  test('with users.view_all: everything', async () => {
-    const other = await join(world);
+  test('with users.view_all sees every field', async () => {
+    const other = await join(harness);
     const { body } = await list(operator, { search: other.user.username });
     expect(body.data).toEqual([other.user]);
   });
 
-  test('a page costs one call to media and one to store-billing, whatever its length', async () => {
-    await Promise.all(Array.from({ length: 5 }, () => join(world)));
-    world.outside.calls = { media: 0, subscriptions: 0, blockers: 0 };
+  test('causes one call to media and one to store-billing for a page of any length', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => join(harness)));
+    harness.standIns.calls = { media: 0, subscriptions: 0, blockers: 0 };
     const { body } = await list(operator, { per_page: 5 });
     expect(body.data).toHaveLength(5);
-    expect(world.outside.calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
+    expect(harness.standIns.calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
   });
 });
 
 describe('search', () => {
-  test('finds a part of user name, first or last name, across case and letter variants', async () => {
-    const person = await join(world, {
+  test('finds a part of the user name, first or last name in any case and letter variant', async () => {
+    const person = await join(harness, {
       username: 'Zar.Qand-77',
       first_name: 'علي',
-      last_name: 'كاوه ۱۲',
+      last_name: 'كاوه ۷۰۱۲',
     });
-    for (const search of ['ar.qan', 'ZAR.QAND', 'لی', 'على', 'کاوه 12', 'علی کاوه', 'ك', '۱۲', 'd-7']) {
+    for (const search of ['ar.qan', 'ZAR.QAND', 'لی', 'على', 'کاوه 7012', 'علی کاوه', 'ك', '۷۰۱۲', 'd-7']) {
       expect([search, await idsOf(viewer, { search })]).toEqual([search, [person.id]]);
     }
   });
 
-  test('is never a pattern, and matches nothing across two fields', async () => {
-    await join(world, { username: 'plain.name.1', first_name: 'Sara', last_name: 'Xu' });
+  test('is not a pattern, and does not match across two fields', async () => {
+    await join(harness, { username: 'plain.name.1', first_name: 'Sara', last_name: 'Xu' });
     for (const search of ['plain.*', '^plain', 'plain.name.1sara', 'name.1 Sara', '$ne', 'plain_name']) {
       expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
     }
     expect(await idsOf(viewer, { search: 'sara xu' })).toHaveLength(1);
   });
 
-  test('every piece of the word elsewhere in the row is not a match', async () => {
-    await join(world, { username: 'abcab.row' });
+  test('does not match a text that contains only the grams of the query', async () => {
+    await join(harness, { username: 'abcab.row' });
     expect(await idsOf(viewer, { search: 'cabc' })).toEqual([]);
     expect(await idsOf(viewer, { search: 'bcab' })).toHaveLength(1);
   });
 
-  test('e-mail and phone, in every spelling, only with users.view_all', async () => {
-    const person = await join(world, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
+  test('covers e-mail and phone, in every spelling, only with users.view_all', async () => {
+    const person = await join(harness, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
     for (const search of ['needle.hay@', 'STACK.EXAMPLE', '+989129876543', '09129876543', '9876543']) {
       expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
       expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
     }
   });
 
-  test('follows a change of the name', async () => {
-    const person = await join(world, { username: 'before.change.x' });
-    await world.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
+  test('finds a changed user name, and not the old one', async () => {
+    const person = await join(harness, { username: 'before.change.x' });
+    await harness.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
     expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
     expect(await idsOf(viewer, { search: 'after.change' })).toEqual([person.id]);
   });
 
-  test('nothing but white space filters nothing', async () => {
+  test('for white space only does not filter', async () => {
     expect((await idsOf(viewer, { search: '  ', per_page: 2 })).length).toBe(2);
   });
 });
 
-describe('filters and order', () => {
-  test('is_trainer', async () => {
+describe('a list of users', () => {
+  test('can be filtered by is_trainer', async () => {
     const name = `trainer${viewer.id}`;
-    const trainer = await join(world, { last_name: name });
-    const other = await join(world, { last_name: name });
-    await world.send('PUT', '/auth/me', { as: trainer.caller, body: { is_trainer: true } });
+    const trainer = await join(harness, { last_name: name });
+    const other = await join(harness, { last_name: name });
+    await harness.send('PUT', '/auth/me', { as: trainer.caller, body: { is_trainer: true } });
     expect(await idsOf(viewer, { search: name, is_trainer: 'true' })).toEqual([trainer.id]);
     expect(await idsOf(viewer, { search: name, is_trainer: '0' })).toEqual([other.id]);
   });
 
-  test('newest first, or oldest first', async () => {
+  test('can be ordered with the newest or the oldest first', async () => {
     const name = `order${viewer.id}`;
     const ids: number[] = [];
-    for (let index = 0; index < 3; index += 1) ids.push((await join(world, { last_name: name })).id);
+    for (let index = 0; index < 3; index += 1) ids.push((await join(harness, { last_name: name })).id);
     expect(await idsOf(viewer, { search: name, order: 'ASC' })).toEqual(ids);
     expect(await idsOf(viewer, { search: name, order: 'DESC' })).toEqual([...ids].reverse());
     expect(await idsOf(viewer, { search: name })).toEqual([...ids].reverse());
   });
 
-  test('role, by name or id, with users.view_all; 403 without; 422 for an unknown one', async () => {
+  test('can be filtered by role with users.view_all; 403 without it; 422 for an unknown role', async () => {
     expect(await idsOf(operator, { role: 'operator' })).toEqual([operator.id]);
     expect(await idsOf(operator, { role: 2 })).toEqual([operator.id]);
     expect((await list(viewer, { role: 'operator' })).status).toBe(403);
@@ -163,17 +163,17 @@ describe('filters and order', () => {
     ['page', 'x'],
     ['per_page', '-1'],
     ['cursor', 'x'],
-  ])('%s=%s is 422 under its name', async (field, value) => {
+  ])('with %s=%s is answered with 422 under its name', async (field, value) => {
     const { status, body } = await list(viewer, { [field]: value });
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
 });
 
 describe('pages', () => {
-  test('by number and by cursor give every row once; a page past the end is empty', async () => {
+  test('by number and by cursor contain every row once; a page past the end is empty', async () => {
     const name = `page${viewer.id}`;
     const ids: number[] = [];
-    for (let index = 0; index < 5; index += 1) ids.unshift((await join(world, { last_name: name })).id);
+    for (let index = 0; index < 5; index += 1) ids.unshift((await join(harness, { last_name: name })).id);
     const first = await list(viewer, { search: name, per_page: 2 });
     expect(first.body.meta).toMatchObject({
       current_page: 1,
@@ -195,16 +195,16 @@ describe('pages', () => {
     expect(await idsOf(viewer, { search: name, per_page: 2, page: 4 })).toEqual([]);
   });
 
-  test('per_page is never above 100', async () => {
+  test('have at most 100 rows', async () => {
     expect((await list(viewer, { per_page: 1_000 })).body.meta.per_page).toBe(100);
     expect((await list(viewer)).body.meta.per_page).toBe(30);
   });
 });
 
 describe('an account with a pending deletion', () => {
-  test('is omitted for a viewer without users.view_all, also from the total, and shown to one with it', async () => {
+  test('is in lists and their totals only with users.view_all', async () => {
     const name = `pending${viewer.id}`;
-    const person = await join(world, { last_name: name });
+    const person = await join(harness, { last_name: name });
     expect(await idsOf(viewer, { search: name })).toEqual([person.id]);
     await scheduleDeletion(person.id);
     const hidden = await list(viewer, { search: name });
@@ -213,18 +213,18 @@ describe('an account with a pending deletion', () => {
     expect(shown.body.data).toMatchObject([{ id: person.id, deletion_scheduled_at: expect.any(String) }]);
   });
 
-  test('is still there by its id', async () => {
-    const person = await join(world);
+  test('is found by its id', async () => {
+    const person = await join(harness);
     await scheduleDeletion(person.id);
-    expect((await world.send('GET', `/users/${person.id}`)).status).toBe(200);
+    expect((await harness.send('GET', `/users/${person.id}`)).status).toBe(200);
   });
 });
 
 describe('GET /users/{id}', () => {
-  test('is limited for a guest and for users.view_limited, whole for himself and for users.view_all', async () => {
-    const person = await join(world);
+  test('is limited for a guest and with users.view_limited, and complete for the user and with users.view_all', async () => {
+    const person = await join(harness);
     const get = (as?: Person) =>
-      world.send('GET', `/users/${person.id}`, as === undefined ? {} : { as: as.caller });
+      harness.send('GET', `/users/${person.id}`, as === undefined ? {} : { as: as.caller });
     for (const limited of [await get(), await get(viewer)]) {
       expect(limited.status).toBe(200);
       for (const field of LIMITED_ACCESS_HIDDEN) expect(limited.body.user).not.toHaveProperty(field);
@@ -239,12 +239,12 @@ describe('GET /users/{id}', () => {
       expect(whole.body).toEqual({ user: person.user });
   });
 
-  test('an erased, an unknown and a malformed id: the same 404', async () => {
-    const person = await join(world);
+  test('answers the same 404 for an erased, an unknown and a malformed id', async () => {
+    const person = await join(harness);
     await erase(person.id);
     const answers = await Promise.all(
       [person.id, 999_999_999, 'x', 0, '1e3', '-4'].map((id) =>
-        world.send('GET', `/users/${id}`, { as: operator.caller }),
+        harness.send('GET', `/users/${id}`, { as: operator.caller }),
       ),
     );
     expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`))).toEqual(
@@ -254,23 +254,23 @@ describe('GET /users/{id}', () => {
 });
 
 describe('an erased account', () => {
-  test('is in no list, signs nobody in, and its user name, e-mail and phone are free again', async () => {
-    const person = await join(world);
+  test('is in no list, and its user name, e-mail and phone are available again', async () => {
+    const person = await join(harness);
     const { username, email, phone } = person.user;
     await erase(person.id);
     expect(await idsOf(operator, { search: username })).toEqual([]);
-    const again = await join(world, { username, email, phone });
+    const again = await join(harness, { username, email, phone });
     expect(again.id).toBeGreaterThan(person.id);
   });
 
-  test('keeps nothing of the person', async () => {
-    const person = await join(world, { first_name: 'Unforgettable' });
-    await world.send('PUT', '/auth/me', {
+  test('contains no personal data', async () => {
+    const person = await join(harness, { first_name: 'Unforgettable' });
+    await harness.send('PUT', '/auth/me', {
       as: person.caller,
       body: { height: 177, birth_date: '1991-01-01', bank_account_number: 'IR999', is_trainer: true },
     });
     await erase(person.id);
-    const tombstone = await world.database.collection('users').findOne({ _id: person.id as never });
+    const tombstone = await harness.database.collection('users').findOne({ _id: person.id as never });
     const kept = Object.entries(tombstone ?? {}).filter(
       ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),
     );
@@ -284,26 +284,26 @@ describe('an erased account', () => {
       'tokens_issued',
       'version',
     ]);
-    expect(await world.database.collection('login_keys').countDocuments({ user_id: person.id })).toBe(0);
+    expect(await harness.database.collection('login_keys').countDocuments({ user_id: person.id })).toBe(0);
   });
 });
 
-describe('decoration', () => {
-  test('users are shown without media and subscription when those services do not answer', async () => {
-    const lonely = await startWorld({
+describe('a user', () => {
+  test('is shown without media and subscription when those services do not answer', async () => {
+    const isolated = await startHarness({
       MEDIA_GRPC_ADDRESS: '127.0.0.1:1',
       STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1',
     });
     try {
-      const person = await join(lonely);
-      await giveRoles(lonely, person.id, [1]);
+      const person = await join(isolated);
+      await giveRoles(isolated, person.id, [1]);
       const started = performance.now();
-      const { status, body } = await lonely.send('GET', `/users/${person.id}`);
+      const { status, body } = await isolated.send('GET', `/users/${person.id}`);
       expect(status).toBe(200);
       expect(body.user).toMatchObject({ media: [], current_subscription: null });
       expect(performance.now() - started).toBeLessThan(5_000);
     } finally {
-      await lonely.close();
+      await isolated.close();
     }
   });
 });

@@ -5,7 +5,7 @@ import {
   seconds,
   serviceShape,
   url,
-} from '@fitness/shared/config.ts';
+} from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const text = z.string().min(1);
@@ -15,19 +15,19 @@ const schema = z.object({
   GYMS_GRPC_ADDRESS: grpcAddresses.GYMS_GRPC_ADDRESS,
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,
-  /** Where files stay: on the local disk, or in a bucket. */
+  /** Where accepted files are stored: on the local disk, or in an S3 bucket. */
   MEDIA_STORAGE: z.enum(['local', 's3']).default('local'),
-  /** On the local disk: files that stay, and in either case those that are on their way in. */
+  /** Directory of the spool, and of the files with `local`. */
   MEDIA_DIRECTORY: text.default('.data/media'),
-  /** Needed for s3. */
+  /** Required for `s3`. */
   MEDIA_S3_BUCKET: text.optional(),
   MEDIA_S3_REGION: text.default('us-east-1'),
-  /** Of a service that is not Amazon's. */
+  /** Of another provider than AWS. */
   MEDIA_S3_ENDPOINT: url.optional(),
-  /** Both or none; without them what the SDK finds by itself, such as the role of the machine. */
+  /** Both or none. Default: the SDK's own lookup, e.g. the role of the machine. */
   MEDIA_S3_ACCESS_KEY_ID: text.optional(),
   MEDIA_S3_SECRET_ACCESS_KEY: text.optional(),
-  /** How often files without a row are looked for. */
+  /** Interval of the job that deletes files without a row. */
   MEDIA_SWEEP_SECONDS: seconds.default(3_600),
 });
 

@@ -1,4 +1,4 @@
-/** The service as a process of its own: its memory can be measured, and it can be killed. */
+/** The service in its own process: tests measure its memory and kill it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,15 +12,15 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export interface Child {
   /** `http://host:port` */
   url: string;
-  /** MiB of memory that are in use now, and were at most since the last {@link resetPeak}. */
+  /** Resident memory in MiB: now, and the peak since the last {@link resetPeak}. */
   memory(): { now: number; peak: number };
   resetPeak(): void;
-  /** At once, as by `kill -9`; resolves when it is gone. */
+  /** Sends SIGKILL; resolves after the exit. */
   kill(): Promise<void>;
   exited: Promise<unknown>;
 }
 
-/** `main` is another program than the service's own; its environment has `environment` besides. */
+/** Runs `main` (default: the service's own) with `environment` added to its environment. */
 export const startChild = async (
   config: MediaConfig,
   { main = MAIN, environment = {} }: { main?: string; environment?: Record<string, string> } = {},
@@ -61,7 +61,7 @@ export const startChild = async (
   };
 };
 
-/** From the line that says "ready". */
+/** The URL in the log line "ready". */
 const readyAt = async (child: ChildProcess, exited: Promise<unknown>): Promise<string> => {
   let output = '';
   child.stdout?.on('data', (text) => {
@@ -73,7 +73,7 @@ const readyAt = async (child: ChildProcess, exited: Promise<unknown>): Promise<s
   });
   const url = await eventually(
     () => {
-      if (ended) throw new Error(`the service has ended at once: ${output}`);
+      if (ended) throw new Error(`the service ended at once: ${output}`);
       return /"url":"(http:[^"]+)"/.exec(output)?.[1];
     },
     { timeoutMs: 30_000 },

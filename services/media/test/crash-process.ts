@@ -1,6 +1,6 @@
-/** The service as it is, in a crash-test process: told to by `dieAt(step)`, it kills itself when it comes there. */
+/** The service in a process that kills itself at the step that `dieAt(step)` names. */
 import { Readable } from 'node:stream';
-import { runProcess } from '@fitness/shared/lifecycle.ts';
+import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';
 import { openStorage } from '../src/clients/open-storage.ts';
 import type { Storage } from '../src/clients/storage.ts';
@@ -31,7 +31,7 @@ async function* piecesOf(content: Readable): AsyncIterable<Buffer> {
   }
 }
 
-const endingStorage = (storage: Storage): Storage => ({
+const crashingStorage = (storage: Storage): Storage => ({
   ...storage,
   receive: (content) => storage.receive(Readable.from(piecesOf(content), { objectMode: false })),
   place: async (file) => {
@@ -47,5 +47,5 @@ const endingStorage = (storage: Storage): Storage => ({
 
 await runProcess(async () => {
   const config = readConfig();
-  return startMedia(config, { storage: endingStorage(await openStorage(config)) });
+  return startMedia(config, { storage: crashingStorage(await openStorage(config)) });
 });

@@ -1,17 +1,17 @@
-/** Killed at any step, the service leaves no row without its file; and no file without a row, once it is swept. */
+/** A crash at any step leaves no row without its file, and no file without a row after the next sweep. */
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { HOUR_MS, ManualClock } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { sweepFiles } from '../src/app/sweep-files.ts';
+import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
 import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
@@ -22,25 +22,25 @@ import {
   filesIn,
   GYM,
   mediaConfig,
-  type Neighbours,
   OWNER,
   picture,
-  startNeighbours,
+  type StubServices,
+  startStubServices,
 } from './support.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
-const LICENCE = { ...GYM, purpose: 'gym_license' };
+const LICENSE = { ...GYM, purpose: 'gym_license' };
 const content = picture(3_000_000);
 
-let neighbours: Neighbours;
+let stubs: StubServices;
 let server: GrpcServer;
 let config: MediaConfig;
 let connection: Connection;
 let crashing: CrashTestProcess;
 
 beforeAll(async () => {
-  ({ neighbours, server } = await startNeighbours());
+  ({ stubs, server } = await startStubServices());
 });
 afterAll(() => server.close());
 beforeEach(async () => {
@@ -48,7 +48,7 @@ beforeEach(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
 });
 afterEach(async () => {
-  neighbours.before = () => undefined;
+  stubs.before = () => undefined;
   await crashing.kill();
   await connection.close();
   await dropDatabase(config);
@@ -59,10 +59,10 @@ const start = async (program: string, changes: Partial<MediaConfig> = {}): Promi
   crashing = startCrashTestProcess(program, { ...config, ...changes, LOG_LEVEL: 'info' });
   return crashing.url();
 };
-/** A licence that is there before it happens. */
-const startWithLicence = async (step?: Step): Promise<string> => {
+/** A service with one license document, which crashes at `step` of the next request. */
+const startWithLicense = async (step?: Step): Promise<string> => {
   const url = await start(PROGRAM);
-  const { status } = await fileClient(url).upload(OWNER, LICENCE, content);
+  const { status } = await fileClient(url).upload(OWNER, LICENSE, content);
   expect(status).toBe(201);
   if (step !== undefined) await crashing.ask('dieAt', step);
   return url;
@@ -73,31 +73,31 @@ const keysOnDisk = async (): Promise<string[]> =>
 const keysOfRows = async (): Promise<string[]> => (await rows()).map((row) => row.storage_key).toSorted();
 const sweep = async (hoursLater: number): Promise<number> => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
-  return sweepFiles({
+  return createSweepFiles({
     media: createMediaStore(connection),
     storage,
     clock: new ManualClock(new Date(Date.now() + hoursLater * HOUR_MS)),
     log: createLog({ service: 'test', level: 'silent' }),
-  });
+  })();
 };
 /** What must hold after every crash. */
 const expectWhole = async ({ left }: { left: number }): Promise<void> => {
   const placed = (await filesIn(join(config.MEDIA_DIRECTORY, 'files'))).map((path) => basename(path));
   expect(placed).toEqual(expect.arrayContaining(await keysOfRows()));
-  // It may be about to get its row: a young file is nobody's business.
+  // A young file may still get its row.
   expect(await sweep(0)).toBe(0);
   expect(await sweep(2)).toBe(left);
   expect(await keysOnDisk()).toEqual(await keysOfRows());
   expect(await sweep(2)).toBe(0);
 };
 
-describe('killed during an upload that replaces a document', () => {
+describe('a crash during an upload that replaces a document', () => {
   test.each<Step>(['receiving', 'before placing', 'after placing'])(
-    '%s: the old document is still the one',
+    '%s: the old document remains',
     async (step) => {
-      const url = await startWithLicence(step);
+      const url = await startWithLicense(step);
       const before = await rows();
-      await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+      await expect(fileClient(url).upload(OWNER, LICENSE, content)).rejects.toThrow();
       await crashing.gone;
       expect(await rows()).toEqual(before);
       expect(await keysOnDisk()).toHaveLength(2);
@@ -105,33 +105,33 @@ describe('killed during an upload that replaces a document', () => {
     },
   );
 
-  test('between the commit and the answer: the new document is the one, and it is told of later', async () => {
-    let url = await startWithLicence();
+  test('between the commit and the answer: the new document is stored and served', async () => {
+    let url = await startWithLicense();
     const [before] = await rows();
-    neighbours.before = async (method) => {
+    stubs.before = async (method) => {
       if (method === 'AttachLicense') await crashing.kill();
     };
-    await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+    await expect(fileClient(url).upload(OWNER, LICENSE, content)).rejects.toThrow();
     await crashing.gone;
     const [after, ...others] = await rows();
     expect([others, Number(after?._id) > Number(before?._id)]).toEqual([[], true]);
     await expectWhole({ left: 1 });
-    neighbours.before = () => undefined;
+    stubs.before = () => undefined;
     url = await start(MAIN);
     expect((await fileClient(url).download(OWNER, Number(after?._id))).status).toBe(200);
   });
 
-  test('before the replaced file is deleted', async () => {
-    const url = await startWithLicence('before deleting');
-    await expect(fileClient(url).upload(OWNER, LICENCE, content)).rejects.toThrow();
+  test('before the deletion of the replaced file: the sweep deletes it', async () => {
+    const url = await startWithLicense('before deleting');
+    await expect(fileClient(url).upload(OWNER, LICENSE, content)).rejects.toThrow();
     await crashing.gone;
     expect([(await rows()).length, (await keysOnDisk()).length]).toEqual([1, 2]);
     await expectWhole({ left: 1 });
   });
 });
 
-test('killed between the row and the file of a deletion: the row is gone, the file is swept', async () => {
-  const url = await startWithLicence('before deleting');
+test('a crash between the row and the file of a deletion: the row is deleted, the file is swept', async () => {
+  const url = await startWithLicense('before deleting');
   const [row] = await rows();
   await expect(apiClient(url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
   await crashing.gone;
@@ -139,7 +139,7 @@ test('killed between the row and the file of a deletion: the row is gone, the fi
   await expectWhole({ left: 1 });
 });
 
-test('the job of the service itself sweeps what is old', async () => {
+test('the job of the service deletes old files without a row', async () => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
   const url = await start(MAIN);
   await fileClient(url).upload(OWNER, GYM, content);

@@ -1,7 +1,7 @@
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { HOUR_MS } from '@fitness/shared/clock.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import {
   type CommandWatch,
   FILL_TIMEOUT_MS,
@@ -11,25 +11,25 @@ import {
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connections } from 'mongoose';
-import { sweepFiles } from '../src/app/sweep-files.ts';
+import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
 import { createMediaStore } from '../src/store/media.ts';
-import { GYM, OWNER, openWorld, POST, SERVICE, userTarget, type World } from './support.ts';
+import { GYM, type Harness, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let watch: CommandWatch;
 beforeAll(async () => {
-  world = await openWorld();
-  watch = watchCommands(world.config.MONGODB_DATABASE);
-  for (let n = 0; n < 10; n += 1) await world.upload(OWNER, GYM);
+  harness = await openHarness();
+  watch = watchCommands(harness.config.MONGODB_DATABASE);
+  for (let n = 0; n < 10; n += 1) await harness.upload(OWNER, GYM);
   await fill();
 }, FILL_TIMEOUT_MS);
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-/** Behind the ids that uploads get, so that the newest of these is the newest of all. */
+/** Below the ids of uploads: the newest upload has the largest id. */
 const FIRST_COPY = -20_001;
 const fill = async (): Promise<void> => {
-  await world.upload(OWNER, { ...GYM, purpose: 'gym_license' });
+  await harness.upload(OWNER, { ...GYM, purpose: 'gym_license' });
   const target = (n: number) => `${GYM.attachable_type}:${1_000 + Math.floor(n / 4)}`;
   const copy = (n: number) => ({
     _id: FIRST_COPY + n,
@@ -38,46 +38,46 @@ const fill = async (): Promise<void> => {
     storage_key: `copy-${n}`,
     uploaded_by: 1_000 + Math.floor(n / 4),
   });
-  await fillLike(world.connection, 'media', (n) => ({ ...copy(n), public_target: target(n) }), {
+  await fillLike(harness.connection, 'media', (n) => ({ ...copy(n), public_target: target(n) }), {
     purpose: null,
   });
-  await fillLike(world.connection, 'media_gates', (n) => ({ _id: `copy-${n}` }));
+  await fillLike(harness.connection, 'media_gates', (n) => ({ _id: `copy-${n}` }));
 };
 
-/** What `work` asks, none of which may scan a collection or sort in memory. */
+/** No query of `work` scans a collection or sorts in memory. */
 const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
   const sent = await watch.during(work);
   expect(sent.filter(({ collection }) => collection.startsWith('media'))).not.toEqual([]);
   expect(await watch.faults(sent)).toEqual([]);
 };
-const newest = async (): Promise<number> => (await world.rows(GYM)).at(-1)?._id ?? 0;
+const newest = async (): Promise<number> => (await harness.rows(GYM)).at(-1)?._id ?? 0;
 
-describe('no query of the service scans a collection, or sorts in memory', () => {
+describe('no query of the service scans a collection or sorts in memory', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['POST /media', () => world.upload(OWNER, GYM)],
-    ['POST /media that replaces', () => world.upload(OWNER, { ...GYM, purpose: 'gym_license' })],
-    ['GET /media/{id}', async () => world.download(OWNER, await newest())],
-    ['DELETE /media/{id}', async () => world.send('DELETE', `/media/${await newest()}`, { as: OWNER })],
-    ['Media.GetMedia', () => world.grpc.call('GetMedia', { targets: [GYM, POST, SERVICE, userTarget(7)] })],
+    ['POST /media', () => harness.upload(OWNER, GYM)],
+    ['POST /media that replaces', () => harness.upload(OWNER, { ...GYM, purpose: 'gym_license' })],
+    ['GET /media/{id}', async () => harness.download(OWNER, await newest())],
+    ['DELETE /media/{id}', async () => harness.send('DELETE', `/media/${await newest()}`, { as: OWNER })],
+    ['Media.GetMedia', () => harness.grpc.call('GetMedia', { targets: [GYM, POST, SERVICE, userTarget(7)] })],
     [
       'Media.DeleteByPurpose',
       () =>
-        world.grpc.call('DeleteByPurpose', { target: GYM, purpose: 'gym_license', up_to_media_id: 1_000 }),
+        harness.grpc.call('DeleteByPurpose', { target: GYM, purpose: 'gym_license', up_to_media_id: 1_000 }),
     ],
     [
       'gyms.gym.deleted',
       async () => {
-        await world.tell('gyms', gymDeleted, { subject: 1, data: { gym_id: 1 } });
-        await eventually(async () => (await world.rows(GYM)).length === 0);
+        await harness.publish('gyms', gymDeleted, { subject: 1, data: { gym_id: 1 } });
+        await eventually(async () => (await harness.rows(GYM)).length === 0);
       },
     ],
     [
       'identity.account.deleted',
       async () => {
-        await world.upload(OWNER, POST);
+        await harness.upload(OWNER, POST);
         const data = { user_id: 7, deleted_at: '2026-01-15 10:00:00' };
-        await world.tell('identity', accountDeleted, { subject: 7, data });
-        await eventually(async () => (await world.rows(POST))[0]?.uploaded_by === null);
+        await harness.publish('identity', accountDeleted, { subject: 7, data });
+        await eventually(async () => (await harness.rows(POST))[0]?.uploaded_by === null);
       },
     ],
   ])('%s', async (_name, work) => {
@@ -85,15 +85,15 @@ describe('no query of the service scans a collection, or sorts in memory', () =>
   });
 
   test('the sweeper', async () => {
-    const connection = connections.find(({ name }) => name === world.config.MONGODB_DATABASE);
+    const connection = connections.find(({ name }) => name === harness.config.MONGODB_DATABASE);
     if (connection === undefined) throw new Error('no connection');
     await expectServed(async () =>
-      sweepFiles({
+      createSweepFiles({
         media: createMediaStore(connection),
-        storage: await createLocalStorage(world.config.MEDIA_DIRECTORY),
+        storage: await createLocalStorage(harness.config.MEDIA_DIRECTORY),
         clock: { now: () => new Date(Date.now() + 2 * HOUR_MS) },
         log: createLog({ service: 'test', level: 'silent' }),
-      }),
+      })(),
     );
   });
 });

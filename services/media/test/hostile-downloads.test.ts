@@ -1,38 +1,38 @@
-/** Conditions, ranges and ids as no client library sends them. */
+/** Conditions, ranges and ids that client libraries do not send. */
 import { readdir, readlink } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { GUEST } from '@fitness/shared/caller.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openRaw, type RawAnswer, sendRaw } from './raw.ts';
 import {
   GYM,
+  type Harness,
   INACTIVE_GYM,
   MEBIBYTE,
   OWNER,
-  openWorld,
+  openHarness,
   picture,
   STRANGER,
   VIEWER,
-  type World,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 /** A file of 1,000 bytes, and its ETag. */
 let id: number;
 let etag: string;
 const content = Buffer.from(picture(1_000).map((byte, index) => (index < 100 ? byte : index % 251)));
 beforeAll(async () => {
-  world = await openWorld();
-  id = (await world.upload(OWNER, GYM, content)).body.data.id;
+  harness = await openHarness();
+  id = (await harness.upload(OWNER, GYM, content)).body.data.id;
   etag = (await get()).headers.etag ?? '';
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const get = (...headers: string[]): Promise<RawAnswer> =>
-  sendRaw(world.url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}`, headers });
+  sendRaw(harness.url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}`, headers });
 const head = (...headers: string[]): Promise<RawAnswer> =>
-  sendRaw(world.url, { as: GUEST, method: 'HEAD', path: `/api/v1/media/${id}`, headers });
+  sendRaw(harness.url, { as: GUEST, method: 'HEAD', path: `/api/v1/media/${id}`, headers });
 
 describe('one range', () => {
   test.each([
@@ -83,19 +83,19 @@ describe('one range', () => {
   });
 
   test.each(['seconds=0-1', 'bytes', 'bytes 0-1', '', '=0-1', 'none'])(
-    '%j is no range of bytes: 200',
+    '%j is not a byte range: 200',
     async (range) => {
       const answer = await get(`range: ${range}`);
       expect([answer.status, answer.body.equals(content)]).toEqual([200, true]);
     },
   );
 
-  test('two headers are no range that can be read', async () => {
+  test('two Range headers are 416', async () => {
     expect((await get('range: bytes=0-1', 'range: bytes=3-4')).status).toBe(416);
   });
 });
 
-test('ranges that overlap, or come in any order, are answered as they were asked for', async () => {
+test('overlapping and unordered ranges are answered in the order of the request', async () => {
   const answer = await get('range: bytes=10-19,5-14,0-0');
   expect(answer.status).toBe(206);
   expect(answer.body.length).toBe(Number(answer.headers['content-length']));
@@ -109,16 +109,16 @@ describe('conditions', () => {
   test.each<[string, (tag: string) => string, number]>([
     ['*', () => '*', 304],
     ['the tag', (tag) => tag, 304],
-    ['a weak one', (tag) => `W/${tag}`, 304],
+    ['a weak tag', (tag) => `W/${tag}`, 304],
     ['the last of 300', (tag) => `${Array(300).fill('"x"').join(', ')},${tag}`, 304],
-    ['a list without blanks, with empty places', (tag) => `,,"x",,${tag},`, 304],
-    ['behind one that holds a comma', (tag) => `"a, b", ${tag}`, 304],
+    ['a list without spaces, with empty elements', (tag) => `,,"x",,${tag},`, 304],
+    ['after a tag that contains a comma', (tag) => `"a, b", ${tag}`, 304],
     ['a star in a tag', () => '"*"', 200],
     ['a star between commas in a tag', () => '"a,*,b"', 200],
     ['the tag without quotes', (tag) => tag.slice(1, -1), 200],
     ['the beginning of the tag', (tag) => `${tag.slice(0, 20)}"`, 200],
-    ['one that does not end', (tag) => tag.slice(0, -1), 200],
-    ['nothing', () => '', 200],
+    ['an unterminated tag', (tag) => tag.slice(0, -1), 200],
+    ['an empty value', () => '', 200],
     ['a weak star', () => 'W/*', 200],
   ])('If-None-Match: %s', async (_name, header, status) => {
     for (const answer of [
@@ -129,13 +129,13 @@ describe('conditions', () => {
     }
   });
 
-  test('a 304 has no bytes and no length of any', async () => {
+  test('a 304 has no body and no content-length of 0', async () => {
     const { headers, body } = await get(`if-none-match: ${etag}`);
     expect([body.length, headers['content-length'] ?? '1000']).toEqual([0, '1000']);
     expect(headers['transfer-encoding']).toBeUndefined();
   });
 
-  test('it goes before Range and If-Range', async () => {
+  test('If-None-Match precedes Range and If-Range', async () => {
     const conditions = ['range: bytes=0-1', `if-range: ${etag}`];
     expect((await get(...conditions, `if-none-match: ${etag}`)).status).toBe(304);
     expect((await get(...conditions, 'if-none-match: "x"')).status).toBe(206);
@@ -145,17 +145,17 @@ describe('conditions', () => {
     ['the tag', (tag) => tag, 206],
     ['a list with it', (tag) => `"x", ${tag}`, 200],
     ['a star', () => '*', 200],
-    ['nothing', () => '', 200],
+    ['an empty value', () => '', 200],
     ['a date', () => 'Sat, 01 Jan 2050 00:00:00 GMT', 200],
   ])('If-Range: %s', async (_name, header, status) => {
     expect((await get('range: bytes=0-1', `if-range: ${header(etag)}`)).status).toBe(status);
-    // A range that is not to be heard cannot be wrong either.
+    // A range that does not apply is not validated.
     expect((await get('range: bytes=9-0', `if-range: ${header(etag)}`)).status).toBe(
       status === 206 ? 416 : 200,
     );
   });
 
-  test('HEAD sends no byte, whatever is asked for', async () => {
+  test('HEAD never has a body', async () => {
     for (const headers of [
       [],
       ['range: bytes=0-1'],
@@ -168,7 +168,7 @@ describe('conditions', () => {
   });
 });
 
-describe('an id that is none', () => {
+describe('an invalid id', () => {
   test.each([
     '0',
     '00',
@@ -195,19 +195,22 @@ describe('an id that is none', () => {
     '[1]',
     '$ne',
     'constructor',
-  ])('%s is 404, whatever the method and the name behind it', async (wrong) => {
+  ])('%s is 404 for every method, with or without a name', async (wrong) => {
     for (const method of ['GET', 'HEAD', 'DELETE']) {
       for (const path of [
         `/api/v1/media/${wrong}`,
         ...(method === 'DELETE' ? [] : [`/api/v1/media/${wrong}/a.png`]),
       ]) {
-        expect([path, (await sendRaw(world.url, { as: VIEWER, method, path })).status]).toEqual([path, 404]);
+        expect([path, (await sendRaw(harness.url, { as: VIEWER, method, path })).status]).toEqual([
+          path,
+          404,
+        ]);
       }
     }
   });
 
-  test.each(['%', '%zz', '%c0%af', '%ff'])('%s cannot be read: no 500', async (wrong) => {
-    const { status } = await sendRaw(world.url, {
+  test.each(['%', '%zz', '%c0%af', '%ff'])('%s cannot be decoded: never a 500', async (wrong) => {
+    const { status } = await sendRaw(harness.url, {
       as: VIEWER,
       method: 'GET',
       path: `/api/v1/media/${wrong}`,
@@ -222,8 +225,8 @@ describe('an id that is none', () => {
     'x'.repeat(8_000),
     '%E2%80%AEgnp.exe',
     '.',
-  ])('the name %s behind an id of ours is only a name', async (name) => {
-    const answer = await sendRaw(world.url, {
+  ])('the name %s after an existing id has no effect', async (name) => {
+    const answer = await sendRaw(harness.url, {
       as: GUEST,
       method: 'GET',
       path: `/api/v1/media/${id}/${name}`,
@@ -237,11 +240,11 @@ describe('an id that is none', () => {
 });
 
 describe('a refusal', () => {
-  test('says nothing of the file: no ETag, no name, no length, and nothing that a cache may keep', async () => {
-    const hidden = (await world.upload(OWNER, INACTIVE_GYM, content, 'secret.png')).body.data.id;
-    const licence = (await world.upload(OWNER, { ...GYM, purpose: 'gym_license' }, content, 'secret.png'))
+  test('reveals neither ETag, name, type nor length of the file, and is not cacheable', async () => {
+    const hidden = (await harness.upload(OWNER, INACTIVE_GYM, content, 'secret.png')).body.data.id;
+    const license = (await harness.upload(OWNER, { ...GYM, purpose: 'gym_license' }, content, 'secret.png'))
       .body.data.id;
-    for (const path of [`/api/v1/media/${hidden}`, `/api/v1/media/${licence}`]) {
+    for (const path of [`/api/v1/media/${hidden}`, `/api/v1/media/${license}`]) {
       for (const as of [GUEST, STRANGER]) {
         for (const headers of [
           [],
@@ -250,11 +253,11 @@ describe('a refusal', () => {
           ['range: bytes=0-0'],
           ['range: bytes=5-4'],
         ]) {
-          const answer = await sendRaw(world.url, { as, method: 'GET', path, headers });
+          const answer = await sendRaw(harness.url, { as, method: 'GET', path, headers });
           expect([401, 403]).toContain(answer.status);
-          // These two may hold any digits, the length of the file among them.
-          const { 'x-request-id': _id, date: _date, ...said } = answer.headers;
-          const text = JSON.stringify(said) + answer.body.toString();
+          // These two headers may contain the digits of the length by chance.
+          const { 'x-request-id': _id, date: _date, ...others } = answer.headers;
+          const text = JSON.stringify(others) + answer.body.toString();
           for (const secret of [etag.slice(1, -1), 'secret', '1000', 'image/png'])
             expect(text).not.toContain(secret);
           expect(answer.headers['cache-control']).toBe('no-store');
@@ -263,12 +266,12 @@ describe('a refusal', () => {
     }
   });
 
-  test('of a file that is gone, or cannot be had, is no attachment either', async () => {
-    const lost = (await world.upload(OWNER, GYM, content)).body.data.id;
-    await world.connection
+  test('404 for a missing stored file is not an attachment either', async () => {
+    const lost = (await harness.upload(OWNER, GYM, content)).body.data.id;
+    await harness.connection
       .collection<{ _id: number }>('media')
       .updateOne({ _id: lost }, { $set: { storage_key: '00000000-0000-4000-8000-000000000001' } });
-    const { status, headers } = await sendRaw(world.url, {
+    const { status, headers } = await sendRaw(harness.url, {
       as: GUEST,
       method: 'GET',
       path: `/api/v1/media/${lost}`,
@@ -283,20 +286,20 @@ describe('a refusal', () => {
   });
 });
 
-test('readers that go away in the middle leave no file open', async () => {
-  const large = (await world.upload(OWNER, GYM, picture(20 * MEBIBYTE))).body.data.id;
-  // Only what lies in the directory of this service: the process opens and closes much else.
+test('clients that disconnect during a download leave no file open', async () => {
+  const large = (await harness.upload(OWNER, GYM, picture(20 * MEBIBYTE))).body.data.id;
+  // Only files in the directory of this service: the process opens others as well.
   const open = async (): Promise<number> => {
     const descriptors = await readdir('/proc/self/fd');
     const paths = descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => ''));
-    const files = `${world.config.MEDIA_DIRECTORY}${sep}`;
+    const files = `${harness.config.MEDIA_DIRECTORY}${sep}`;
     return (await Promise.all(paths)).filter((path) => path.startsWith(files)).length;
   };
   let mostOpen = 0;
   for (const range of ['', 'range: bytes=0-9999999', 'range: bytes=0-5000000,6000000-11000000']) {
     const sockets = await Promise.all(
       Array.from({ length: 10 }, () =>
-        openRaw(world.url, {
+        openRaw(harness.url, {
           as: GUEST,
           method: 'GET',
           path: `/api/v1/media/${large}`,

@@ -1,28 +1,28 @@
-/** Forms that no browser sends: never a 500, never a file that stays, never a connection that hangs. */
+/** Forms that browsers do not send: never a 500, never a leftover file, never a hanging connection. */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
 import { bytesOf, openRaw, type Piece, type RawAnswer, readAnswer, sendRaw } from './raw.ts';
-import { GYM, MEBIBYTE, OWNER, openWorld, PNG, picture, type World } from './support.ts';
+import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, PNG, picture } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let filesBefore: string[];
 let rowsBefore: number;
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(async () => {
-  filesBefore = await world.filesOnDisk();
-  rowsBefore = (await world.rows()).length;
+  filesBefore = await harness.filesOnDisk();
+  rowsBefore = (await harness.rows()).length;
 });
-/** Whatever was sent: no answer of the service's own making was a 500, and it goes on serving. */
+/** After every test: the service has answered no 5xx, and still accepts uploads. */
 afterEach(async () => {
-  const metrics = await (await fetch(`${world.url}/metrics`)).text();
+  const metrics = await (await fetch(`${harness.url}/metrics`)).text();
   expect(metrics.split('\n').filter((line) => /http_.*status="5/.test(line))).toEqual([]);
-  expect((await world.upload(OWNER, GYM)).status).toBe(201);
+  expect((await harness.upload(OWNER, GYM)).status).toBe(201);
 });
 
 const B = 'x';
@@ -41,7 +41,7 @@ const END = `--${B}--\r\n`;
 const FORM = `content-type: multipart/form-data; boundary=${B}`;
 
 const post = (body: readonly Piece[], ...headers: string[]): Promise<RawAnswer> =>
-  sendRaw(world.url, {
+  sendRaw(harness.url, {
     as: OWNER,
     headers: [...(headers.length > 0 ? headers : [FORM]), `content-length: ${bytesOf(body).length}`],
     body,
@@ -51,19 +51,19 @@ const outcome = (answer: RawAnswer): [number, string[]] => [
   answer.status,
   Object.keys(json(answer).errors ?? {}),
 ];
-/** Nothing was kept, in the spool or elsewhere; what was refused early may still be arriving. */
-const expectNothingKept = async (): Promise<void> => {
-  await eventually(async () => (await world.filesOnDisk()).length === filesBefore.length);
-  expect(await world.filesOnDisk()).toEqual(filesBefore);
-  expect(await world.rows()).toHaveLength(rowsBefore);
+/** Nothing is stored, in the spool or elsewhere. Waits: a refused body may still be arriving. */
+const expectNothingStored = async (): Promise<void> => {
+  await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length);
+  expect(await harness.filesOnDisk()).toEqual(filesBefore);
+  expect(await harness.rows()).toHaveLength(rowsBefore);
 };
 
-describe('accepted, as unusual as it is', () => {
+describe('unusual but accepted', () => {
   test.each<[string, Piece[], ...string[]]>([
-    ['a line before the first part and behind the last', ['hello\r\n', ...GYM_FIELDS, ...file(), END, 'bye']],
-    ['a mebibyte behind the last part', [...GYM_FIELDS, ...file(), END, Buffer.alloc(MEBIBYTE)]],
+    ['a line before the first part and after the last', ['hello\r\n', ...GYM_FIELDS, ...file(), END, 'bye']],
+    ['a mebibyte after the last part', [...GYM_FIELDS, ...file(), END, Buffer.alloc(MEBIBYTE)]],
     [
-      'a boundary in quotes, with blanks',
+      'a quoted boundary with a space',
       [
         bytesOf([...GYM_FIELDS, ...file(), END])
           .toString('latin1')
@@ -78,11 +78,11 @@ describe('accepted, as unusual as it is', () => {
     ],
     ['the file first', [...file(), ...GYM_FIELDS, END]],
     [
-      'a file that has a type, but no name',
+      'a file with a type but without a name',
       [...GYM_FIELDS, ...file(PNG, 'name="file"', 'content-type: application/octet-stream\r\n'), END],
     ],
     [
-      'a type of the file that is a lie',
+      'a wrong type of the file',
       [...GYM_FIELDS, ...file(PNG, 'name="file"; filename="a.html"', 'content-type: text/html\r\n'), END],
     ],
     [
@@ -90,7 +90,7 @@ describe('accepted, as unusual as it is', () => {
       [...field('', '1'), '--x\r\nx-nothing: 1\r\n\r\n1\r\n', ...GYM_FIELDS, ...file(), END],
     ],
     [
-      'names that objects inherit in no field of ours',
+      'unknown fields with inherited property names',
       [...field('fields', '1'), ...field('length', '1'), ...GYM_FIELDS, ...file(), END],
     ],
     ['a field twice: the last one counts', [...field('attachable_id', '77'), ...GYM_FIELDS, ...file(), END]],
@@ -99,7 +99,7 @@ describe('accepted, as unusual as it is', () => {
     expect([answer.status, json(answer).data?.mime_type]).toEqual([201, 'image/png']);
   });
 
-  test('bytes that look like the boundary come back as they were', async () => {
+  test('content that resembles the boundary is stored unchanged', async () => {
     const content = Buffer.concat([
       PNG,
       Buffer.from('\r\n--y\r\n-- x\r\n\r\n-x--\r\r\n--\r\n--\r\n-'),
@@ -108,13 +108,13 @@ describe('accepted, as unusual as it is', () => {
     ]);
     const { status, body } = await post([...GYM_FIELDS, ...file(content), END]);
     const { id, size } = JSON.parse(body.toString()).data;
-    const back = Buffer.from(await (await world.download(OWNER, id)).arrayBuffer());
+    const back = Buffer.from(await (await harness.download(OWNER, id)).arrayBuffer());
     expect([status, size, back.equals(content)]).toEqual([201, content.length, true]);
   });
 
-  test('in pieces of one byte, which come when they come', async () => {
+  test('chunks of one byte at irregular intervals', async () => {
     const body = bytesOf([...GYM_FIELDS, ...file(), END]);
-    const socket = await openRaw(world.url, { as: OWNER, headers: [FORM, 'transfer-encoding: chunked'] });
+    const socket = await openRaw(harness.url, { as: OWNER, headers: [FORM, 'transfer-encoding: chunked'] });
     socket.setNoDelay(true);
     for (const [index, byte] of body.entries()) {
       socket.write(Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]));
@@ -126,19 +126,19 @@ describe('accepted, as unusual as it is', () => {
   });
 
   test.each([
-    ['25 MiB to the byte', MAX_FILE_BYTES, 201],
+    ['exactly 25 MiB', MAX_FILE_BYTES, 201],
     ['one byte more', MAX_FILE_BYTES + 1, 422],
   ])('of unknown length: %s', async (_name, bytes, status) => {
     const body = bytesOf([...GYM_FIELDS, ...file(picture(bytes)), END]);
     const chunks = [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
-    const answer = await sendRaw(world.url, {
+    const answer = await sendRaw(harness.url, {
       as: OWNER,
       headers: [FORM, 'transfer-encoding: chunked'],
       body: chunks,
     });
     expect(answer.status).toBe(status);
-    if (status === 201) await world.send('DELETE', `/media/${json(answer).data.id}`, { as: OWNER });
-    await expectNothingKept();
+    if (status === 201) await harness.send('DELETE', `/media/${json(answer).data.id}`, { as: OWNER });
+    await expectNothingStored();
   });
 });
 
@@ -149,22 +149,22 @@ describe('the name of the file', () => {
     ['quotes', 'filename="a \\"b\\" c.png"', 'a "b" c.png'],
     ['without quotes', 'filename=a.png', 'a.png'],
     ['a path', 'filename="../../../etc/passwd"', 'passwd'],
-    ['a path of another system', 'filename="C:\\\\x\\\\..\\\\a.png"', 'a.png'],
+    ['a Windows path', 'filename="C:\\\\x\\\\..\\\\a.png"', 'a.png'],
     ['only a path', 'filename="../../"', 'file'],
     ['dots', 'filename="..."', 'file'],
     ['a NUL', 'filename="a.png\0.html"', 'a.png.html'],
     ['control characters', 'filename="a\x01\x1b[31m\x7f.png"', 'a[31m.png'],
     ['10,000 characters', `filename="${LONG}"`, 'n'.repeat(200)],
-    ['marks of direction', 'filename="\u202egnp.exe\u2066"', 'gnp.exe'],
+    ['bidirectional marks', 'filename="\u202egnp.exe\u2066"', 'gnp.exe'],
     ['Persian with a half-space', 'filename="می\u200cخواهم.png"', 'می\u200cخواهم.png'],
     ['emoji of several characters', 'filename="👩‍👩‍👧‍👦🏳️‍🌈.png"', '👩‍👩‍👧‍👦🏳️‍🌈.png'],
-    ['bytes that are no UTF-8', Buffer.from('filename="a\xff\xfe.png"', 'latin1'), 'a\ufffd\ufffd.png'],
-    // RFC 7578 does not allow the second form: what stands beside it is the name.
+    ['invalid UTF-8', Buffer.from('filename="a\xff\xfe.png"', 'latin1'), 'a\ufffd\ufffd.png'],
+    // RFC 7578 does not allow `filename*`; a plain name takes precedence.
     ['RFC 5987 and a plain one', `filename="a.png"; filename*=UTF-8''b.png`, 'a.png'],
     ['RFC 5987 alone', `filename*=UTF-8''${encodeURIComponent('مجوز.png')}`, 'مجوز.png'],
     ['RFC 5987 with a path', `filename*=UTF-8''..%2F..%2Fetc%2Fpasswd`, 'passwd'],
     ['RFC 5987 with half a character', `filename*=UTF-8''a%E2%82.png`, 'a\ufffd.png'],
-    ['RFC 5987 in a script that nobody knows', `filename*=klingon''abc.png`, 'abc.png'],
+    ['RFC 5987 in an unknown charset', `filename*=klingon''abc.png`, 'abc.png'],
   ])('%s', async (_name, disposition, kept) => {
     const part: Piece[] = [
       `--${B}\r\ncontent-disposition: form-data; name="file"; `,
@@ -176,17 +176,17 @@ describe('the name of the file', () => {
     const answer = await post([...GYM_FIELDS, ...part, END]);
     expect([answer.status, json(answer).data?.filename]).toEqual([201, kept]);
     const { id, link } = json(answer).data;
-    const { headers } = await sendRaw(world.url, { as: OWNER, method: 'GET', path: `/api/v1/media/${id}` });
+    const { headers } = await sendRaw(harness.url, { as: OWNER, method: 'GET', path: `/api/v1/media/${id}` });
     expect(headers['content-disposition']).toMatch(
       /^attachment; filename="[ !#-[\]-~]*"; filename\*=UTF-8''[\w!#$&+.^`|~%-]+$/,
     );
     expect(headers['set-cookie']).toBeUndefined();
     const { pathname } = new URL(link);
-    expect((await sendRaw(world.url, { as: OWNER, method: 'GET', path: pathname })).status).toBe(200);
+    expect((await sendRaw(harness.url, { as: OWNER, method: 'GET', path: pathname })).status).toBe(200);
   });
 });
 
-describe('refused, and nothing is kept', () => {
+describe('refused, and nothing is stored', () => {
   const fill = (count: number, name = 'a'): Piece[] =>
     Array.from({ length: count }, () => field(name, '1')).flat();
   test.each<[string, Piece[], number, string[]]>([
@@ -219,9 +219,9 @@ describe('refused, and nothing is kept', () => {
       422,
       ['file'],
     ],
-    ['another boundary than was said', [`--y\r\n`, ...file()], 400, []],
+    ['another boundary than declared', [`--y\r\n`, ...file()], 400, []],
     [
-      'lines that end in LF alone',
+      'lines that end in LF only',
       [
         bytesOf([...GYM_FIELDS, ...file(), END])
           .toString('latin1')
@@ -230,7 +230,7 @@ describe('refused, and nothing is kept', () => {
       400,
       [],
     ],
-    ['no end behind the file', [...GYM_FIELDS, ...file()], 400, []],
+    ['no end after the file', [...GYM_FIELDS, ...file()], 400, []],
     [
       'an end within the head of a part',
       [...GYM_FIELDS, ...file(), `--${B}\r\ncontent-disposition: form`],
@@ -245,7 +245,7 @@ describe('refused, and nothing is kept', () => {
       [],
     ],
     [
-      'a field in JSON that is no text',
+      'a JSON field that is not a string',
       [
         ...field('purpose', '{"toString":1}', '\r\ncontent-type: application/json'),
         ...GYM_FIELDS,
@@ -256,7 +256,7 @@ describe('refused, and nothing is kept', () => {
       [],
     ],
     [
-      'a field in JSON that is none',
+      'a field of invalid JSON',
       [...GYM_FIELDS, ...file(), ...field('purpose', '{', '\r\ncontent-type: application/json'), END],
       400,
       [],
@@ -291,7 +291,7 @@ describe('refused, and nothing is kept', () => {
       422,
       ['attachable_type', 'attachable_id', 'purpose'],
     ],
-    ['5,000 fields behind the file', [...GYM_FIELDS, ...file(), ...fill(5_000), END], 400, []],
+    ['5,000 fields after the file', [...GYM_FIELDS, ...file(), ...fill(5_000), END], 400, []],
     ['5,000 fields before it', [...fill(5_000), ...GYM_FIELDS, ...file(), END], 400, []],
     [
       'the file, and 30 others',
@@ -305,7 +305,7 @@ describe('refused, and nothing is kept', () => {
       [],
     ],
     [
-      'a part whose head has 100 KiB',
+      'a part with 100 KiB of headers',
       [
         ...GYM_FIELDS,
         ...file(PNG, 'name="file"; filename="a.png"', `x-long: ${'y'.repeat(100_000)}\r\n`),
@@ -316,7 +316,7 @@ describe('refused, and nothing is kept', () => {
       [],
     ],
     [
-      'a part whose head never ends',
+      'a part whose headers never end',
       [...GYM_FIELDS, `--${B}\r\nx-long: `, Buffer.alloc(3 * MEBIBYTE, 'y')],
       400,
       [],
@@ -332,37 +332,37 @@ describe('refused, and nothing is kept', () => {
   ])('%s', async (_name, body, status, fields) => {
     const answer = await post(body);
     expect(outcome(answer)).toEqual([status, fields]);
-    if (status !== 201) await expectNothingKept();
+    if (status !== 201) await expectNothingStored();
   });
 
   test.each<[string, string[], number]>([
-    ['multipart of another kind', [`content-type: multipart/mixed; boundary=${B}`], 415],
+    ['another multipart type', [`content-type: multipart/mixed; boundary=${B}`], 415],
     ['no type', ['x-none: 1'], 415],
-    ['a type that is no type', ['content-type: ;;;'], 415],
+    ['an invalid type', ['content-type: ;;;'], 415],
     ['an empty boundary', ['content-type: multipart/form-data; boundary='], 400],
     [
       'a boundary of 8,000 characters',
       [`content-type: multipart/form-data; boundary=${'b'.repeat(8_000)}`],
       400,
     ],
-    ['a charset that is none', [`content-type: multipart/form-data; charset=nope; boundary=${B}`], 201],
+    ['an unknown charset', [`content-type: multipart/form-data; charset=nope; boundary=${B}`], 201],
   ])('%s', async (_name, headers, status) => {
     const answer = await post([...GYM_FIELDS, ...file(), END], ...headers);
     expect(answer.status).toBe(status);
-    if (status !== 201) await expectNothingKept();
+    if (status !== 201) await expectNothingStored();
   });
 
-  test('two lengths, or a length and pieces, are no request', async () => {
+  test('two lengths, or a length and chunked encoding, are 400', async () => {
     for (const headers of [
       [FORM, 'content-length: 10', 'content-length: 11'],
       [FORM, 'content-length: 10', 'transfer-encoding: chunked'],
     ]) {
-      expect((await sendRaw(world.url, { as: OWNER, headers, body: ['x'] })).status).toBe(400);
+      expect((await sendRaw(harness.url, { as: OWNER, headers, body: ['x'] })).status).toBe(400);
     }
-    await expectNothingKept();
+    await expectNothingStored();
   });
 
-  test('a second file, however large it is, is read to its end: the connection serves the next request', async () => {
+  test('a refused second file is read to its end: the connection serves the next request', async () => {
     for (const first of [PNG, Buffer.from('<svg/>')]) {
       const body = bytesOf([
         ...GYM_FIELDS,
@@ -371,7 +371,7 @@ describe('refused, and nothing is kept', () => {
         ...file(picture(MEBIBYTE)),
         END,
       ]);
-      const socket = await openRaw(world.url, {
+      const socket = await openRaw(harness.url, {
         as: OWNER,
         headers: [FORM, `content-length: ${body.length}`],
         body: [body],
@@ -381,21 +381,21 @@ describe('refused, and nothing is kept', () => {
       expect((await readAnswer(socket)).status).toBe(200);
       socket.destroy();
     }
-    await expectNothingKept();
+    await expectNothingStored();
   });
 });
 
-/** However it was closed. */
+/** Resolves after the socket is closed, with or without an error. */
 const closed = (socket: Socket): Promise<unknown> =>
   socket.closed ? Promise.resolve() : new Promise((resolve) => socket.resume().once('close', resolve));
 
-describe('a client that does not go on', () => {
+describe('a client that stops sending', () => {
   const half = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
 
   test.each<[string, (socket: Socket) => void]>([
-    ['hangs up', (socket) => socket.destroy()],
+    ['disconnects', (socket) => socket.destroy()],
     ['resets the connection', (socket) => socket.resetAndDestroy()],
-    ['says that it is done', (socket) => socket.end()],
+    ['ends its side', (socket) => socket.end()],
   ])('and %s leaves nothing', async (_name, leave) => {
     for (const headers of [
       [FORM, 'content-length: 5000000'],
@@ -404,20 +404,20 @@ describe('a client that does not go on', () => {
     ]) {
       const chunked = headers[1] === 'transfer-encoding: chunked';
       const body = chunked ? [`${(half.length + 5).toString(16)}\r\n`, half] : [half];
-      const socket = await openRaw(world.url, { as: OWNER, headers, body });
-      await eventually(async () => (await world.filesOnDisk()).length > filesBefore.length);
+      const socket = await openRaw(harness.url, { as: OWNER, headers, body });
+      await eventually(async () => (await harness.filesOnDisk()).length > filesBefore.length);
       leave(socket);
-      await expectNothingKept();
+      await expectNothingStored();
       await closed(socket);
     }
   });
 });
 
-test('one that sends a byte at a time, or none, is hung up on at last, and leaves nothing', async () => {
-  const impatient = await openWorld({}, { uploadDeadlineMs: 400 });
+test('the connection of a slow or silent upload is closed at the deadline, and nothing is stored', async () => {
+  const shortDeadline = await openHarness({}, { uploadDeadlineMs: 400 });
   const form = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
   for (const sent of [form, form.subarray(0, 40), Buffer.alloc(0)]) {
-    const socket = await openRaw(impatient.url, {
+    const socket = await openRaw(shortDeadline.url, {
       as: OWNER,
       headers: [FORM, 'content-length: 5000000'],
       body: [sent],
@@ -425,8 +425,8 @@ test('one that sends a byte at a time, or none, is hung up on at last, and leave
     const trickle = setInterval(() => socket.write('y'), 20);
     await closed(socket);
     clearInterval(trickle);
-    await eventually(async () => (await impatient.filesOnDisk()).length === 0);
+    await eventually(async () => (await shortDeadline.filesOnDisk()).length === 0);
   }
-  expect((await impatient.upload(OWNER, GYM, picture(1_000))).status).toBe(201);
-  await impatient.close();
+  expect((await shortDeadline.upload(OWNER, GYM, picture(1_000))).status).toBe(201);
+  await shortDeadline.close();
 });

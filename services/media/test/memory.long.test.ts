@@ -1,4 +1,4 @@
-/** Memory does not grow with the files: `npm run bench -- media` prints the figures, this holds them to a bound. */
+/** Memory use does not grow with file sizes. `npm run bench -- media` prints the figures; this test limits them. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,22 +8,22 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { CALLER_HEADER, GUEST } from '@fitness/shared/caller.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { dropDatabase, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MediaConfig } from '../src/config.ts';
 import { type Child, startChild } from './child.ts';
 import { createBucket, S3_CREDENTIALS, type TestBucket } from './s3.ts';
-import { fileClient, MEBIBYTE, mediaConfig, OWNER, PNG, startNeighbours, userTarget } from './support.ts';
+import { fileClient, MEBIBYTE, mediaConfig, OWNER, PNG, startStubServices, userTarget } from './support.ts';
 
 const FILES = 10;
 const FILE_BYTES = 25 * MEBIBYTE;
-/** Whoever held the files, or half of each, would take more. A busy machine needs up to 90: it collects garbage late. */
+/** A service that held half of each file in memory would exceed this. A busy machine needs up to 90 MiB. */
 const MIB_MORE = (FILES * FILE_BYTES) / MEBIBYTE / 2;
 
-/** Bytes that tell one place from another, in pieces that are made on the way: the sender holds no file either. */
-function* pictureInPieces(): Iterable<Buffer> {
+/** Bytes that differ by position, generated in chunks: the sender does not hold a file in memory either. */
+function* pictureInChunks(): Iterable<Buffer> {
   yield PNG;
   const length = 64 * 1024;
   for (let at = PNG.length; at < FILE_BYTES; at += length) {
@@ -39,7 +39,7 @@ function* form(boundary: string): Iterable<Buffer> {
   );
   const head = 'content-disposition: form-data; name="file"; filename="a.png"';
   yield Buffer.from(`${fields.join('')}--${boundary}\r\n${head}\r\n\r\n`);
-  yield* pictureInPieces();
+  yield* pictureInChunks();
   yield Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
@@ -65,20 +65,20 @@ const send = async (url: string): Promise<{ status: number | undefined; id: numb
   return { status: answer.statusCode, id: body.data.id };
 };
 
-let neighbours: GrpcServer;
+let stubs: GrpcServer;
 let bucket: TestBucket;
 beforeAll(async () => {
-  neighbours = (await startNeighbours()).server;
+  stubs = (await startStubServices()).server;
   bucket = await createBucket();
 });
 afterAll(async () => {
-  await neighbours.close();
+  await stubs.close();
   bucket.close();
 });
 
 const PLACES: Record<string, () => Partial<MediaConfig>> = {
   'the local disk': () => ({}),
-  'a bucket of S3': () => ({
+  'an S3 bucket': () => ({
     MEDIA_STORAGE: 's3',
     MEDIA_S3_BUCKET: bucket.bucket,
     MEDIA_S3_ENDPOINT: bucket.endpoint,
@@ -92,9 +92,9 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
   let child: Child;
   beforeAll(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'media-'));
-    config = { ...mediaConfig(neighbours.address, directory), ...place() };
+    config = { ...mediaConfig(stubs.address, directory), ...place() };
     child = await startChild(config);
-    // Compiled code and open connections are no part of the question.
+    // Warm-up: compiled code and open connections are not part of the measurement.
     await fileClient(child.url).upload(OWNER, userTarget(7));
   });
   afterAll(async () => {
@@ -103,7 +103,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     await rm(config.MEDIA_DIRECTORY, { recursive: true });
   });
 
-  test(`${FILES} files of 25 MiB at once, up and down, take less than ${MIB_MORE} MiB more`, async () => {
+  test(`${FILES} concurrent uploads and downloads of 25 MiB take less than ${MIB_MORE} MiB of memory`, async () => {
     const before = child.memory().now;
     child.resetPeak();
     const uploads = await Promise.all(Array.from({ length: FILES }, () => send(child.url)));
@@ -112,7 +112,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     const hashes = await Promise.all(
       uploads.map(async ({ id }) => hashOf((await fileClient(child.url).download(GUEST, id)).body ?? [])),
     );
-    expect(new Set(hashes)).toEqual(new Set([await hashOf(pictureInPieces())]));
+    expect(new Set(hashes)).toEqual(new Set([await hashOf(pictureInChunks())]));
     expect(child.memory().peak - before).toBeLessThan(MIB_MORE);
   });
 });

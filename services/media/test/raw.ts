@@ -1,7 +1,7 @@
-/** Requests byte by byte, for what no client library would send. */
+/** Raw HTTP requests, for input that client libraries do not send. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { CALLER_HEADER, type Caller } from '@fitness/shared/caller.ts';
+import { CALLER_HEADER, type Caller } from '@fitness/shared/kernel/caller.ts';
 import { testSigner } from '@fitness/shared/testing/harness.ts';
 
 export interface RawAnswer {
@@ -17,7 +17,7 @@ export interface RawRequest {
   as: Caller;
   method?: string;
   path?: string;
-  /** Lines without their end; Host and the caller's are there already. */
+  /** Lines without line ends, in addition to Host and the caller's context. */
   headers?: readonly string[];
   body?: readonly Piece[];
 }
@@ -25,14 +25,14 @@ export interface RawRequest {
 export const bytesOf = (pieces: readonly Piece[]): Buffer =>
   Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 
-/** An open connection on which the head of a request, and what there is of its body, has been sent. */
+/** Sends the head of a request and the given part of its body, and returns the open connection. */
 export const openRaw = async (
   url: string,
   { as, method = 'POST', path = '/api/v1/media', headers = [], body = [] }: RawRequest,
 ): Promise<Socket> => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // What is sent to a server that has hung up is no failure of the test; the answer says what it made of it.
+  // A write after the server closed the connection is no failure: tests assert the answer.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const context = await testSigner.sign({ from: 'gateway', caller: as });
@@ -43,12 +43,12 @@ export const openRaw = async (
 
 const BLANK_LINE = '\r\n\r\n';
 
-/** The first answer that comes; rejects when the server hangs up, or is silent for `timeoutMs`, before it is whole. */
+/** The first complete answer; rejects when the server closes the connection or `timeoutMs` pass before it. */
 export const readAnswer = async (
   socket: Socket,
   { timeoutMs = 15_000, withoutBody = false } = {},
 ): Promise<RawAnswer> => {
-  const giveUp = setTimeout(() => socket.destroy(new Error('no whole answer in time')), timeoutMs);
+  const giveUp = setTimeout(() => socket.destroy(new Error('no complete answer in time')), timeoutMs);
   let received: Buffer = Buffer.alloc(0);
   try {
     for await (const piece of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -59,7 +59,9 @@ export const readAnswer = async (
   } finally {
     clearTimeout(giveUp);
   }
-  throw new Error(`the server hung up after ${JSON.stringify(received.toString('latin1', 0, 200))}`);
+  throw new Error(
+    `the server closed the connection after ${JSON.stringify(received.toString('latin1', 0, 200))}`,
+  );
 };
 
 const parse = (received: Buffer, withoutBody: boolean): RawAnswer | undefined => {
@@ -98,7 +100,7 @@ const unchunk = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** Sends it, reads the answer, hangs up. */
+/** Sends a request, reads the answer, closes the connection. */
 export const sendRaw = async (url: string, request: RawRequest): Promise<RawAnswer> => {
   const socket = await openRaw(url, request);
   try {

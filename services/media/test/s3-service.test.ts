@@ -1,15 +1,14 @@
-/** The whole service with its files in a bucket. */
-
+/** The whole service with S3 storage. */
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { GUEST } from '@fitness/shared/caller.ts';
-import { HOUR_MS } from '@fitness/shared/clock.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createS3Storage } from '../src/clients/s3-storage.ts';
 import type { Storage } from '../src/clients/storage.ts';
 import type { MediaConfig } from '../src/config.ts';
 import { createBucket, S3_CREDENTIALS, type TestBucket } from './s3.ts';
-import { GYM, MEBIBYTE, OWNER, openWorld, picture, STRANGER, type World } from './support.ts';
+import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, picture, STRANGER } from './support.ts';
 
 const configOf = ({ endpoint, bucket, region }: TestBucket): Partial<MediaConfig> => ({
   MEDIA_STORAGE: 's3',
@@ -21,21 +20,21 @@ const configOf = ({ endpoint, bucket, region }: TestBucket): Partial<MediaConfig
 });
 
 let bucket: TestBucket;
-let world: World;
-/** Looks into the bucket past the service. */
+let harness: Harness;
+/** Reads the bucket directly. */
 let outside: Storage;
 beforeAll(async () => {
   bucket = await createBucket();
-  world = await openWorld(configOf(bucket));
+  harness = await openHarness(configOf(bucket));
   outside = await createS3Storage({
     ...bucket,
     credentials: S3_CREDENTIALS,
-    directory: `${world.config.MEDIA_DIRECTORY}/outside`,
+    directory: `${harness.config.MEDIA_DIRECTORY}/outside`,
   });
 });
 afterAll(async () => {
   outside.close();
-  await world.close();
+  await harness.close();
   bucket.close();
 });
 
@@ -45,54 +44,54 @@ const objects = async (): Promise<string[]> => {
   return keys.toSorted();
 };
 const keysOfRows = async (): Promise<string[]> =>
-  (await world.rows()).map((row) => row.storage_key).toSorted();
+  (await harness.rows()).map((row) => row.storage_key).toSorted();
 
 describe('files in a bucket', () => {
-  test('are there at the 201, come back whole and in pieces, and leave nothing on the disk', async () => {
+  test('are stored before the 201, served completely and in ranges, and leave nothing on the disk', async () => {
     const content = picture(6 * MEBIBYTE);
-    const { status, body } = await world.upload(OWNER, GYM, content);
+    const { status, body } = await harness.upload(OWNER, GYM, content);
     expect(status).toBe(201);
     expect(await objects()).toEqual(await keysOfRows());
-    expect(await world.filesOnDisk()).toEqual([]);
-    const whole = await world.download(GUEST, body.data.id);
+    expect(await harness.filesOnDisk()).toEqual([]);
+    const whole = await harness.download(GUEST, body.data.id);
     expect(Buffer.from(await whole.arrayBuffer()).equals(content)).toBe(true);
-    const pieces = await world.download(GUEST, body.data.id, { range: 'bytes=10-19,-5' });
+    const pieces = await harness.download(GUEST, body.data.id, { range: 'bytes=10-19,-5' });
     expect([
       pieces.status,
       Buffer.from(await pieces.arrayBuffer()).includes(content.subarray(10, 20)),
     ]).toEqual([206, true]);
-    expect((await world.download(GUEST, body.data.id, {}, 'HEAD')).status).toBe(200);
+    expect((await harness.download(GUEST, body.data.id, {}, 'HEAD')).status).toBe(200);
   });
 
   test('a refused upload never reaches the bucket', async () => {
     const before = await objects();
-    expect((await world.upload(STRANGER, GYM)).status).toBe(403);
-    expect((await world.upload(OWNER, GYM, Buffer.from('<svg/>'))).status).toBe(422);
-    expect([await objects(), await world.filesOnDisk()]).toEqual([before, []]);
+    expect((await harness.upload(STRANGER, GYM)).status).toBe(403);
+    expect((await harness.upload(OWNER, GYM, Buffer.from('<svg/>'))).status).toBe(422);
+    expect([await objects(), await harness.filesOnDisk()]).toEqual([before, []]);
   });
 
-  test('go with their rows: replaced, deleted, or with what they hang on', async () => {
-    world.neighbours.gyms.set(5, { active: true, ownerId: 7 });
+  test('are deleted with their rows: by replacement, deletion, or deletion of the target', async () => {
+    harness.stubs.gyms.set(5, { active: true, ownerId: 7 });
     const gym = { ...GYM, attachable_id: 5 };
-    for (let n = 0; n < 2; n += 1) await world.upload(OWNER, { ...gym, purpose: 'gym_license' });
-    const { body } = await world.upload(OWNER, GYM);
-    await world.send('DELETE', `/media/${body.data.id}`, { as: OWNER });
+    for (let n = 0; n < 2; n += 1) await harness.upload(OWNER, { ...gym, purpose: 'gym_license' });
+    const { body } = await harness.upload(OWNER, GYM);
+    await harness.send('DELETE', `/media/${body.data.id}`, { as: OWNER });
     expect(await objects()).toEqual(await keysOfRows());
-    await world.tell('gyms', gymDeleted, { subject: 5, data: { gym_id: 5 } });
-    await eventually(async () => (await world.rows(gym)).length === 0);
+    await harness.publish('gyms', gymDeleted, { subject: 5, data: { gym_id: 5 } });
+    await eventually(async () => (await harness.rows(gym)).length === 0);
     await eventually(async () => (await objects()).join() === (await keysOfRows()).join());
   });
 
-  test('the service says whether the bucket can be reached', async () => {
-    const ready = await (await fetch(`${world.url}/health/ready`)).json();
+  test('readiness reports that the bucket is reachable', async () => {
+    const ready = await (await fetch(`${harness.url}/health/ready`)).json();
     expect(ready).toMatchObject({ status: 'ready', dependencies: { storage: { state: 'up' } } });
   });
 });
 
-test('a bucket out of reach: 503, no row, nothing on the disk, and not ready', async () => {
-  const lost = await openWorld({ ...configOf(bucket), MEDIA_S3_ENDPOINT: 'http://127.0.0.1:1' });
+test('an unreachable bucket: 503, no row, nothing on the disk, not ready', async () => {
+  const lost = await openHarness({ ...configOf(bucket), MEDIA_S3_ENDPOINT: 'http://127.0.0.1:1' });
   const { status } = await lost.upload(OWNER, GYM);
-  // What is refused was never there, and is refused as ever.
+  // Refusals do not need the bucket.
   expect((await lost.upload(STRANGER, GYM)).status).toBe(403);
   expect((await lost.upload(OWNER, { ...GYM, purpose: 'passport' })).status).toBe(422);
   const ready = await fetch(`${lost.url}/health/ready`);

@@ -1,8 +1,8 @@
-/** A bucket of the test's own, on the server that speaks S3 which `npm test` starts. */
+/** A new bucket for each test file, on the S3 server that `npm test` starts. */
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 
-/** MinIO's own; the other server takes any. */
+/** MinIO's default; moto accepts any. */
 const KEY = 'minioadmin';
 export const S3_CREDENTIALS = { accessKeyId: KEY, secretAccessKey: KEY };
 const REGION = 'us-east-1';
@@ -11,7 +11,7 @@ export interface TestBucket {
   endpoint: string;
   bucket: string;
   region: string;
-  /** As another program would, past our own code. */
+  /** Writes to the bucket directly. */
   putObject(key: string, content: string): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** One suite for every place where files can be. */
+/** One suite for every storage. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { filesIn, MEBIBYTE } from './support.ts';
 interface Place {
   storage: Storage;
   directory: string;
-  /** Puts something that is not ours where our files are. */
+  /** Stores a file of another program beside the service's own files. */
   putForeign(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ const PLACES: Record<string, () => Promise<Place>> = {
       },
       close: async () => undefined,
     })),
-  'a bucket of S3': () =>
+  'an S3 bucket': () =>
     inDirectory(async (directory) => {
       const bucket = await createBucket();
       return {
@@ -75,7 +75,7 @@ const PLACES: Record<string, () => Promise<Place>> = {
     }),
 };
 
-/** Bytes that differ from place to place, so that a shifted piece is another piece. */
+/** Bytes that differ by position, so that tests detect a shifted range. */
 const content = (bytes: number, seed = 1): Buffer => {
   const block = createHash('sha512').update(String(seed)).digest();
   const whole = Buffer.alloc(bytes);
@@ -119,7 +119,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     return keys;
   };
 
-  test('what was received is counted and hashed, and is not there until it is placed', async () => {
+  test('a received file is counted and hashed, and cannot be opened before it is placed', async () => {
     const bytes = content(200_000);
     const file = await storage.receive(inPieces(bytes));
     expect(file).toMatchObject({ size: bytes.length, sha256: sha256(bytes) });
@@ -128,7 +128,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect(await read(file.key)).toEqual(bytes);
   });
 
-  test('25 MiB come back as they were, whole and in pieces', async () => {
+  test('25 MiB are returned unchanged, completely and in ranges', async () => {
     const bytes = content(25 * MEBIBYTE);
     const { key } = await put(bytes);
     expect(sha256(await read(key))).toBe(sha256(bytes));
@@ -141,7 +141,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     }
   });
 
-  test('twenty at once, each with its own bytes', async () => {
+  test('twenty concurrent files do not mix', async () => {
     const all = Array.from({ length: 20 }, (_, n) => content(100_000 + n, n));
     const files = await Promise.all(all.map(put));
     const back = await Promise.all(files.map(({ key }) => read(key)));
@@ -149,20 +149,20 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect(new Set(files.map(({ key }) => key)).size).toBe(20);
   });
 
-  test('one that breaks off on its way in leaves nothing', async () => {
+  test('an interrupted upload leaves nothing', async () => {
     const [before, keys] = [await filesIn(place.directory), await listed(fromNow(HOUR_MS))];
     const broken = Readable.from(
       (async function* () {
         yield content(300_000);
-        throw new Error('the line is dead');
+        throw new Error('connection lost');
       })(),
     );
-    await expect(storage.receive(broken)).rejects.toThrow('the line is dead');
+    await expect(storage.receive(broken)).rejects.toThrow('connection lost');
     expect(await filesIn(place.directory)).toEqual(before);
     expect(await listed(fromNow(HOUR_MS))).toEqual(keys);
   });
 
-  test('deleted, waiting or placed, it is gone; deleted again, nothing happens', async () => {
+  test('deletion removes received and placed files, and may be repeated', async () => {
     const waiting = await storage.receive(inPieces(content(1_000)));
     const placed = await put(content(1_000));
     for (const { key } of [waiting, placed, waiting, placed]) await storage.delete(key);
@@ -173,7 +173,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect(left.filter((key) => key === waiting.key || key === placed.key)).toEqual([]);
   });
 
-  test('discarded, it waits no more; discarded again, nothing happens', async () => {
+  test('a discarded file cannot be placed; discarding may be repeated', async () => {
     const waiting = await storage.receive(inPieces(content(1_000)));
     await storage.discard(waiting);
     await storage.discard(waiting);
@@ -181,14 +181,14 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect(await listed(fromNow(HOUR_MS))).not.toContain(waiting.key);
   });
 
-  test('what the disk does not take is unavailable', async () => {
+  test('a failing disk is unavailable', async () => {
     const [spool, away] = [join(place.directory, 'arriving'), join(place.directory, 'away')];
     await rename(spool, away);
     await expect(storage.receive(inPieces(content(1_000)))).rejects.toMatchObject({ kind: 'unavailable' });
     await rename(away, spool);
   });
 
-  test('old ones are listed, waiting and placed; young ones and what is not ours are not', async () => {
+  test('old received and placed files are listed; young files and files of other programs are not', async () => {
     const waiting = await storage.receive(inPieces(content(1_000)));
     const placed = await put(content(1_000));
     await place.putForeign('notes.txt');
@@ -199,7 +199,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
   });
 
   test.each(['../../etc/passwd', '', 'a/b', NOT_THERE.toUpperCase().replaceAll('0', 'G'), `${NOT_THERE}/..`])(
-    '%j is no key, and is never looked for',
+    '%j is not a key and is rejected',
     async (key) => {
       await expect(storage.open(key)).rejects.toThrow('not a storage key');
       await expect(storage.delete(key)).rejects.toThrow('not a storage key');
@@ -207,10 +207,10 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     },
   );
 
-  test('readers that go away in the middle take nothing with them', async () => {
+  test('readers that stop early do not affect later reads', async () => {
     const bytes = content(2 * MEBIBYTE);
     const { key } = await put(bytes);
-    // More than there are connections.
+    // More reads than connections.
     for (let round = 0; round < 12; round += 1) {
       const streams = await Promise.all(Array.from({ length: 20 }, () => storage.open(key)));
       for (const stream of streams) stream.on('error', () => undefined).destroy();
@@ -218,12 +218,12 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect((await read(key)).equals(bytes)).toBe(true);
   });
 
-  test('says that it can be reached', async () => {
+  test('the check succeeds', async () => {
     await expect(storage.check()).resolves.toBeUndefined();
   });
 });
 
-describe('a bucket of S3', () => {
+describe('an S3 bucket', () => {
   let bucket: TestBucket;
   let directory: string;
   beforeAll(async () => {
@@ -235,7 +235,7 @@ describe('a bucket of S3', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('more objects than one page of the listing holds are all listed', async () => {
+  test('objects on every page of the listing are listed', async () => {
     const storage = await s3At(bucket, directory, 10);
     const keys = Array.from(
       { length: 25 },
@@ -248,7 +248,7 @@ describe('a bucket of S3', () => {
     storage.close();
   });
 
-  test('that is not there, or out of reach, is unavailable and never "no such file"', async () => {
+  test('a missing or unreachable bucket is unavailable, never a missing file', async () => {
     const nowhere = await s3At({ ...bucket, endpoint: 'http://127.0.0.1:1' }, directory);
     const file = await nowhere.receive(inPieces(content(1_000)));
     for (const work of [
@@ -264,14 +264,14 @@ describe('a bucket of S3', () => {
     await expect(other.check()).rejects.toThrow();
     await expect(other.place(file)).rejects.toMatchObject({ kind: 'unavailable' });
     other.close();
-    // What could not be placed is still there to be placed.
+    // A file that could not be placed can be placed later.
     const storage = await s3At(bucket, directory);
     await storage.place(file);
     expect(await buffer(await storage.open(file.key))).toEqual(content(1_000));
     storage.close();
   });
 
-  test('gets each file as one PUT of known length and hash, again when the first was not answered', async () => {
+  test('receives each file in one PUT of known length and hash, repeated after a failure', async () => {
     const puts: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
     const server = createServer(async (request, response) => {
       puts.push({ headers: request.headers, body: await buffer(request) });

@@ -1,25 +1,25 @@
-/** A running media service with stand-ins of the services that it asks. */
+/** A running media service with stubs of the services that it calls. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
-import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/caller.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { unavailable } from '@fitness/shared/error.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { createOutbox } from '@fitness/shared/events/outbox.ts';
-import { startRelay } from '@fitness/shared/events/relay.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { createCleanup } from '@fitness/shared/lifecycle.ts';
-import { createLog } from '@fitness/shared/log.ts';
-import { MODEL } from '@fitness/shared/models.ts';
+import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
+import { startRelay } from '@fitness/shared/messaging/relay.ts';
 import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import type { Permission } from '@fitness/shared/permissions.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
   caller,
@@ -34,17 +34,17 @@ import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
 import { type MediaOverrides, startMedia } from '../src/service.ts';
 
-/** The smallest picture that there is. */
+/** A picture of 1 pixel. */
 export const PNG: Buffer<ArrayBuffer> = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
 export const MEBIBYTE = 1024 * 1024;
-/** A picture, as far as anyone can tell from its beginning, of so many bytes. */
+/** `bytes` bytes with the signature of a PNG. */
 export const picture = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
   Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length, fill)]);
 
-/** Owns gym 1, which is active, gym 2, which is not, user 7 and what the stand-in of content knows. */
+/** Owns gym 1 (active), gym 2 (inactive), profile 7 and the resources of the content stub. */
 export const OWNER = caller(7);
 export const STRANGER = caller(8);
 export const VIEWER = caller(9, ['gyms.view_all', 'users.view_all', 'posts.view_all']);
@@ -58,45 +58,45 @@ export const SERVICE = { attachable_type: MODEL.trainingService, attachable_id: 
 export const INACTIVE_SERVICE = { attachable_type: MODEL.trainingService, attachable_id: 2 };
 export const userTarget = (id: number) => ({ attachable_type: MODEL.user, attachable_id: id });
 
-export interface Neighbours {
-  /** Turned off, a service answers as one that cannot. */
+export interface StubServices {
+  /** A service that is not up answers `unavailable`. */
   up: { identity: boolean; gyms: boolean; content: boolean };
-  /** Active or not, by id; a gym that is not here does not exist. */
+  /** By id; other gyms do not exist. */
   gyms: Map<number, { active: boolean; ownerId: number }>;
-  /** Accounts with a scheduled deletion, and those that are erased. */
+  /** Accounts with a pending deletion, and erased accounts. */
   hidden: { pending: Set<number>; gone: Set<number> };
-  /** Calls of AttachLicense. */
-  told: unknown[];
-  /** Every call that arrived. */
+  /** Requests of AttachLicense. */
+  attachedLicenses: unknown[];
+  /** The method of every call. */
   calls: string[];
-  /** Awaited before a call is answered. */
+  /** Awaited before each answer. */
   before: (method: string) => Promise<void> | void;
 }
 
-/** Users that the stand-in of identity knows: 1 to this. */
+/** The identity stub knows the users 1 to this. */
 const KNOWN_USERS = 99;
 
-export const startNeighbours = async (): Promise<{ neighbours: Neighbours; server: GrpcServer }> => {
-  const neighbours: Neighbours = {
+export const startStubServices = async (): Promise<{ stubs: StubServices; server: GrpcServer }> => {
+  const stubs: StubServices = {
     up: { identity: true, gyms: true, content: true },
     gyms: new Map([
       [1, { active: true, ownerId: 7 }],
       [2, { active: false, ownerId: 7 }],
     ]),
     hidden: { pending: new Set(), gone: new Set() },
-    told: [],
+    attachedLicenses: [],
     calls: [],
     before: () => undefined,
   };
-  const note = async (service: keyof Neighbours['up'], method: string): Promise<void> => {
-    neighbours.calls.push(method);
-    await neighbours.before(method);
-    if (!neighbours.up[service]) throw unavailable(`${service} is off`);
+  const note = async (service: keyof StubServices['up'], method: string): Promise<void> => {
+    stubs.calls.push(method);
+    await stubs.before(method);
+    if (!stubs.up[service]) throw unavailable(`${service} is off`);
   };
-  const isLive = (id: number): boolean => id <= KNOWN_USERS && !neighbours.hidden.gone.has(id);
-  const attach = async (service: 'identity' | 'gyms', told: unknown) => {
+  const isLive = (id: number): boolean => id <= KNOWN_USERS && !stubs.hidden.gone.has(id);
+  const attach = async (service: 'identity' | 'gyms', license: unknown) => {
     await note(service, 'AttachLicense');
-    neighbours.told.push(told);
+    stubs.attachedLicenses.push(license);
     return { current: true };
   };
   const server = await standIn(
@@ -104,12 +104,12 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
       GetGyms: async ({ ids }) => {
         await note('gyms', 'GetGyms');
         const found = ids.flatMap((id) => {
-          const gym = neighbours.gyms.get(id);
+          const gym = stubs.gyms.get(id);
           return gym === undefined ? [] : [{ id, name: 'Gym', user_id: gym.ownerId, is_active: gym.active }];
         });
         return { gyms: found };
       },
-      AttachLicense: (told) => attach('gyms', told),
+      AttachLicense: (license) => attach('gyms', license),
     }),
     standInService(grpcDefinitions.identity(), {
       GetUsers: async ({ ids }) => {
@@ -118,13 +118,13 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
       },
       GetHiddenUsers: async ({ ids }) => {
         await note('identity', 'GetHiddenUsers');
-        const { pending } = neighbours.hidden;
+        const { pending } = stubs.hidden;
         return {
           pending_ids: ids.filter((id) => pending.has(id)),
           gone_ids: ids.filter((id) => !isLive(id)),
         };
       },
-      AttachLicense: (told) => attach('identity', told),
+      AttachLicense: (license) => attach('identity', license),
     }),
     standInService(grpcDefinitions.content(), {
       GetPosts: async ({ ids }) => {
@@ -144,10 +144,10 @@ export const startNeighbours = async (): Promise<{ neighbours: Neighbours; serve
       },
     }),
   );
-  return { neighbours, server };
+  return { stubs, server };
 };
 
-/** The configuration of a service whose neighbours are all at `address`. */
+/** A configuration with the stubs of all services at `address`. */
 export const mediaConfig = (address: string, directory: string): MediaConfig => ({
   ...(testConfig('media') as ReturnType<typeof testConfig> & { LOG_LEVEL: 'silent' }),
   GYMS_GRPC_ADDRESS: address,
@@ -169,7 +169,7 @@ const callerHeaders = async (as: Caller): Promise<Record<string, string>> => ({
   [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: as }),
 });
 
-/** Clients of the service at `url`, for files. */
+/** Clients for files of the service at `url`. */
 export const fileClient = (url: string) => ({
   upload: async (
     as: Caller,
@@ -179,13 +179,13 @@ export const fileClient = (url: string) => ({
   ): Promise<Uploaded> => {
     const form = new FormData();
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), name);
-    // Fields behind the file: a client may send them in any order.
+    // After the file: the order of fields is free.
     for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
     const headers = await callerHeaders(as);
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body: form });
     return { status: response.status, body: await response.json() };
   },
-  /** A body of the test's own making. */
+  /** Sends any body. */
   post: async (
     as: Caller,
     body: FormData | string | Uint8Array<ArrayBuffer>,
@@ -202,7 +202,7 @@ export const fileClient = (url: string) => ({
     fetch(`${url}/api/v1/media/${id}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
 });
 
-/** Files below a directory, wherever. */
+/** Files in a directory and below it. */
 export const filesIn = async (directory: string): Promise<string[]> =>
   (await readdir(directory, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -217,10 +217,10 @@ const mediaClient = (address: string) =>
     signer: testSigner,
   });
 
-export interface World extends ReturnType<typeof fileClient> {
+export interface Harness extends ReturnType<typeof fileClient> {
   url: string;
   config: MediaConfig;
-  neighbours: Neighbours;
+  stubs: StubServices;
   clock: ManualClock;
   send: Send;
   tap: EventTap;
@@ -228,8 +228,8 @@ export interface World extends ReturnType<typeof fileClient> {
   grpc: ReturnType<typeof mediaClient>;
   rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
   filesOnDisk(): Promise<string[]>;
-  /** Tells an event as the service that owns it would. */
-  tell<Definition extends EventDefinition>(
+  /** Publishes an event as its own service does. */
+  publish<Definition extends EventDefinition>(
     service: string,
     definition: Definition,
     event: { subject: number; data: EventInput<Definition>; version?: number },
@@ -237,21 +237,21 @@ export interface World extends ReturnType<typeof fileClient> {
   close(): Promise<void>;
 }
 
-/** The database of the services that tell the events under test. */
-const openTeller = async (config: MediaConfig, broker: Broker) => {
-  const database = `${config.MONGODB_DATABASE}_teller`;
+/** Publishes events through an outbox in its own database. */
+const openTestPublisher = async (config: MediaConfig, broker: Broker) => {
+  const database = `${config.MONGODB_DATABASE}_publisher`;
   const connection = await connectMongo({ uri: config.MONGODB_URI, database });
   await syncIndexes(connection);
   const relay = startRelay({
     connection,
     broker,
-    log: createLog({ service: 'teller', level: 'silent' }),
+    log: createLog({ service: 'publisher', level: 'silent' }),
     clock: systemClock,
   });
-  const tell: World['tell'] = async (service, definition, { subject, data, version = 1 }) => {
+  const publish: Harness['publish'] = async (service, definition, { subject, data, version = 1 }) => {
     const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
     await inTransaction(connection, (session) =>
-      outbox.emit(session, definition, { subject, data, aggregateVersion: version }),
+      outbox.publish(session, definition, { subject, data, aggregateVersion: version }),
     );
   };
   const close = async (): Promise<void> => {
@@ -259,16 +259,16 @@ const openTeller = async (config: MediaConfig, broker: Broker) => {
     await connection.close();
     await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
   };
-  return { tell, close };
+  return { publish, close };
 };
 
-export const openWorld = async (
+export const openHarness = async (
   changes: Partial<MediaConfig> = {},
   overrides: MediaOverrides = {},
-): Promise<World> => {
+): Promise<Harness> => {
   const cleanup = createCleanup();
-  const { neighbours, server } = await startNeighbours();
-  cleanup.defer('neighbours', () => server.close());
+  const { stubs, server } = await startStubServices();
+  cleanup.defer('stubs', () => server.close());
   const directory = await mkdtemp(join(tmpdir(), 'media-'));
   cleanup.defer('files', () => rm(directory, { recursive: true }));
   const config = { ...mediaConfig(server.address, directory), ...changes };
@@ -288,14 +288,14 @@ export const openWorld = async (
   cleanup.defer('service', () => service.close());
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());
-  const teller = await openTeller(config, broker);
-  cleanup.defer('teller', () => teller.close());
+  const testPublisher = await openTestPublisher(config, broker);
+  cleanup.defer('publisher', () => testPublisher.close());
   const grpc = mediaClient(service.grpcAddress);
   cleanup.defer('client of media', () => grpc.close());
   return {
     config,
     url: service.url,
-    neighbours,
+    stubs,
     clock,
     send: apiClient(service.url),
     ...fileClient(service.url),
@@ -304,7 +304,7 @@ export const openWorld = async (
     grpc,
     rows: (filter = {}) => connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
-    tell: teller.tell,
+    publish: testPublisher.publish,
     close: () => cleanup.close(),
   };
 };

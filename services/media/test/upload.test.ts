@@ -1,34 +1,34 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/caller.ts';
+import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { eventually, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
 import {
   DRAFT,
   GYM,
+  type Harness,
   holder,
   INACTIVE_GYM,
   OWNER,
-  openWorld,
+  openHarness,
   PNG,
   POST,
   picture,
   SERVICE,
   STRANGER,
   userTarget,
-  type World,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await openWorld();
+  harness = await openHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.keys(body.errors ?? {});
 
-/** A chunk of a PNG with its length; its check sum is never looked at. */
+/** A PNG chunk with its length; its checksum is not verified. */
 const chunk = (type: string, content: Buffer): Buffer => {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(content.length);
@@ -37,14 +37,14 @@ const chunk = (type: string, content: Buffer): Buffer => {
 const box = (brand: string): Buffer =>
   Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
 
-/** Its tags are passed over by what guesses a type. */
+/** ID3 tags, which the type detection skips. */
 const song = (tags: Buffer, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from('ID3\x03\x00\x00\x00\x00\x00'), Buffer.from([tags.length]), tags, content]);
 
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
   ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', Buffer.alloc(20_000)), PNG.subarray(33)])],
-  // One that moves.
+  // Animated.
   ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('acTL', Buffer.alloc(8)), PNG.subarray(33)])],
   ['image/jpeg', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(64)])],
   ['image/gif', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
@@ -55,8 +55,8 @@ const ACCEPTED: [string, Buffer][] = [
 ];
 
 const REFUSED: [string, Buffer][] = [
-  ['HTML under the name of a picture', Buffer.from('<html><script>alert(1)</script></html>')],
-  ['HTML behind a byte order mark', Buffer.from('\ufeff<!doctype html><p>x')],
+  ['HTML with the name of a picture', Buffer.from('<html><script>alert(1)</script></html>')],
+  ['HTML after a byte order mark', Buffer.from('\ufeff<!doctype html><p>x')],
   ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
   [
     'SVG with an XML declaration',
@@ -65,63 +65,63 @@ const REFUSED: [string, Buffer][] = [
   ['plain text', Buffer.from('GIF, or so it says')],
   ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)])],
   ['an archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(200)])],
-  ['a film of another kind', box('qt  ')],
+  ['a QuickTime film', box('qt  ')],
   ['an empty file', Buffer.alloc(0)],
-  ['HTML with the brand of a film', Buffer.from('<!--ftypisom--><script>alert(1)</script>')],
-  ['HTML in the tags of a song before a picture', song(Buffer.from('<script>alert(1)</script>'), PNG)],
+  ['HTML with the brand of an MP4', Buffer.from('<!--ftypisom--><script>alert(1)</script>')],
+  ['HTML in ID3 tags before a PNG', song(Buffer.from('<script>alert(1)</script>'), PNG)],
   [
-    'HTML in the tags of a song before a photo',
+    'HTML in ID3 tags before a JPEG',
     song(Buffer.from('<script>'), Buffer.from('\xff\xd8\xff\xe0'.repeat(9), 'latin1')),
   ],
-  ['HTML in the tags of a song before a document', song(Buffer.from('<script>'), Buffer.from('%PDF-1.7\n'))],
-  ['a picture behind a byte order mark', Buffer.concat([Buffer.from('\ufeff'), PNG])],
-  ['HTML behind blanks, before a picture', Buffer.concat([Buffer.from(' \n<html>'), PNG])],
-  ['SVG before a document', Buffer.from('<svg onload="alert(1)"/>%PDF-1.7')],
+  ['HTML in ID3 tags before a PDF', song(Buffer.from('<script>'), Buffer.from('%PDF-1.7\n'))],
+  ['a PNG after a byte order mark', Buffer.concat([Buffer.from('\ufeff'), PNG])],
+  ['HTML after blanks, before a PNG', Buffer.concat([Buffer.from(' \n<html>'), PNG])],
+  ['SVG before a PDF', Buffer.from('<svg onload="alert(1)"/>%PDF-1.7')],
   [
-    'an archive that holds a document',
+    'an archive that contains a PDF',
     Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(60), Buffer.from('%PDF-1.7')]),
   ],
-  ['a document that begins a little later', Buffer.from('\n\n%PDF-1.7\n')],
-  ['a document without a version', Buffer.from('%PDF<script>alert(1)</script>')],
-  ['a picture without its beginning', PNG.subarray(1)],
+  ['a PDF after blank lines', Buffer.from('\n\n%PDF-1.7\n')],
+  ['a PDF without a version', Buffer.from('%PDF<script>alert(1)</script>')],
+  ['a PNG without its first byte', PNG.subarray(1)],
   [
-    'the beginning of a picture, and HTML',
+    'the first bytes of a picture, then HTML',
     Buffer.concat([PNG.subarray(0, 8), Buffer.from('<html><script>alert(1)</script>')]),
   ],
-  ['a sound in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
+  ['a WAVE file in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
 ];
 
-describe('what is accepted', () => {
-  test.each(ACCEPTED)('%s, whatever it calls itself', async (mimeType, content) => {
-    const { status, body } = await world.upload(OWNER, GYM, content, 'harmless.txt');
+describe('file types and sizes', () => {
+  test.each(ACCEPTED)('%s is accepted under any name', async (mimeType, content) => {
+    const { status, body } = await harness.upload(OWNER, GYM, content, 'harmless.txt');
     expect([status, body.data.mime_type, body.data.size]).toEqual([201, mimeType, content.length]);
-    const file = await world.download(GUEST, body.data.id);
+    const file = await harness.download(GUEST, body.data.id);
     expect([file.headers.get('content-type'), Buffer.from(await file.arrayBuffer())]).toEqual([
       mimeType,
       content,
     ]);
   });
 
-  test.each(REFUSED)('not %s: 422 under file, and nothing stays on the disk', async (_name, content) => {
-    const before = await world.filesOnDisk();
-    const answer = await world.upload(OWNER, GYM, content, 'photo.png');
+  test.each(REFUSED)('%s is 422 under file, and nothing stays on the disk', async (_name, content) => {
+    const before = await harness.filesOnDisk();
+    const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
-    expect(await world.filesOnDisk()).toEqual(before);
+    expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('25 MiB to the byte, and not one more', async () => {
-    const largest = await world.upload(OWNER, GYM, picture(MAX_FILE_BYTES));
+  test('exactly 25 MiB are accepted, one byte more is 422', async () => {
+    const largest = await harness.upload(OWNER, GYM, picture(MAX_FILE_BYTES));
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
-    const before = await world.filesOnDisk();
-    const tooLarge = await world.upload(OWNER, GYM, picture(MAX_FILE_BYTES + 1));
+    const before = await harness.filesOnDisk();
+    const tooLarge = await harness.upload(OWNER, GYM, picture(MAX_FILE_BYTES + 1));
     expect([tooLarge.status, fieldsOf(tooLarge)]).toEqual([422, ['file']]);
-    expect(await world.filesOnDisk()).toEqual(before);
+    expect(await harness.filesOnDisk()).toEqual(before);
   });
 });
 
 describe('the answer', () => {
-  test('is the resource; anyone gets the very bytes of a public one', async () => {
-    const { status, body } = await world.upload(OWNER, GYM, PNG, 'سالن.png');
+  test('is the resource, whose file a guest downloads unchanged', async () => {
+    const { status, body } = await harness.upload(OWNER, GYM, PNG, 'سالن.png');
     const { id } = body.data;
     expect([status, body]).toEqual([
       201,
@@ -138,21 +138,21 @@ describe('the answer', () => {
         },
       },
     ]);
-    const file = await world.download(GUEST, id);
+    const file = await harness.download(GUEST, id);
     expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, PNG]);
   });
 
-  test('an alias of the gym’s type is the gym', async () => {
-    const { body } = await world.upload(OWNER, { ...GYM, attachable_type: 'App\\Models\\Gym' });
+  test('the alias of the gym type is stored as the gym type', async () => {
+    const { body } = await harness.upload(OWNER, { ...GYM, attachable_type: 'App\\Models\\Gym' });
     expect(body.data.attachable_type).toBe('App\\Models\\Gyms\\Gym');
   });
 
-  test('a file is told of with its row', async () => {
-    const { body } = await world.upload(OWNER, GYM);
-    const told = await world.tap.waitFor('media.media.attached', {
+  test('an upload publishes its event', async () => {
+    const { body } = await harness.upload(OWNER, GYM);
+    const published = await harness.tap.waitFor('media.media.attached', {
       matches: (event) => event.subject === String(body.data.id),
     });
-    expect(told.data).toEqual({
+    expect(published.data).toEqual({
       media_id: body.data.id,
       ...GYM,
       purpose: null,
@@ -161,95 +161,95 @@ describe('the answer', () => {
     });
   });
 
-  test('GetMedia has it at the 201, in the order of the ids, and no private document', async () => {
+  test('GetMedia returns it after the 201, ordered by id, without private documents', async () => {
     const target = userTarget(41);
     const uploaded = [];
-    for (const name of ['1.png', '2.png']) uploaded.push(await world.upload(holder(41), target, PNG, name));
-    await world.upload(holder(41), { ...target, purpose: 'trainer_license' });
-    const { media } = await world.grpc.call('GetMedia', { targets: [POST, target] });
+    for (const name of ['1.png', '2.png']) uploaded.push(await harness.upload(holder(41), target, PNG, name));
+    await harness.upload(holder(41), { ...target, purpose: 'trainer_license' });
+    const { media } = await harness.grpc.call('GetMedia', { targets: [POST, target] });
     expect(media.map(({ id, link }) => [id, link])).toEqual(
       uploaded.map(({ body }) => [body.data.id, body.data.link]),
     );
   });
 });
 
-describe('GetMedia, asked for anything', () => {
+describe('GetMedia with unusual targets', () => {
   test.each<[string, { attachable_type?: string; attachable_id?: number }[]]>([
     ['nothing', []],
-    ['a target of no type', [{}]],
+    ['a target without a type', [{}]],
     [
-      'types that are none',
+      'invalid types',
       [
         { attachable_type: 'toString', attachable_id: 1 },
         { attachable_type: '$ne', attachable_id: 1 },
       ],
     ],
-    ['ids that are none', [-1, 0, Number.MAX_SAFE_INTEGER].map((id) => ({ ...GYM, attachable_id: id }))],
+    ['invalid ids', [-1, 0, Number.MAX_SAFE_INTEGER].map((id) => ({ ...GYM, attachable_id: id }))],
   ])('%s: no media', async (_name, targets) => {
-    expect(await world.grpc.call('GetMedia', { targets })).toEqual({ media: [] });
+    expect(await harness.grpc.call('GetMedia', { targets })).toEqual({ media: [] });
   });
 
-  test('200 targets at once, each row once, and no more', async () => {
-    const { body } = await world.upload(OWNER, GYM);
+  test('200 targets return each row once; 201 are refused', async () => {
+    const { body } = await harness.upload(OWNER, GYM);
     const targets = Array.from({ length: 200 }, () => GYM);
-    const { media } = await world.grpc.call('GetMedia', { targets });
+    const { media } = await harness.grpc.call('GetMedia', { targets });
     expect(media.filter(({ id }) => id === body.data.id)).toHaveLength(1);
-    await expect(world.grpc.call('GetMedia', { targets: [...targets, GYM] })).rejects.toMatchObject({
+    await expect(harness.grpc.call('GetMedia', { targets: [...targets, GYM] })).rejects.toMatchObject({
       kind: 'validation',
     });
   });
 });
 
-describe('422 with the name of the field', () => {
+describe('422 under the name of the field', () => {
   test.each<[string, Record<string, string | number>, Buffer | undefined, string[]]>([
     ['no file', GYM, undefined, ['file']],
     ['no target', {}, PNG, ['attachable_type', 'attachable_id']],
     ['an unknown type', { ...GYM, attachable_type: 'App\\Models\\Nothing' }, PNG, ['attachable_type']],
     ['an inherited name as type', { ...GYM, attachable_type: 'toString' }, PNG, ['attachable_type']],
-    ['an id that is no number', { ...GYM, attachable_id: '1e3' }, PNG, ['attachable_id']],
+    ['an id that is not a number', { ...GYM, attachable_id: '1e3' }, PNG, ['attachable_id']],
     ['an id of zero', { ...GYM, attachable_id: 0 }, PNG, ['attachable_id']],
-    ['an id beyond all numbers', { ...GYM, attachable_id: '9'.repeat(16) }, PNG, ['attachable_id']],
+    ['an id beyond the safe integers', { ...GYM, attachable_id: '9'.repeat(16) }, PNG, ['attachable_id']],
     ['an unknown target', { ...GYM, attachable_id: 77 }, PNG, ['attachable_id']],
     ['an unknown purpose', { ...GYM, purpose: 'passport' }, PNG, ['purpose']],
     ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
     ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
-    ['a licence for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
+    ['a license for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
   ])('%s', async (_name, fields, content, wrong) => {
-    const before = await world.filesOnDisk();
+    const before = await harness.filesOnDisk();
     const form = new FormData();
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
     for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
-    const answer = await world.post(OWNER, form);
+    const answer = await harness.post(OWNER, form);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, wrong]);
-    expect(await world.filesOnDisk()).toEqual(before);
+    expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('two files, and neither stays', async () => {
-    const before = await world.filesOnDisk();
+  test('two files; neither is stored', async () => {
+    const before = await harness.filesOnDisk();
     const form = new FormData();
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
     for (const name of ['a.png', 'b.png']) form.append('file', new Blob([new Uint8Array(PNG)]), name);
-    const answer = await world.post(OWNER, form);
+    const answer = await harness.post(OWNER, form);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
-    expect(await world.filesOnDisk()).toEqual(before);
+    expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('a text in the place of the file', async () => {
-    const answer = await world.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
+  test('a text in the file field', async () => {
+    const answer = await harness.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
   });
 });
 
-test('files in other fields, and fields that nobody knows, are ignored', async () => {
+test('files in other fields and unknown fields are ignored', async () => {
   const form = new FormData();
   form.set('thumbnail', new Blob([new Uint8Array(PNG)]), 'b.png');
   for (const [field, value] of Object.entries({ ...GYM, caption: 'x' })) form.set(field, String(value));
   form.set('file', new Blob([new Uint8Array(PNG)]), 'a.png');
-  const { status, body } = await world.post(OWNER, form);
+  const { status, body } = await harness.post(OWNER, form);
   expect([status, body.data.filename]).toEqual([201, 'a.png']);
 });
 
-describe('a broken form is 400, and leaves nothing on the disk', () => {
+describe('a malformed form is 400 and leaves nothing on the disk', () => {
   const part = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\n';
   test.each<[string, string, string | Buffer<ArrayBuffer>]>([
     ['no boundary', 'multipart/form-data', 'x'],
@@ -266,15 +266,15 @@ describe('a broken form is 400, and leaves nothing on the disk', () => {
       `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
     ],
   ])('%s', async (_name, type, body) => {
-    const before = await world.filesOnDisk();
-    const answer = await world.post(OWNER, body, type);
+    const before = await harness.filesOnDisk();
+    const answer = await harness.post(OWNER, body, type);
     expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
-    await eventually(async () => (await world.filesOnDisk()).length === before.length);
+    await eventually(async () => (await harness.filesOnDisk()).length === before.length);
   });
 
-  test('a client that goes away in the middle', async () => {
-    const before = await world.filesOnDisk();
-    const sending = request(`${world.url}/api/v1/media`, {
+  test('a client that disconnects during the upload', async () => {
+    const before = await harness.filesOnDisk();
+    const sending = request(`${harness.url}/api/v1/media`, {
       method: 'POST',
       headers: {
         [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
@@ -283,50 +283,50 @@ describe('a broken form is 400, and leaves nothing on the disk', () => {
       },
     });
     sending.write(Buffer.concat([Buffer.from(`--x\r\n${part}`), picture(1_000_000)]));
-    await eventually(async () => (await world.filesOnDisk()).length > before.length);
+    await eventually(async () => (await harness.filesOnDisk()).length > before.length);
     const gone = once(sending, 'close').catch(() => undefined);
     sending.destroy();
     await gone;
-    await eventually(async () => (await world.filesOnDisk()).length === before.length);
-    expect((await world.send('GET', '/media/1')).status).not.toBe(500);
+    await eventually(async () => (await harness.filesOnDisk()).length === before.length);
+    expect((await harness.send('GET', '/media/1')).status).not.toBe(500);
   });
 });
 
 describe('who may upload', () => {
   test('401 for a guest, before the body is read; JSON is 415', async () => {
-    expect((await world.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
-    expect((await world.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
+    expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
+    expect((await harness.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
   });
 
   test.each<[string, UserCaller, Record<string, string | number>]>([
     ['a stranger to a gym', STRANGER, GYM],
     ['a stranger to a profile', STRANGER, userTarget(7)],
-    ['who may see everything, but change nothing', holder(9, 'gyms.view_all'), INACTIVE_GYM],
-    ['the owner of a gym with a token that may not change it', holder(7, 'posts.create'), GYM],
-    ['the owner of a post with a token that may not change it', holder(7, 'gyms.update'), POST],
-    ['the owner of a service with a token that may not change it', holder(7, 'gyms.update'), SERVICE],
+    ['a caller with the view permission only', holder(9, 'gyms.view_all'), INACTIVE_GYM],
+    ['the owner of a gym whose token lacks the edit permission', holder(7, 'posts.create'), GYM],
+    ['the owner of a post whose token lacks the edit permission', holder(7, 'gyms.update'), POST],
+    ['the owner of a service whose token lacks the edit permission', holder(7, 'gyms.update'), SERVICE],
     [
-      'an operator with another’s gym licence',
+      'an operator with the gym license of another owner',
       holder(9, 'gyms.update_any'),
       { ...GYM, purpose: 'gym_license' },
     ],
     [
-      'an operator with another’s trainer licence',
+      'an operator with the trainer license of another user',
       holder(9, 'users.update_any'),
       { ...userTarget(7), purpose: 'trainer_license' },
     ],
   ])('403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
-    const before = await world.filesOnDisk();
-    expect((await world.upload(as, fields)).status).toBe(403);
-    expect(await world.filesOnDisk()).toEqual(before);
+    const before = await harness.filesOnDisk();
+    expect((await harness.upload(as, fields)).status).toBe(403);
+    expect(await harness.filesOnDisk()).toEqual(before);
   });
 
   test.each<[string, Record<string, string | number>]>([
     ['gym', INACTIVE_GYM],
     ['post', DRAFT],
-  ])('a %s that a stranger cannot see is the same 422 as none at all', async (_name, target) => {
-    const hidden = await world.upload(STRANGER, target);
-    const missing = await world.upload(STRANGER, { ...target, attachable_id: 77 });
+  ])('a %s that the caller may not see is the same 422 as an unknown one', async (_name, target) => {
+    const hidden = await harness.upload(STRANGER, target);
+    const missing = await harness.upload(STRANGER, { ...target, attachable_id: 77 });
     expect([hidden.status, fieldsOf(hidden), hidden.body]).toEqual([422, ['attachable_id'], missing.body]);
   });
 
@@ -334,16 +334,16 @@ describe('who may upload', () => {
     ['an operator to any gym', holder(9, 'gyms.update_any'), INACTIVE_GYM],
     ['an operator to any profile', holder(9, 'users.update_any'), userTarget(7)],
     ['an operator to any post', holder(9, 'posts.update_any'), DRAFT],
-    ['a user to himself, whatever his token may', holder(7), userTarget(7)],
+    ['a user to their own profile, with any token', holder(7), userTarget(7)],
   ])('201 for %s', async (_name, as, fields) => {
-    expect((await world.upload(as, fields)).status).toBe(201);
+    expect((await harness.upload(as, fields)).status).toBe(201);
   });
 
-  test('503 when the owner’s service does not answer, and nothing stays on the disk', async () => {
-    const before = await world.filesOnDisk();
-    world.neighbours.up.content = false;
-    const { status } = await world.upload(OWNER, POST);
-    world.neighbours.up.content = true;
-    expect([status, await world.filesOnDisk()]).toEqual([503, before]);
+  test('503 when the target’s service does not answer, and nothing stays on the disk', async () => {
+    const before = await harness.filesOnDisk();
+    harness.stubs.up.content = false;
+    const { status } = await harness.upload(OWNER, POST);
+    harness.stubs.up.content = true;
+    expect([status, await harness.filesOnDisk()]).toEqual([503, before]);
   });
 });

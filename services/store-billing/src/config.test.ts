@@ -6,7 +6,7 @@ const read = (env: Record<string, string> = {}) =>
   readConfig({ INTERNAL_AUTH_SECRET: SECRET, CAFEBAZAAR_API_SECRET: 's', ...env });
 
 describe('the configuration', () => {
-  test('needs nothing but the secrets', () => {
+  test('requires only the secrets', () => {
     expect(read()).toMatchObject({
       HTTP_PORT: 8106,
       GRPC_PORT: 9106,
@@ -26,11 +26,11 @@ describe('the configuration', () => {
     ['cafebazaar', ['CAFEBAZAAR_API_SECRET']],
     ['myket', ['MYKET_ACCESS_TOKEN']],
     ['google_play', ['GOOGLE_PLAY_CLIENT_EMAIL', 'GOOGLE_PLAY_PRIVATE_KEY']],
-  ])('%s needs its own credentials, named when they are missing', (channel, needed) => {
-    const bare = { INTERNAL_AUTH_SECRET: SECRET, STORE_CHANNEL: channel };
-    for (const name of needed) expect(() => readConfig(bare)).toThrow(new RegExp(`${name}: is needed`));
+  ])('%s requires only its own credentials, named when they are missing', (channel, needed) => {
+    const without = { INTERNAL_AUTH_SECRET: SECRET, STORE_CHANNEL: channel };
+    for (const name of needed) expect(() => readConfig(without)).toThrow(new RegExp(`${name}: is needed`));
     const given = Object.fromEntries(needed.map((name) => [name, 'x']));
-    expect(readConfig({ ...bare, ...given }).STORE_CHANNEL).toBe(channel);
+    expect(readConfig({ ...without, ...given }).STORE_CHANNEL).toBe(channel);
   });
 
   test.each([
@@ -45,7 +45,7 @@ describe('the configuration', () => {
     expect(() => read({ [name]: value })).toThrow(new RegExp(name));
   });
 
-  test('a private key may have its line ends written out', () => {
+  test('the line breaks of a private key may be written as \\n', () => {
     const config = read({
       STORE_CHANNEL: 'google_play',
       GOOGLE_PLAY_CLIENT_EMAIL: 'a@b.example',

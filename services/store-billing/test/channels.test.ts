@@ -1,20 +1,21 @@
-/** One contract for every store, against its emulator; and what each answers when it does not behave. */
-import { DAY_MS, HOUR_MS, ManualClock } from '@fitness/shared/clock.ts';
+/** The contract of every store channel, against its emulator and against servers that misbehave. */
 import { createProviderClient, type ProviderClient } from '@fitness/shared/http/provider-client.ts';
+import { DAY_MS, HOUR_MS, ManualClock } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
+import { EMULATORS } from './emulators.ts';
 import { type Behaviour, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
 import {
   environment,
-  IMPATIENT_MS,
   isConsumed,
+  LONG_STORE_TIMEOUT_MS,
   newToken,
-  PATIENT_MS,
   putPurchase,
+  SHORT_STORE_TIMEOUT_MS,
   storeCalls,
 } from './support.ts';
 
@@ -28,10 +29,10 @@ const open = (
   name: ChannelName,
   change: Record<string, string> = {},
   base = sandbox.url,
-  deadlineMs = PATIENT_MS,
+  deadlineMs = LONG_STORE_TIMEOUT_MS,
 ): StoreChannel => {
   const config = readConfig(environment(base, '127.0.0.1:1', { STORE_CHANNEL: name, ...change }));
-  // A client for each, so that the failures of one test do not open the breaker of the next.
+  // One client for each channel, so that failures in one test do not open the circuit breaker of the next.
   const client = createProviderClient({ target: name, deadlineMs });
   clients.push(client);
   return createChannel(config, { client, clock });
@@ -46,41 +47,41 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const world = (): { sandbox: Sandbox } => ({ sandbox });
+const harness = (): { sandbox: Sandbox } => ({ sandbox });
 const bought = async (state?: Parameters<typeof putPurchase>[2], product = PRODUCT) => {
   const purchaseToken = newToken();
-  await putPurchase(world(), purchaseToken, state, product);
+  await putPurchase(harness(), purchaseToken, state, product);
   return { productId: PRODUCT, purchaseToken };
 };
 
 describe.each(CHANNEL_NAMES)('%s', (name) => {
-  test('is called by the name that clients send', () => {
+  test('has the name that clients send', () => {
     expect(open(name).name).toBe(name);
   });
 
-  test('a purchase is purchased, before and after it is consumed', async () => {
+  test('a purchase is verified before and after it is consumed', async () => {
     const channel = open(name);
     const product = await bought('purchased');
     expect(await channel.verify(product)).toEqual({ kind: 'purchased' });
-    expect(await channel.settle(product)).toEqual({ outcome: 'done' });
-    expect(await isConsumed(world(), product.purchaseToken, PRODUCT)).toBe(true);
+    expect(await channel.acknowledge(product)).toEqual({ outcome: 'done' });
+    expect(await isConsumed(harness(), product.purchaseToken, PRODUCT)).toBe(true);
     expect(await channel.verify(product)).toEqual({ kind: 'purchased' });
   });
 
-  test('settling again does nothing and succeeds', async () => {
+  test('settling twice succeeds and has one effect', async () => {
     const channel = open(name);
     const product = await bought('purchased');
-    expect(await channel.settle(product)).toEqual({ outcome: 'done' });
-    expect(await channel.settle(product)).toEqual({ outcome: 'done' });
+    expect(await channel.acknowledge(product)).toEqual({ outcome: 'done' });
+    expect(await channel.acknowledge(product)).toEqual({ outcome: 'done' });
   });
 
-  test('a token with every kind of character arrives as it is', async () => {
+  test('a token with any characters reaches the store unchanged', async () => {
     const purchaseToken = `a/b?c=#%2e+ ${newToken()} شناسه`;
-    await putPurchase(world(), purchaseToken);
+    await putPurchase(harness(), purchaseToken);
     const channel = open(name);
     expect(await channel.verify({ productId: PRODUCT, purchaseToken })).toEqual({ kind: 'purchased' });
-    expect(await storeCalls(world(), purchaseToken)).toBe(1);
-    expect(await channel.settle({ productId: PRODUCT, purchaseToken })).toEqual({ outcome: 'done' });
+    expect(await storeCalls(harness(), purchaseToken)).toBe(1);
+    expect(await channel.acknowledge({ productId: PRODUCT, purchaseToken })).toEqual({ outcome: 'done' });
   });
 
   test.each(['canceled', 'refunded', 'pending'] as const)('%s is not purchased', async (state) => {
@@ -96,81 +97,80 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
     });
   });
 
-  test('200 with a page is unreadable, and settles nothing', async () => {
+  test('200 with an HTML page is unreadable, and does not acknowledge', async () => {
     const channel = open(name);
     const product = await bought('garbage');
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreadable' });
-    expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+    expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
   });
 
   test.each(['unreachable', 'slow'] as const)('a store that is %s is unreachable', async (state) => {
-    const channel = open(name, {}, sandbox.url, IMPATIENT_MS);
+    const channel = open(name, {}, sandbox.url, SHORT_STORE_TIMEOUT_MS);
     const product = await bought(state);
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
-    expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+    expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
   });
 
-  test('refused credentials are ours, never a verdict on the purchase', async () => {
-    const refused = {
-      CAFEBAZAAR_API_SECRET: 'invalid-secret',
-      MYKET_ACCESS_TOKEN: 'invalid-token',
-      GOOGLE_PLAY_CLIENT_EMAIL: 'invalid@example.com',
-    };
-    const channel = open(name, refused);
+  test('refused credentials are never a verdict on the purchase', async () => {
+    const channel = open(name, EMULATORS[name].refusedCredentials);
     const product = await bought('purchased');
     expect(await channel.verify(product)).toMatchObject({ kind: 'credentials_refused' });
-    expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+    expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
     const redeemed = { ...product, redeemedAt: clock.now() };
     expect(await channel.findRefunded([redeemed])).toEqual(['unknown']);
   });
 
-  test('reports which of the redeemed purchases were refunded', async () => {
+  test('findRefunded reports which purchases were refunded', async () => {
     const channel = open(name);
-    const [standing, refunded] = [await bought('purchased'), await bought('refunded')];
+    const [purchased, refunded] = [await bought('purchased'), await bought('refunded')];
     const redeemedAt = clock.now();
-    const products = [standing, refunded].map((product) => ({ ...product, redeemedAt }));
+    const products = [purchased, refunded].map((product) => ({ ...product, redeemedAt }));
     clock.advance(DAY_MS);
-    expect(await channel.findRefunded(products)).toEqual(['standing', 'refunded']);
+    expect(await channel.findRefunded(products)).toEqual(['not_refunded', 'refunded']);
     expect(await channel.findRefunded([])).toEqual([]);
   });
 
-  test('what the store no longer finds is not taken for refunded', async () => {
+  test('a purchase that the store no longer finds is not refunded', async () => {
     const lost = { productId: PRODUCT, purchaseToken: newToken(), redeemedAt: clock.now() };
-    expect(await open(name).findRefunded([lost])).toEqual(['standing']);
+    expect(await open(name).findRefunded([lost])).toEqual(['not_refunded']);
   });
 });
 
-/** What ends at the deadline needs a short one; everything else is not to be cut short by a busy machine. */
+/** Short for answers that never end; long for all others, so that a busy machine does not time out. */
 const deadlineFor = (behave: Behaviour): number =>
-  behave === silence || behave === drip ? IMPATIENT_MS : PATIENT_MS;
+  behave === silence || behave === drip ? SHORT_STORE_TIMEOUT_MS : LONG_STORE_TIMEOUT_MS;
 
-describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
+describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   const product = { productId: PRODUCT, purchaseToken: 'token' };
 
   test.each<[string, Behaviour, string]>([
     ['500', say(500, '{"error":"oops"}'), 'unreachable'],
-    ['502 with a page', say(502, '<html>'), 'unreachable'],
+    ['502 with an HTML page', say(502, '<html>'), 'unreachable'],
     ['503 with a purchase', say(503, '{"purchaseState":0}'), 'unreachable'],
     ['429', say(429, '{}'), 'unreachable'],
     ['no answer in time', silence, 'unreachable'],
     ['half an answer in time', drip, 'unreachable'],
-    ['a connection that is cut', (_response, socket) => void socket.destroy(), 'unreachable'],
+    ['a connection that is closed', (_response, socket) => void socket.destroy(), 'unreachable'],
     [
-      'a connection that is cut within the answer',
+      'a connection that is closed within the answer',
       (response, socket) => {
         response.writeHead(200, { 'content-length': '1000' });
         response.write('{"purchaseState":0}', () => socket.destroy());
       },
       'unreachable',
     ],
-    ['what is no HTTP', (_response, socket) => void socket.end('hello\r\n\r\n'), 'unreachable'],
+    ['an answer that is not HTTP', (_response, socket) => void socket.end('hello\r\n\r\n'), 'unreachable'],
     ['401', say(401, '{}'), 'credentials_refused'],
-    ['403 with a page', say(403, '<html>'), 'credentials_refused'],
-    ['200 with nothing', say(200, ''), 'unreadable'],
-    ['200 with a page', say(200, '<html>Sign in</html>', { 'content-type': 'text/html' }), 'unreadable'],
+    ['403 with an HTML page', say(403, '<html>'), 'credentials_refused'],
+    ['200 without a body', say(200, ''), 'unreadable'],
+    [
+      '200 with an HTML page',
+      say(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
+      'unreadable',
+    ],
     ['200 with other JSON', say(200, '{"ok":true}'), 'unreadable'],
     ['200 with an unknown state', say(200, '{"purchaseState":7}'), 'unreadable'],
-    ['200 with a state as text', say(200, '{"purchaseState":"0"}'), 'unreadable'],
+    ['200 with the state as a string', say(200, '{"purchaseState":"0"}'), 'unreadable'],
     ['200 with half a purchase', say(200, '{"purchaseState":0'), 'unreadable'],
     ['200 with a list of purchases', say(200, '[{"purchaseState":0}]'), 'unreadable'],
     ['200 with null', say(200, 'null'), 'unreadable'],
@@ -195,15 +195,15 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     ['no answer in time', silence],
     ['half an answer in time', drip],
     ['401', say(401, '{}')],
-    ['200 with a page', say(200, '<html>Sign in</html>')],
+    ['200 with an HTML page', say(200, '<html>Sign in</html>')],
     ['200 without end', flood],
     ['404', say(404, '{"error":{"code":404},"messageCode":"x"}')],
     ['a redirect', say(302, '', { location: 'http://127.0.0.1:1/' })],
-  ])('%s does not settle a purchase', async (_name, behave) => {
+  ])('%s does not acknowledge a purchase', async (_name, behave) => {
     const store = await storeThat(behave);
     try {
       const channel = open(name, {}, store.url, deadlineFor(behave));
-      expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+      expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
     } finally {
       await store.close();
     }
@@ -224,7 +224,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     }
   });
 
-  test('an endless answer is hung up on after a megabyte, long before the deadline', async () => {
+  test('an endless answer is cut off after a megabyte, long before the deadline', async () => {
     let sent = 0;
     const store = await storeThat((response, socket) => {
       response.once('close', () => {
@@ -235,7 +235,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     try {
       await open(name, {}, store.url).verify(product);
       await eventually(() => sent > 0);
-      // What the two kernels and streams hold between them comes on top.
+      // Far more than a megabyte, because sockets and streams buffer as well.
       expect(sent).toBeLessThan(20 * 1024 * 1024);
     } finally {
       await store.close();
@@ -245,11 +245,11 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
   test('a refused connection', async () => {
     const channel = open(name, {}, 'http://127.0.0.1:1');
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
-    expect(await channel.settle(product)).toMatchObject({ outcome: 'failed' });
+    expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
     expect(await channel.findRefunded([{ ...product, redeemedAt: clock.now() }])).toEqual(['unknown']);
   });
 
-  test('a store that fails again and again is left alone for a while', async () => {
+  test('the circuit breaker stops requests to a store that keeps failing', async () => {
     let asked = 0;
     const store = await storeThat((response, socket) => {
       asked += 1;
@@ -257,7 +257,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     });
     try {
       const channel = open(name, {}, store.url);
-      for (let turn = 0; turn < 30; turn += 1)
+      for (let request = 0; request < 30; request += 1)
         expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
       expect(asked).toBeLessThan(30);
     } finally {
@@ -265,7 +265,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
     }
   });
 
-  test('no detail holds the token, the address or a credential', async () => {
+  test('a verdict contains neither the token, the address nor a credential', async () => {
     const channel = open(name, {}, 'http://127.0.0.1:1');
     const verdict = JSON.stringify(await channel.verify({ ...product, purchaseToken: 'very-secret' }));
     expect(verdict).not.toMatch(/very-secret|127\.0\.0\.1|sandbox/);
@@ -273,7 +273,7 @@ describe.each(CHANNEL_NAMES)('%s, when the answer is no answer', (name) => {
 });
 
 describe('cafebazaar', () => {
-  test('an unknown product at the store is no proof that there is no purchase', async () => {
+  test('an unknown product is not a proof that there is no purchase', async () => {
     const store = await storeThat(say(404, '{"error":"invalid_value","error_description":"product"}'));
     try {
       const verdict = await open('cafebazaar', {}, store.url).verify({ productId: 'x', purchaseToken: 't' });
@@ -285,20 +285,20 @@ describe('cafebazaar', () => {
 });
 
 describe('google_play', () => {
-  test('a token that is refused before its time is replaced once', async () => {
+  test('an access token that is refused before it expires is replaced once', async () => {
     const product = await bought('purchased');
-    // Time stands still for the client, so that it takes its token for good; the sandbox’s goes on.
-    const standing = new ManualClock(clock.now());
+    // The channel's clock stands still while the sandbox's advances, so the channel keeps an expired token.
+    const frozen = new ManualClock(clock.now());
     const config = readConfig(environment(sandbox.url, '127.0.0.1:1', { STORE_CHANNEL: 'google_play' }));
-    const client = createProviderClient({ target: 'google_play', deadlineMs: PATIENT_MS });
+    const client = createProviderClient({ target: 'google_play', deadlineMs: LONG_STORE_TIMEOUT_MS });
     clients.push(client);
-    const stale = createChannel(config, { client, clock: standing });
+    const stale = createChannel(config, { client, clock: frozen });
     expect(await stale.verify(product)).toEqual({ kind: 'purchased' });
     clock.advance(2 * HOUR_MS);
     expect(await stale.verify(product)).toEqual({ kind: 'purchased' });
   });
 
-  test('a key that cannot sign is refused credentials', async () => {
+  test('an invalid private key is reported as refused credentials', async () => {
     const channel = open('google_play', { GOOGLE_PLAY_PRIVATE_KEY: 'no key' });
     expect(await channel.verify(await bought('purchased'))).toMatchObject({ kind: 'credentials_refused' });
   });
@@ -306,29 +306,26 @@ describe('google_play', () => {
   test.each<[string, Behaviour]>([
     ['breaks off', say(500, '{}')],
     ['has no end', say(200, '{"tokenPagination":{"nextPageToken":"next"}}')],
-  ])(
-    'a list of refunds that %s tells of those that it names, and nothing of the others',
-    async (_name, rest) => {
-      const [named, other] = [newToken(), newToken()];
-      const page = {
-        voidedPurchases: [{ purchaseToken: named }],
-        tokenPagination: { nextPageToken: 'next' },
-      };
-      let asked = 0;
-      const store = await storeThat((response, socket) => {
-        asked += 1;
-        (asked === 1 ? say(200, JSON.stringify(page)) : rest)(response, socket);
-      });
-      try {
-        const redeemed = { productId: PRODUCT, redeemedAt: clock.now() };
-        const products = [named, other].map((purchaseToken) => ({ ...redeemed, purchaseToken }));
-        const channel = open('google_play', {}, store.url);
-        expect(await channel.findRefunded(products)).toEqual(['refunded', 'unknown']);
-      } finally {
-        await store.close();
-      }
-    },
-  );
+  ])('a list of refunds that %s proves only the refunds that it names', async (_name, rest) => {
+    const [named, other] = [newToken(), newToken()];
+    const page = {
+      voidedPurchases: [{ purchaseToken: named }],
+      tokenPagination: { nextPageToken: 'next' },
+    };
+    let asked = 0;
+    const store = await storeThat((response, socket) => {
+      asked += 1;
+      (asked === 1 ? say(200, JSON.stringify(page)) : rest)(response, socket);
+    });
+    try {
+      const redeemed = { productId: PRODUCT, redeemedAt: clock.now() };
+      const products = [named, other].map((purchaseToken) => ({ ...redeemed, purchaseToken }));
+      const channel = open('google_play', {}, store.url);
+      expect(await channel.findRefunded(products)).toEqual(['refunded', 'unknown']);
+    } finally {
+      await store.close();
+    }
+  });
 
   test('another product in the answer is not purchased', async () => {
     const store = await storeThat(say(200, '{"purchaseState":0,"productId":"boost_basic"}'));

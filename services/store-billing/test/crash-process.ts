@@ -1,4 +1,4 @@
-/** A crash-test process with as many instances of the service as the test opens in it. */
+/** A crash-test process that runs as many instances of the service as the test opens. */
 import { serveInstances } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
 import { startStoreBilling } from '../src/service.ts';

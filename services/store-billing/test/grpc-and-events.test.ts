@@ -1,12 +1,12 @@
-/** What other services ask of this one, and what it does when they tell something. */
-
-import { DAY_MS, formatTimestamp } from '@fitness/shared/clock.ts';
+/** gRPC calls and events of other services. */
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   buyPremium,
   count,
   grpcOf,
+  type Harness,
   newId,
   newToken,
   newUser,
@@ -14,49 +14,48 @@ import {
   publish,
   putPurchase,
   redeem,
-  startWorld,
-  type World,
+  startHarness,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let grpc: ReturnType<typeof grpcOf>;
 beforeAll(async () => {
-  world = await startWorld();
-  grpc = grpcOf(world.service);
+  harness = await startHarness();
+  grpc = grpcOf(harness.service);
 });
 afterAll(async () => {
   grpc.close();
-  await world.close();
+  await harness.close();
 });
 
 const subscribe = async () => {
   const user = newUser();
-  world.wallet.balances.set(user.userId, PREMIUM);
-  const { body } = await buyPremium(world.send, user);
+  harness.wallet.balances.set(user.userId, PREMIUM);
+  const { body } = await buyPremium(harness.send, user);
   return { user, subscription: body.data };
 };
 const boosted = async (type: 'gym' | 'training_service') => {
   const user = newUser();
   const id = newId();
-  const targets = type === 'gym' ? world.targets.gyms : world.targets.services;
+  const targets = type === 'gym' ? harness.targets.gyms : harness.targets.services;
   targets.set(id, { user_id: user.userId, is_active: true });
   const token = newToken();
-  await putPurchase(world, token, 'purchased', 'boost_pro');
+  await putPurchase(harness, token, 'purchased', 'boost_pro');
   const fields = { product_id: 'boost_pro', boostable_type: type, boostable_id: id };
-  const answer = await redeem(world.send, user, token, fields);
+  const answer = await redeem(harness.send, user, token, fields);
   expect(answer.status).toBe(201);
   return { user, id, boost: answer.body.data };
 };
 
 describe('GetSubscriptions', () => {
-  test('gives the running subscription of each user; who has none, or had one, is missing', async () => {
+  test('returns the running subscription of each user; users without one are missing', async () => {
     const { user, subscription } = await subscribe();
     const ids = [user.userId, newId(), user.userId];
     const { subscriptions } = await grpc.billing.call('GetSubscriptions', { user_ids: ids });
     expect(subscriptions).toEqual([subscription]);
     const { subscriptions: none } = await grpc.billing.call('GetSubscriptions', { user_ids: [] });
     expect(none).toEqual([]);
-    world.clock.advance(32 * DAY_MS);
+    harness.clock.advance(32 * DAY_MS);
     const later = await grpc.billing.call('GetSubscriptions', { user_ids: ids });
     expect(later.subscriptions).toEqual([]);
   });
@@ -73,7 +72,7 @@ describe('GetSubscriptions', () => {
 });
 
 describe('GetBoosts', () => {
-  test('gives the live boost of each target, and tells a gym from a training service of the same id', async () => {
+  test('returns the live boost of each target, and distinguishes a gym and a training service of the same id', async () => {
     const gym = await boosted('gym');
     const service = await boosted('training_service');
     const { boosts } = await grpc.billing.call('GetBoosts', {
@@ -85,14 +84,14 @@ describe('GetBoosts', () => {
       ],
     });
     expect(boosts.sort((a, b) => a.id - b.id)).toEqual([gym.boost, service.boost]);
-    world.clock.advance(31 * DAY_MS);
+    harness.clock.advance(31 * DAY_MS);
     const later = await grpc.billing.call('GetBoosts', { targets: [{ type: 'gym', id: gym.id }] });
     expect(later.boosts).toEqual([]);
   });
 });
 
 describe('GetPrices', () => {
-  test('are the configured ones, in Tooman', async () => {
+  test('returns the configured prices, in Tooman', async () => {
     expect(await grpc.billing.call('GetPrices', {})).toEqual({
       premium_plus: 1_999_000,
       boost_basic: 99_000,
@@ -117,62 +116,62 @@ describe('the blocker active_premium', () => {
     const { user, subscription } = await subscribe();
     const endsAt = new Date(`${subscription.expires_at.replace(' ', 'T')}Z`).getTime();
     expect(await evaluate(newId())).toEqual({ applies: false, extras_json: '{}' });
-    world.clock.advance(endsAt - world.clock.now().getTime() - 1_000);
+    harness.clock.advance(endsAt - harness.clock.now().getTime() - 1_000);
     expect((await evaluate(user.userId)).applies).toBe(true);
-    world.clock.advance(1_000);
+    harness.clock.advance(1_000);
     expect((await evaluate(user.userId)).applies).toBe(false);
   });
 
-  test('of another service is not found', async () => {
+  test('of another service is NOT_FOUND', async () => {
     await expect(evaluate(1, 'gym_ownership')).rejects.toMatchObject({ kind: 'not_found' });
     await expect(evaluate(1, '')).rejects.toMatchObject({ kind: 'not_found' });
   });
 });
 
-describe('what others tell', () => {
-  test('a deleted gym ends its boost once and takes no other', async () => {
+describe('events', () => {
+  test('a deleted gym ends its boost once, and cannot be boosted again', async () => {
     const { user, id } = await boosted('gym');
-    await publish(world, 'gyms.gym.deleted', 'gyms', { gym_id: id });
+    await publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: id });
     const ofGym = ({ data }: { data: unknown }) => (data as { boostable_id: number }).boostable_id === id;
-    const ended = await world.tap.waitFor('store_billing.boost.ended', { matches: ofGym });
-    expect(ended.data).toMatchObject({ ends_at: formatTimestamp(world.clock.now()) });
+    const ended = await harness.tap.waitFor('store_billing.boost.ended', { matches: ofGym });
+    expect(ended.data).toMatchObject({ ends_at: formatTimestamp(harness.clock.now()) });
     const { boosts } = await grpc.billing.call('GetBoosts', { targets: [{ type: 'gym', id }] });
     expect(boosts).toEqual([]);
-    // A gym that still answers to its name elsewhere cannot be boosted any more; whoever paid gets it back.
+    // The fake of the gyms service still returns the gym.
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_pro');
+    await putPurchase(harness, token, 'purchased', 'boost_pro');
     const fields = { product_id: 'boost_pro', boostable_type: 'gym', boostable_id: id };
-    const refused = await redeem(world.send, user, token, fields);
+    const refused = await redeem(harness.send, user, token, fields);
     expect([refused.status, refused.body.code]).toEqual([404, 'store_purchase.target_not_found']);
-    expect(await count(world, 'refund_queue', { purchase_token: token })).toBe(1);
+    expect(await count(harness, 'refund_queue', { purchase_token: token })).toBe(1);
   });
 
   test('a deleted training service ends its boost', async () => {
     const { id } = await boosted('training_service');
-    await publish(world, 'content.training_service.deleted', 'content', { training_service_id: id });
-    await world.tap.waitFor('store_billing.boost.ended', {
+    await publish(harness, 'content.training_service.deleted', 'content', { training_service_id: id });
+    await harness.tap.waitFor('store_billing.boost.ended', {
       matches: ({ data }) => (data as { boostable_id: number }).boostable_id === id,
     });
   });
 
-  test('a gym that never was boosted is deleted without ado', async () => {
+  test('a deleted gym without a boost only closes its slot', async () => {
     const id = newId();
-    await publish(world, 'gyms.gym.deleted', 'gyms', { gym_id: id });
+    await publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: id });
     await eventually(async () => {
-      const slots = world.database.collection<{ _id: string }>('slots');
+      const slots = harness.database.collection<{ _id: string }>('slots');
       return (await slots.countDocuments({ _id: `boost:gym:${id}`, closed: true })) === 1;
     });
-    expect(await count(world, 'boosts', { boostable_id: id })).toBe(0);
+    expect(await count(harness, 'boosts', { boostable_id: id })).toBe(0);
   });
 
-  test('an erased account ends its subscription, keeps its receipt, and gets nothing more', async () => {
+  test('an erased account loses its subscription, keeps its receipt, and gets no further grant', async () => {
     const user = newUser();
     const [token, open] = [newToken(), newToken()];
-    await putPurchase(world, token);
-    await putPurchase(world, open, 'unreachable');
-    expect((await redeem(world.send, user, open)).status).toBe(500);
-    expect((await redeem(world.send, user, token)).status).toBe(201);
-    await publish(world, 'identity.account.deleted', 'identity', {
+    await putPurchase(harness, token);
+    await putPurchase(harness, open, 'unreachable');
+    expect((await redeem(harness.send, user, open)).status).toBe(500);
+    expect((await redeem(harness.send, user, token)).status).toBe(201);
+    await publish(harness, 'identity.account.deleted', 'identity', {
       user_id: user.userId,
       deleted_at: '2026-01-15 10:00:00',
     });
@@ -180,15 +179,15 @@ describe('what others tell', () => {
       const { subscriptions } = await grpc.billing.call('GetSubscriptions', { user_ids: [user.userId] });
       return subscriptions.length === 0;
     });
-    expect(await count(world, 'store_purchases', { purchase_token: token })).toBe(1);
-    await putPurchase(world, open, 'purchased');
-    world.clock.advance(20_000);
-    await world.service.rounds.verifyAttempts();
-    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
-    expect(await count(world, 'refund_queue', { purchase_token: open, reason: 'target_gone' })).toBe(1);
-    world.wallet.balances.set(user.userId, PREMIUM);
-    const bought = await buyPremium(world.send, caller(user.userId));
+    expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(1);
+    await putPurchase(harness, open, 'purchased');
+    harness.clock.advance(20_000);
+    await harness.service.rounds.verifyAttempts();
+    expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect(await count(harness, 'refund_queue', { purchase_token: open, reason: 'target_gone' })).toBe(1);
+    harness.wallet.balances.set(user.userId, PREMIUM);
+    const bought = await buyPremium(harness.send, caller(user.userId));
     expect(bought.status).toBe(404);
-    expect(world.wallet.bookings(user.userId, 'purchase')).toEqual([]);
+    expect(harness.wallet.bookings(user.userId, 'purchase')).toEqual([]);
   });
 });

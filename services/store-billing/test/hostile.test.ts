@@ -1,14 +1,14 @@
-/** What a client may send by mistake or on purpose: it is told so, never answered 500, and nothing comes of it. */
-import { CALLER_HEADER, type UserCaller } from '@fitness/shared/caller.ts';
+/** Malformed and hostile input: a 4xx that names the field, never a 500, and no effect. */
+import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { count, newToken, newUser, PREMIUM, startWorld, storeCalls, type World } from './support.ts';
+import { count, type Harness, newToken, newUser, PREMIUM, startHarness, storeCalls } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const send = async (
   path: string,
@@ -17,7 +17,7 @@ const send = async (
   headers: Record<string, string> = {},
 ): Promise<{ status: number; body: Record<string, unknown> }> => {
   const context = await testSigner.sign({ from: 'gateway', caller: as });
-  const answer = await fetch(`${world.service.url}/api/v1${path}`, {
+  const answer = await fetch(`${harness.service.url}/api/v1${path}`, {
     method: 'POST',
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
     body,
@@ -37,7 +37,7 @@ const KEYS: Readonly<Record<number, string[]>> = {
   422: ['errors', 'message'],
 };
 
-const judge = ({ status, body }: Awaited<ReturnType<typeof send>>, expected: number): void => {
+const expectError = ({ status, body }: Awaited<ReturnType<typeof send>>, expected: number): void => {
   expect([status, Object.keys(body).sort()]).toEqual([expected, KEYS[status]]);
 };
 
@@ -52,11 +52,11 @@ describe.each(ROUTES)('%s', (path) => {
     ['a list of objects', '[{"type":"plus"}]', 422],
     ['a text', '"text"', 422],
     ['a number', '5', 422],
-    ['a number that is none', '1e400', 422],
+    ['a number that overflows', '1e400', 422],
     ['true', 'true', 422],
-    ['ten thousand lists in each other', nested(10_000), 422],
+    ['ten thousand nested lists', nested(10_000), 422],
     ['a prototype', '{"__proto__":{"type":"plus"}}', 400],
-    ['a prototype deep down', `{"a":${nested(1_000, '{"__proto__":{}}')}}`, 400],
+    ['a deeply nested prototype', `{"a":${nested(1_000, '{"__proto__":{}}')}}`, 400],
     ['a constructor with a prototype', '{"constructor":{"prototype":{"type":"plus"}}}', 400],
     ['half a body', '{"type":', 400],
     ['two bodies', '{}{}', 400],
@@ -65,12 +65,12 @@ describe.each(ROUTES)('%s', (path) => {
     ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
     ['more than a megabyte', JSON.stringify({ type: 'x'.repeat(1024 * 1024) }), 413],
   ])('%s', async (_name, body, status) => {
-    judge(await send(path, newUser(), body), status);
+    expectError(await send(path, newUser(), body), status);
   });
 
   test('another media type is 415', async () => {
     for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense'])
-      judge(await send(path, newUser(), '{}', { 'content-type': type }), 415);
+      expectError(await send(path, newUser(), '{}', { 'content-type': type }), 415);
   });
 });
 
@@ -81,7 +81,7 @@ describe('a redemption', () => {
       .map(([name, value]) => `"${name}":${value}`)
       .join(',')}}`;
   };
-  const strange = [
+  const invalidValues = [
     'null',
     'true',
     '5',
@@ -95,27 +95,27 @@ describe('a redemption', () => {
     nested(5_000),
   ];
 
-  test.each(['channel', 'product_id', 'purchase_token'])('of a strange %s names it', async (name) => {
+  test.each(['channel', 'product_id', 'purchase_token'])('with an invalid %s names it', async (name) => {
     const user = [newUser(), newUser()] as const;
-    for (const [index, value] of strange.entries()) {
+    for (const [index, value] of invalidValues.entries()) {
       const answer = await send(REDEEM, user[index % 2] as UserCaller, body({ [name]: value }));
-      judge(answer, 422);
+      expectError(answer, 422);
       expect(Object.keys(answer.body.errors as object)).toEqual([name]);
     }
   });
 
-  test('of a boost on a strange target names it', async () => {
+  test('of a boost with an invalid target names it', async () => {
     const users = [newUser(), newUser(), newUser()] as const;
     const boost = { product_id: '"boost_basic"', boostable_type: '"gym"', boostable_id: '1' };
     const cases = [
-      ...strange.map((value) => ['boostable_type', value] as const),
-      ...[...strange.filter((value) => !/^-?\d$/.test(value)), '1.5', '9007199254740993', '"1"'].map(
+      ...invalidValues.map((value) => ['boostable_type', value] as const),
+      ...[...invalidValues.filter((value) => !/^-?\d$/.test(value)), '1.5', '9007199254740993', '"1"'].map(
         (value) => ['boostable_id', value] as const,
       ),
     ];
     for (const [index, [name, value]] of cases.entries()) {
       const answer = await send(REDEEM, users[index % 3] as UserCaller, body({ ...boost, [name]: value }));
-      judge(answer, 422);
+      expectError(answer, 422);
       expect(Object.keys(answer.body.errors as object)).toEqual([name]);
     }
   });
@@ -124,11 +124,11 @@ describe('a redemption', () => {
     ['prototype', '"__proto__"'],
     ['constructor', '"constructor"'],
     ['null byte', '"premium_plus\\u0000"'],
-    ['half a character', '"\\ud800"'],
+    ['a lone surrogate', '"\\ud800"'],
     ['other case', '"PREMIUM_PLUS"'],
     ['space', '" premium_plus"'],
     ['longest of four-byte characters', JSON.stringify('😀'.repeat(95))],
-  ])('of a product that is a %s is an unknown product', async (_name, value) => {
+  ])('with the product id %s is an unknown product', async (_name, value) => {
     const answer = await send(REDEEM, newUser(), body({ product_id: value }));
     expect([answer.status, answer.body.code]).toEqual([404, 'store_purchase.not_found']);
   });
@@ -138,18 +138,20 @@ describe('a redemption', () => {
     ['only spaces', '   '],
     ['an operator', '$where'],
     ['a variable', '$$ROOT'],
-    ['a path upwards', '../../../etc/passwd'],
-    ['an encoded path upwards', '..%2f..%2f'],
+    ['a parent path', '../../../etc/passwd'],
+    ['an encoded parent path', '..%2f..%2f'],
     ['a line break', 'a\r\nX-Injected: 1'],
     ['the longest of Persian letters', 'ش'.repeat(255)],
     ['the longest of four-byte characters', '😀'.repeat(127)],
-  ])('of a token of %s asks the store for exactly that one', async (_name, start) => {
+  ])('with a token of %s sends exactly that token to the store', async (_name, start) => {
     const token = start.length > 200 ? start : `${start}${newToken()}`;
     const user = newUser();
     const answer = await send(REDEEM, user, body({ purchase_token: JSON.stringify(token) }));
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
-    expect(await storeCalls(world, token)).toBe(1);
-    expect(await count(world, 'store_purchase_attempts', { user_id: user.userId, state: 'closed' })).toBe(1);
+    expect(await storeCalls(harness, token)).toBe(1);
+    expect(await count(harness, 'store_purchase_attempts', { user_id: user.userId, state: 'closed' })).toBe(
+      1,
+    );
   });
 });
 
@@ -161,7 +163,7 @@ describe('a purchase from the wallet', () => {
     '{"boostable_type":"gym","boostable_id":9007199254740993,"level":"basic"}',
   ])('%s names the id', async (body) => {
     const answer = await send('/payments/boost', newUser(), body);
-    judge(answer, 422);
+    expectError(answer, 422);
     expect(Object.keys(answer.body.errors as object)).toEqual(['boostable_id']);
   });
 
@@ -173,10 +175,10 @@ describe('a purchase from the wallet', () => {
 
   test.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('the key %j is 422 and charges nothing', async (key) => {
     const user = newUser();
-    world.wallet.balances.set(user.userId, PREMIUM);
+    harness.wallet.balances.set(user.userId, PREMIUM);
     const sent = send('/payments/buy-premium', user, '{"type":"plus"}', { 'idempotency-key': key });
     const answer = await sent;
     expect([answer.status, Object.keys(answer.body.errors as object)]).toEqual([422, ['idempotency_key']]);
-    expect(world.wallet.balances.get(user.userId)).toBe(PREMIUM);
+    expect(harness.wallet.balances.get(user.userId)).toBe(PREMIUM);
   });
 });

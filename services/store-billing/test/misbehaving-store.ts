@@ -1,4 +1,4 @@
-/** Stores as one meets them on a bad day: servers that answer as a test tells them. */
+/** HTTP servers that answer as a test tells them, in place of a store. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
@@ -13,7 +13,7 @@ export const say =
 
 export const silence: Behaviour = () => undefined;
 
-/** The beginning of a purchase, then a byte now and then, for ever. */
+/** The beginning of a purchase, then a byte every 20 ms without end. */
 export const drip: Behaviour = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"purchaseState":0,');
@@ -21,7 +21,7 @@ export const drip: Behaviour = (response) => {
   response.once('close', () => clearInterval(timer));
 };
 
-/** A purchase, and spaces behind it until the reader hangs up. */
+/** A purchase, then spaces until the client closes the connection. */
 export const flood: Behaviour = (response) => {
   const chunk = ' '.repeat(64 * 1024);
   response.writeHead(200, { 'content-type': 'application/json' });
@@ -33,7 +33,7 @@ export const flood: Behaviour = (response) => {
   pour();
 };
 
-/** A server that behaves like this, but for Google's token endpoint, which gives a token. */
+/** A server with this behaviour, except that Google's token endpoint always returns a token. */
 export const storeThat = async (behave: Behaviour): Promise<{ url: string; close(): Promise<void> }> => {
   const server: Server = createServer((request, response) => {
     request.resume();

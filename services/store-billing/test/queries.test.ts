@@ -1,5 +1,5 @@
-/** What this service asks its database: how much a redemption costs, and that an index finds what is asked for. */
-import { DAY_MS, HOUR_MS } from '@fitness/shared/clock.ts';
+/** Database commands: how many a redemption sends, and that every query uses an index. */
+import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import {
   type CommandWatch,
   exceptOnPrebuilt,
@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   buyPremium,
   grpcOf,
+  type Harness,
   newId,
   newToken,
   newUser,
@@ -21,9 +22,8 @@ import {
   publish,
   putPurchase,
   redeem,
-  startWorld,
+  startHarness,
   unreachable,
-  type World,
 } from './support.ts';
 
 const EXCEPTIONS = [
@@ -33,33 +33,33 @@ const EXCEPTIONS = [
   ]),
 ];
 
-let world: World;
+let harness: Harness;
 let watch: CommandWatch;
 let grpc: ReturnType<typeof grpcOf>;
 beforeAll(async () => {
-  world = await startWorld({}, '2026-01-15T10:00:00Z', { monitored: true });
-  watch = watchCommands(world.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
-  grpc = grpcOf(world.service);
-  // The counters, the connections, and everything else that comes into being once.
+  harness = await startHarness({}, '2026-01-15T10:00:00Z', { monitored: true });
+  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
+  grpc = grpcOf(harness.service);
+  // Creates the counters, the connections and everything else that is created once.
   const skus = ['premium_plus', 'boost_basic', 'premium_plus', 'boost_basic'] as const;
   await Promise.all(skus.map((sku) => redeemFresh(sku)));
-  await work['what is owed']?.();
+  await work['a refund in the queue']?.();
   await work['buy-premium']?.();
-  await world.service.idle();
+  await harness.service.idle();
   await fill();
 }, FILL_TIMEOUT_MS);
 afterAll(async () => {
   grpc.close();
-  await world.close();
+  await harness.close();
 });
 
-/** Copies of what the service itself has stored; nothing is ever due for them. */
+/** Copies of documents that the service has stored, with no job due. */
 const fill = async (): Promise<void> => {
   const never = new Date('2100-01-01T00:00:00Z');
   const idOf = (n: number): number => 1_000_000_000 + n;
   const due = (n: number): Date | null => (n % 2 === 0 ? null : never);
   const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
-    fillLike(world.database, collection, change);
+    fillLike(harness.database, collection, change);
   await like('subscriptions', (n) => ({ _id: idOf(n), user_id: idOf(n % 5_000) }));
   await like('boosts', (n) => ({
     _id: idOf(n),
@@ -94,7 +94,7 @@ const fill = async (): Promise<void> => {
 
 const ownGym = (userId: number): number => {
   const id = newId();
-  world.targets.gyms.set(id, { user_id: userId, is_active: true });
+  harness.targets.gyms.set(id, { user_id: userId, is_active: true });
   return id;
 };
 const boostOf = (userId: number) => ({
@@ -107,13 +107,13 @@ const redeemFresh = async (
   user = newUser(),
   token = newToken(),
 ): Promise<{ user: typeof user; token: string; status: number }> => {
-  await putPurchase(world, token, 'purchased', sku);
+  await putPurchase(harness, token, 'purchased', sku);
   const fields = sku === 'premium_plus' ? {} : boostOf(user.userId);
-  const { status } = await redeem(world.send, user, token, fields);
+  const { status } = await redeem(harness.send, user, token, fields);
   return { user, token, status };
 };
 
-/** The relay has its own rhythm; it is no part of a request. */
+/** The outbox relay runs independently of requests. */
 const RELAY = ['relay_leases', 'outbox'];
 const withoutRelay = (commands: readonly SentCommand[]): SentCommand[] =>
   commands.filter(({ collection, inTransaction }) => inTransaction || !RELAY.includes(collection));
@@ -123,7 +123,7 @@ const named = ({ name, collection, command }: SentCommand): string =>
     ? `number of ${(command.query as { _id: string })._id}`
     : `${name} ${collection}`;
 
-/** Those around the transaction, and its own. */
+/** Commands outside and inside the transaction. */
 const split = (commands: readonly SentCommand[]): [SentCommand[], SentCommand[]] => [
   commands.filter(({ inTransaction }) => !inTransaction),
   commands.filter(({ inTransaction }) => inTransaction),
@@ -157,60 +157,60 @@ describe('a redemption costs', () => {
     const asked = [
       'aggregate ',
       'update store_purchase_attempts',
-      // While the journal is written.
+      // Concurrent with the update of the journal.
       `number of ${grant}`,
-      // Of both events; requests that come together share the question.
+      // For both events; concurrent requests share it.
       'number of outbox',
     ];
     expect(around.map(named).sort()).toEqual(asked.sort());
     expect(roundTrips(around)).toBe(3);
-    await world.service.idle();
+    await harness.service.idle();
   });
 
-  test('the next one in the same slot: the same, with an update of the slot', async () => {
+  test('another one in the same slot: the same, with an update of the slot', async () => {
     const { user } = await redeemFresh('premium_plus');
-    world.clock.advance(32 * DAY_MS);
+    harness.clock.advance(32 * DAY_MS);
     const sent = withoutRelay(await watch.during(() => redeemFresh('premium_plus', user)));
     const [, statements] = split(sent);
     expect(statements.map(named)).toEqual(
       inside('subscriptions').map((text) => text.replace('insert slots', 'update slots')),
     );
-    await world.service.idle();
+    await harness.service.idle();
   });
 
-  test('after the answer: two writes, the second when the store has taken the acknowledgement', async () => {
+  test('after the response: two writes, the second after the acknowledgement to the store', async () => {
     const token = newToken();
     const sent = withoutRelay(
       await watch.during(async () => {
         await redeemFresh('premium_plus', newUser(), token);
-        await world.service.idle();
+        await harness.service.idle();
       }),
     );
     const committed = sent.findIndex(({ name }) => name === 'commitTransaction');
     expect(sent.slice(committed + 1).map(named)).toEqual(['update refund_queue', 'update store_purchases']);
   });
 
-  test('a replay: one question', async () => {
+  test('a replay: one query', async () => {
     for (const sku of ['premium_plus', 'boost_basic'] as const) {
       const { user, token } = await redeemFresh(sku);
-      await world.service.idle();
+      await harness.service.idle();
       const fields = sku === 'premium_plus' ? {} : boostOf(user.userId);
       let status = 0;
       const sent = await watch.during(async () => {
-        ({ status } = await redeem(world.send, user, token, fields));
+        ({ status } = await redeem(harness.send, user, token, fields));
       });
       expect([status, withoutRelay(sent).map(named)]).toEqual([200, ['aggregate ']]);
     }
   });
 });
 
-/** Everything that a request, a call, an event or a round asks. */
+/** Every request, gRPC call, event and job. */
 const work: Record<string, () => Promise<unknown>> = {
   'a redemption': () => redeemFresh('premium_plus'),
   'a redemption of a boost': () => redeemFresh('boost_basic'),
   'a replay': async () => {
     const { user, token } = await redeemFresh('premium_plus');
-    await redeem(world.send, user, token);
+    await redeem(harness.send, user, token);
   },
   'a refusal of a running subscription': async () => {
     const { user } = await redeemFresh('premium_plus');
@@ -218,65 +218,65 @@ const work: Record<string, () => Promise<unknown>> = {
   },
   'a refusal by the store': async () => {
     const token = newToken();
-    await putPurchase(world, token, 'canceled');
-    await redeem(world.send, newUser(), token);
+    await putPurchase(harness, token, 'canceled');
+    await redeem(harness.send, newUser(), token);
   },
   'a redemption without verdict, verified later': async () => {
     const [token, user] = [newToken(), newUser()];
-    await putPurchase(world, token, 'unreachable');
-    await redeem(world.send, user, token);
-    await putPurchase(world, token, 'purchased');
-    world.clock.advance(20_000);
-    await world.service.rounds.verifyAttempts();
+    await putPurchase(harness, token, 'unreachable');
+    await redeem(harness.send, user, token);
+    await putPurchase(harness, token, 'purchased');
+    harness.clock.advance(20_000);
+    await harness.service.rounds.verifyAttempts();
   },
-  'what is owed': async () => {
+  'a refund in the queue': async () => {
     const { user } = await redeemFresh('premium_plus');
     await redeemFresh('premium_plus', user);
-    world.clock.advance(20_000);
-    await world.service.rounds.verifyAttempts();
+    harness.clock.advance(20_000);
+    await harness.service.rounds.verifyAttempts();
   },
   'the refund queue': async () => {
     const operator = () => caller(newId(), ['payments.view_all']);
     const path = '/payments/store-purchases/refund-queue';
-    await world.send('GET', path, { as: operator() });
-    const { body } = await world.send('GET', `${path}?per_page=1`, { as: operator() });
+    await harness.send('GET', path, { as: operator() });
+    const { body } = await harness.send('GET', `${path}?per_page=1`, { as: operator() });
     const cursor = body.meta.next_cursor ?? '';
-    await world.send('GET', `${path}?per_page=1&cursor=${cursor}`, { as: operator() });
-    await world.send('GET', `${path}?page=2&per_page=1`, { as: operator() });
+    await harness.send('GET', `${path}?per_page=1&cursor=${cursor}`, { as: operator() });
+    await harness.send('GET', `${path}?page=2&per_page=1`, { as: operator() });
   },
   'buy-premium': async () => {
     const user = newUser();
-    world.wallet.balances.set(user.userId, PREMIUM);
-    await buyPremium(world.send, user, 'key');
-    await buyPremium(world.send, user, 'key');
-    await buyPremium(world.send, user, 'another key');
+    harness.wallet.balances.set(user.userId, PREMIUM);
+    await buyPremium(harness.send, user, 'key');
+    await buyPremium(harness.send, user, 'key');
+    await buyPremium(harness.send, user, 'another key');
   },
-  'a purchase from the wallet that is refused, lost, and taken over': async () => {
-    await buyPremium(world.send, newUser());
+  'a wallet purchase that is refused, and one that is taken over': async () => {
+    await buyPremium(harness.send, newUser());
     const user = newUser();
-    world.wallet.balances.set(user.userId, PREMIUM);
-    world.wallet.after = unreachable;
-    await buyPremium(world.send, user, 'key');
-    world.wallet.after = async () => undefined;
-    world.clock.advance(HOUR_MS);
-    await world.service.rounds.sweepWalletPurchases();
+    harness.wallet.balances.set(user.userId, PREMIUM);
+    harness.wallet.after = unreachable;
+    await buyPremium(harness.send, user, 'key');
+    harness.wallet.after = async () => undefined;
+    harness.clock.advance(HOUR_MS);
+    await harness.service.rounds.sweepWalletPurchases();
   },
-  'the other rounds': async () => {
-    await world.service.idle();
-    world.clock.advance(DAY_MS);
-    await world.service.rounds.acknowledgeAll();
-    await world.service.rounds.lookAgain();
-    world.clock.advance(30 * DAY_MS);
-    await world.service.rounds.tellBoostEnds();
+  'the other jobs': async () => {
+    await harness.service.idle();
+    harness.clock.advance(DAY_MS);
+    await harness.service.rounds.acknowledgePurchases();
+    await harness.service.rounds.reconcileRefunds();
+    harness.clock.advance(30 * DAY_MS);
+    await harness.service.rounds.publishBoostEnds();
   },
-  'a purchase that the store has taken back': async () => {
+  'a purchase that the store has refunded': async () => {
     const { token } = await redeemFresh('premium_plus');
-    await world.service.idle();
-    await putPurchase(world, token, 'refunded');
-    world.clock.advance(DAY_MS);
-    await world.service.rounds.lookAgain();
+    await harness.service.idle();
+    await putPurchase(harness, token, 'refunded');
+    harness.clock.advance(DAY_MS);
+    await harness.service.rounds.reconcileRefunds();
   },
-  'what other services ask': async () => {
+  'gRPC calls': async () => {
     await grpc.billing.call('GetSubscriptions', { user_ids: [1, 2, 3] });
     const targets = [
       { type: 'gym', id: 1 },
@@ -286,24 +286,24 @@ const work: Record<string, () => Promise<unknown>> = {
     await grpc.billing.call('GetBoosts', { targets });
     await grpc.blockers.call('Evaluate', { user_id: 1, code: 'active_premium' });
   },
-  'what other services tell': async () => {
+  events: async () => {
     const { user } = await redeemFresh('premium_plus');
     const gymId = ownGym(user.userId);
-    const told = [
-      publish(world, 'gyms.gym.deleted', 'gyms', { gym_id: gymId }),
-      publish(world, 'identity.account.deleted', 'identity', {
+    const published = [
+      publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: gymId }),
+      publish(harness, 'identity.account.deleted', 'identity', {
         user_id: user.userId,
         deleted_at: '2026-01-15 10:00:00',
       }),
     ];
-    await Promise.all(told);
-    const slots = world.database.collection<{ _id: string }>('slots');
+    await Promise.all(published);
+    const slots = harness.database.collection<{ _id: string }>('slots');
     const closed = { _id: { $in: [`premium:${user.userId}`, `boost:gym:${gymId}`] }, closed: true };
     while ((await slots.countDocuments(closed)) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
   },
 };
 
-describe('an index finds, among 20,000, what is asked for by', () => {
+describe('an index is used, among 20,000 documents, by', () => {
   test.each(Object.entries(work))('%s', async (_name, ask) => {
     const sent = withoutRelay(await watch.during(ask));
     expect(sent.length).toBeGreaterThan(0);

@@ -1,13 +1,12 @@
 /** Specification 4.6, row by row, and the order of contract 7. */
-
-import { CALLER_HEADER, type UserCaller } from '@fitness/shared/caller.ts';
-import { MINUTE_MS } from '@fitness/shared/clock.ts';
+import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { caller, eventually, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   BASIC,
   count,
-  impatientReplica,
+  type Harness,
   isConsumed,
   newId,
   newToken,
@@ -15,20 +14,20 @@ import {
   PREMIUM,
   putPurchase,
   redeem,
-  startWorld,
+  replicaWithShortTimeout,
+  startHarness,
   storeCalls,
-  type World,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const ownGym = (userId: number, is_active = true): number => {
   const id = newId();
-  world.targets.gyms.set(id, { user_id: userId, is_active });
+  harness.targets.gyms.set(id, { user_id: userId, is_active });
   return id;
 };
 
@@ -39,11 +38,11 @@ const boostFields = (gymId: number, product_id = 'boost_basic') => ({
 });
 
 describe('201', () => {
-  test('premium is a calendar month for the buyer, with receipt, journal and events', async () => {
+  test('premium lasts a calendar month, with receipt, journal and events', async () => {
     const user = newUser();
     const token = newToken();
-    await putPurchase(world, token);
-    const answer = await redeem(world.send, user, token);
+    await putPurchase(harness, token);
+    const answer = await redeem(harness.send, user, token);
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
       data: {
@@ -55,20 +54,20 @@ describe('201', () => {
         created_at: '2026-01-15 10:00:00',
       },
     });
-    const receipts = world.database.collection('store_purchases');
+    const receipts = harness.database.collection('store_purchases');
     expect(await receipts.findOne({ purchase_token: token })).toMatchObject({
       channel: 'cafebazaar',
       user_id: user.userId,
       user_premium_subscription_id: answer.body.data.id,
       marketing_boost_id: null,
     });
-    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'granted' })).toBe(
+    expect(await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'granted' })).toBe(
       1,
     );
     const mine = {
       matches: ({ data }: { data: unknown }) => (data as { user_id: number }).user_id === user.userId,
     };
-    const granted = await world.tap.waitFor('store_billing.store_purchase.granted', mine);
+    const granted = await harness.tap.waitFor('store_billing.store_purchase.granted', mine);
     expect(granted.data).toEqual({
       store_purchase_id: expect.any(Number),
       user_id: user.userId,
@@ -78,19 +77,19 @@ describe('201', () => {
       payable_type: 'App\\Models\\Payments\\UserPremiumSubscription',
       payable_id: answer.body.data.id,
     });
-    const started = await world.tap.waitFor('store_billing.subscription.started', mine);
+    const started = await harness.tap.waitFor('store_billing.subscription.started', mine);
     expect(started.data).toMatchObject({ expires_at: '2026-02-15 10:00:00', type: 'plus' });
   });
 
   test.each([
     ['boost_basic', 1, '2026-01-22 10:00:00', BASIC],
     ['boost_pro', 2, '2026-02-14 10:00:00', 190_000],
-  ])('%s boosts the own gym at level %i until %s', async (sku, level, endsAt, amount) => {
+  ])('%s boosts the caller’s gym at level %i until %s', async (sku, level, endsAt, amount) => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const token = newToken();
-    await putPurchase(world, token, 'purchased', sku);
-    const answer = await redeem(world.send, user, token, boostFields(gymId, sku));
+    await putPurchase(harness, token, 'purchased', sku);
+    const answer = await redeem(harness.send, user, token, boostFields(gymId, sku));
     expect(answer.status).toBe(201);
     expect(answer.body.data).toEqual({
       id: expect.any(Number),
@@ -101,28 +100,28 @@ describe('201', () => {
       ends_at: endsAt,
       created_at: '2026-01-15 10:00:00',
     });
-    const receipt = await world.database.collection('store_purchases').findOne({ purchase_token: token });
+    const receipt = await harness.database.collection('store_purchases').findOne({ purchase_token: token });
     expect(receipt).toMatchObject({
       user_premium_subscription_id: null,
       marketing_boost_id: answer.body.data.id,
     });
-    const boosted = await world.tap.waitFor('store_billing.boost.granted', {
+    const boosted = await harness.tap.waitFor('store_billing.boost.granted', {
       matches: ({ data }) => (data as { boostable_id: number }).boostable_id === gymId,
     });
     expect(boosted.data).toMatchObject({ boostable_type: 'gym', level, ends_at: endsAt });
-    const granted = await world.tap.waitFor('store_billing.store_purchase.granted', {
+    const granted = await harness.tap.waitFor('store_billing.store_purchase.granted', {
       matches: ({ data }) => (data as { user_id: number }).user_id === user.userId,
     });
     expect(granted.data).toMatchObject({ amount, payable_type: 'App\\Models\\Payments\\MarketingBoost' });
   });
 
-  test('a training service is boosted as its model', async () => {
+  test('a boosted training service has its model name', async () => {
     const user = newUser();
     const id = newId();
-    world.targets.services.set(id, { user_id: user.userId, is_active: true });
+    harness.targets.services.set(id, { user_id: user.userId, is_active: true });
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_basic');
-    const answer = await redeem(world.send, user, token, {
+    await putPurchase(harness, token, 'purchased', 'boost_basic');
+    const answer = await redeem(harness.send, user, token, {
       product_id: 'boost_basic',
       boostable_type: 'training_service',
       boostable_id: id,
@@ -133,75 +132,75 @@ describe('201', () => {
     });
   });
 
-  test('payments.boost_all boosts a target of another', async () => {
+  test('payments.boost_all boosts another user’s target', async () => {
     const gymId = ownGym(newId());
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_basic');
+    await putPurchase(harness, token, 'purchased', 'boost_basic');
     const operator = newUser(['payments.view_own', 'payments.boost_all']);
-    expect((await redeem(world.send, operator, token, boostFields(gymId))).status).toBe(201);
+    expect((await redeem(harness.send, operator, token, boostFields(gymId))).status).toBe(201);
   });
 
-  test('target fields are ignored for premium, whatever they hold', async () => {
+  test('target fields of any type are ignored for premium', async () => {
     const token = newToken();
-    await putPurchase(world, token);
+    await putPurchase(harness, token);
     const fields = { boostable_type: 17, boostable_id: 'x' };
-    expect((await redeem(world.send, newUser(), token, fields)).status).toBe(201);
+    expect((await redeem(harness.send, newUser(), token, fields)).status).toBe(201);
   });
 
-  test('a purchase that the app has consumed before is granted: our ledger decides about repeats', async () => {
+  test('a purchase that the app has already consumed is granted: our ledger decides about repeats', async () => {
     const token = newToken();
-    await putPurchase(world, token);
-    await fetch(`${world.sandbox.url}/cafebazaar/devapi/v2/api/consume/com.fitness.app/purchases/`, {
+    await putPurchase(harness, token);
+    await fetch(`${harness.sandbox.url}/cafebazaar/devapi/v2/api/consume/com.fitness.app/purchases/`, {
       method: 'POST',
       headers: { 'cafebazaar-pishkhan-api-secret': 's', 'content-type': 'application/json' },
       body: JSON.stringify({ token }),
     });
-    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
+    expect((await redeem(harness.send, newUser(), token)).status).toBe(201);
   });
 
   test('the purchase is consumed at the store after the commit', async () => {
     const token = newToken();
-    await putPurchase(world, token);
-    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
-    await eventually(() => isConsumed(world, token, 'premium_plus'));
+    await putPurchase(harness, token);
+    expect((await redeem(harness.send, newUser(), token)).status).toBe(201);
+    await eventually(() => isConsumed(harness, token, 'premium_plus'));
     await eventually(
       async () =>
-        (await count(world, 'store_purchases', { purchase_token: token, acknowledge_due_at: null })) === 1,
+        (await count(harness, 'store_purchases', { purchase_token: token, acknowledge_due_at: null })) === 1,
     );
   });
 
-  test('a token of any characters reaches the store as it is', async () => {
+  test('a token with any characters reaches the store unchanged', async () => {
     const token = `a/../b?c=#%2e ${newToken()} شناسه`;
-    await putPurchase(world, token);
-    expect((await redeem(world.send, newUser(), token)).status).toBe(201);
-    expect(await storeCalls(world, token)).toBe(1);
+    await putPurchase(harness, token);
+    expect((await redeem(harness.send, newUser(), token)).status).toBe(201);
+    expect(await storeCalls(harness, token)).toBe(1);
   });
 });
 
 describe('200, the replay', () => {
-  test('gives the same grant, creates nothing and asks the store nothing', async () => {
+  test('returns the same grant, stores nothing and does not ask the store', async () => {
     const user = newUser();
     const token = newToken();
-    await putPurchase(world, token);
-    const first = await redeem(world.send, user, token);
-    await world.service.idle();
-    const calls = await storeCalls(world, token);
-    const again = await redeem(world.send, user, token);
+    await putPurchase(harness, token);
+    const first = await redeem(harness.send, user, token);
+    await harness.service.idle();
+    const calls = await storeCalls(harness, token);
+    const again = await redeem(harness.send, user, token);
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
-    expect(await storeCalls(world, token)).toBe(calls);
-    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
-    expect(await count(world, 'store_purchases', { user_id: user.userId })).toBe(1);
+    expect(await storeCalls(harness, token)).toBe(calls);
+    expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect(await count(harness, 'store_purchases', { user_id: user.userId })).toBe(1);
   });
 
-  test('of a boost is known by its token, whatever target it now names', async () => {
+  test('of a boost is recognised by its token, even with another target', async () => {
     const user = newUser();
     const [gymId, other] = [ownGym(user.userId), ownGym(user.userId)];
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_basic');
-    const first = await redeem(world.send, user, token, boostFields(gymId));
-    world.targets.gyms.delete(gymId);
-    const again = await redeem(world.send, user, token, boostFields(other));
+    await putPurchase(harness, token, 'purchased', 'boost_basic');
+    const first = await redeem(harness.send, user, token, boostFields(gymId));
+    harness.targets.gyms.delete(gymId);
+    const again = await redeem(harness.send, user, token, boostFields(other));
     expect([again.status, again.body]).toEqual([200, first.body]);
   });
 });
@@ -210,45 +209,45 @@ describe('400', () => {
   test('an active subscription refuses another token before the store is asked', async () => {
     const user = newUser();
     const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(world, first), putPurchase(world, second)]);
-    expect((await redeem(world.send, user, first)).status).toBe(201);
-    const refused = await redeem(world.send, user, second);
+    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
+    expect((await redeem(harness.send, user, first)).status).toBe(201);
+    const refused = await redeem(harness.send, user, second);
     expect(refused.status).toBe(400);
     expect(refused.body).toEqual({
       error: 'You already have an active subscription.',
       code: 'store_purchase.premium_already_active',
     });
-    expect(await storeCalls(world, second)).toBe(0);
+    expect(await storeCalls(harness, second)).toBe(0);
   });
 
-  test('a live boost refuses another one of whatever level', async () => {
+  test('a live boost refuses another one of any level', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const [first, second] = [newToken(), newToken()];
-    await putPurchase(world, first, 'purchased', 'boost_basic');
-    await putPurchase(world, second, 'purchased', 'boost_pro');
-    expect((await redeem(world.send, user, first, boostFields(gymId))).status).toBe(201);
-    const refused = await redeem(world.send, user, second, boostFields(gymId, 'boost_pro'));
+    await putPurchase(harness, first, 'purchased', 'boost_basic');
+    await putPurchase(harness, second, 'purchased', 'boost_pro');
+    expect((await redeem(harness.send, user, first, boostFields(gymId))).status).toBe(201);
+    const refused = await redeem(harness.send, user, second, boostFields(gymId, 'boost_pro'));
     expect(refused.status).toBe(400);
     expect(refused.body).toEqual({ error: expect.any(String), code: 'store_purchase.boost_already_live' });
   });
 
   test.each(['canceled', 'refunded', 'pending'] as const)(
-    'a %s purchase is not confirmed, and the journal is closed',
+    'a %s purchase is not confirmed, and its attempt is closed',
     async (state) => {
       const user = newUser();
       const token = newToken();
-      await putPurchase(world, token, state);
-      const answer = await redeem(world.send, user, token);
+      await putPurchase(harness, token, state);
+      const answer = await redeem(harness.send, user, token);
       expect(answer.status).toBe(400);
       expect(answer.body).toEqual({
         error: expect.any(String),
         code: 'store_purchase.verification_failed',
       });
-      expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'closed' })).toBe(
-        1,
-      );
-      expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
+      expect(
+        await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'closed' }),
+      ).toBe(1);
+      expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(0);
     },
   );
 
@@ -257,32 +256,32 @@ describe('400', () => {
     ['a purchase of another product', 'boost_basic'],
   ])('%s is not confirmed', async (_name, bought) => {
     const token = newToken();
-    if (bought !== undefined) await putPurchase(world, token, 'purchased', bought);
-    const answer = await redeem(world.send, newUser(), token);
+    if (bought !== undefined) await putPurchase(harness, token, 'purchased', bought);
+    const answer = await redeem(harness.send, newUser(), token);
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
   });
 
-  test('an unreadable answer is not confirmed, and the journal stays open', async () => {
+  test('an unreadable answer is not confirmed, and the attempt stays open', async () => {
     const token = newToken();
-    await putPurchase(world, token, 'garbage');
-    const answer = await redeem(world.send, newUser(), token);
+    await putPurchase(harness, token, 'garbage');
+    const answer = await redeem(harness.send, newUser(), token);
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
-    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+    expect(await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
   });
 
-  test('what was pending can be redeemed once it is paid', async () => {
+  test('a pending purchase can be redeemed once it is paid', async () => {
     const user = newUser();
     const token = newToken();
-    await putPurchase(world, token, 'pending');
-    expect((await redeem(world.send, user, token)).status).toBe(400);
-    await putPurchase(world, token, 'purchased');
-    expect((await redeem(world.send, user, token)).status).toBe(201);
+    await putPurchase(harness, token, 'pending');
+    expect((await redeem(harness.send, user, token)).status).toBe(400);
+    await putPurchase(harness, token, 'purchased');
+    expect((await redeem(harness.send, user, token)).status).toBe(201);
   });
 });
 
 describe('401, 403, 404', () => {
   test('a guest is unauthenticated', async () => {
-    const answer = await world.send('POST', '/payments/store-purchases', { body: {} });
+    const answer = await harness.send('POST', '/payments/store-purchases', { body: {} });
     expect(answer.status).toBe(401);
   });
 
@@ -292,7 +291,7 @@ describe('401, 403, 404', () => {
   ] as const)('%s is refused before the body is read', async (_name, permissions) => {
     const malformed = async (as: UserCaller): Promise<number> => {
       const context = await testSigner.sign({ from: 'gateway', caller: as });
-      const answer = await fetch(`${world.service.url}/api/v1/payments/store-purchases`, {
+      const answer = await fetch(`${harness.service.url}/api/v1/payments/store-purchases`, {
         method: 'POST',
         headers: { [CALLER_HEADER]: context, 'content-type': 'application/json' },
         body: '{"channel": ',
@@ -307,65 +306,65 @@ describe('401, 403, 404', () => {
     ['premium_plus', ['payments.view_own', 'payments.boost_own', 'payments.boost_all']],
     ['boost_basic', ['payments.view_own', 'payments.buy_premium']],
   ] as const)(
-    'the permission of %s is checked: holding the other does not grant it',
+    'the permission for %s is required; the other one does not cover it',
     async (sku, permissions) => {
       const user = caller(newId(), permissions);
       const token = newToken();
-      await putPurchase(world, token, 'purchased', sku);
-      const answer = await redeem(world.send, user, token, boostFields(ownGym(user.userId), sku));
+      await putPurchase(harness, token, 'purchased', sku);
+      const answer = await redeem(harness.send, user, token, boostFields(ownGym(user.userId), sku));
       expect(answer.status).toBe(403);
-      expect(await storeCalls(world, token)).toBe(0);
+      expect(await storeCalls(harness, token)).toBe(0);
     },
   );
 
-  test('a target of another is 403 with payments.boost_own, before the store is asked', async () => {
+  test('another user’s target is 403 with payments.boost_own, before the store is asked', async () => {
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_basic');
-    const answer = await redeem(world.send, newUser(), token, boostFields(ownGym(newId())));
+    await putPurchase(harness, token, 'purchased', 'boost_basic');
+    const answer = await redeem(harness.send, newUser(), token, boostFields(ownGym(newId())));
     expect(answer.status).toBe(403);
-    expect(await storeCalls(world, token)).toBe(0);
+    expect(await storeCalls(harness, token)).toBe(0);
   });
 
-  test('a gym without owner is nobody’s own', async () => {
+  test('a gym without owner is 403', async () => {
     const id = newId();
-    world.targets.gyms.set(id, { is_active: true });
-    expect((await redeem(world.send, newUser(), newToken(), boostFields(id))).status).toBe(403);
+    harness.targets.gyms.set(id, { is_active: true });
+    expect((await redeem(harness.send, newUser(), newToken(), boostFields(id))).status).toBe(403);
   });
 
   test.each([0, -1, 987_654_321])('the target %i does not exist', async (id) => {
-    const answer = await redeem(world.send, newUser(), newToken(), boostFields(id));
+    const answer = await redeem(harness.send, newUser(), newToken(), boostFields(id));
     expect([answer.status, answer.body]).toEqual([
       404,
       { error: 'The gym or training service does not exist.', code: 'store_purchase.target_not_found' },
     ]);
   });
 
-  test('an inactive gym of another does not exist for him, his own does', async () => {
+  test('an inactive gym is 404 for all but its owner', async () => {
     const user = newUser();
-    const others = await redeem(world.send, user, newToken(), boostFields(ownGym(newId(), false)));
+    const others = await redeem(harness.send, user, newToken(), boostFields(ownGym(newId(), false)));
     expect(others.status).toBe(404);
     const token = newToken();
-    await putPurchase(world, token, 'purchased', 'boost_basic');
-    const own = await redeem(world.send, user, token, boostFields(ownGym(user.userId, false)));
+    await putPurchase(harness, token, 'purchased', 'boost_basic');
+    const own = await redeem(harness.send, user, token, boostFields(ownGym(user.userId, false)));
     expect(own.status).toBe(201);
   });
 
-  test('an unknown product, another’s token and a token of another product answer byte for byte the same', async () => {
+  test('an unknown product, another user’s token and a token of another product get the same bytes', async () => {
     const owner = newUser();
     const token = newToken();
-    await putPurchase(world, token);
-    expect((await redeem(world.send, owner, token)).status).toBe(201);
-    const unknown = await redeem(world.send, newUser(), newToken(), { product_id: 'premium_yearly' });
-    const another = await redeem(world.send, newUser(), token);
-    const product = await redeem(world.send, owner, token, boostFields(ownGym(owner.userId)));
+    await putPurchase(harness, token);
+    expect((await redeem(harness.send, owner, token)).status).toBe(201);
+    const unknown = await redeem(harness.send, newUser(), newToken(), { product_id: 'premium_yearly' });
+    const another = await redeem(harness.send, newUser(), token);
+    const product = await redeem(harness.send, owner, token, boostFields(ownGym(owner.userId)));
     expect([unknown.status, another.status, product.status]).toEqual([404, 404, 404]);
     expect(unknown.body).toEqual({ error: 'This purchase was not found.', code: 'store_purchase.not_found' });
     expect(another.text).toBe(unknown.text);
     expect(product.text).toBe(unknown.text);
   });
 
-  test('the answers speak the reader’s language', async () => {
-    const answer = await world.send('POST', '/payments/store-purchases', {
+  test('errors are in the language of Accept-Language', async () => {
+    const answer = await harness.send('POST', '/payments/store-purchases', {
       as: newUser(),
       headers: { 'accept-language': 'fa' },
       body: { channel: 'cafebazaar', product_id: 'nothing', purchase_token: newToken() },
@@ -409,7 +408,7 @@ describe('422', () => {
       ['channel', 'product_id', 'purchase_token'],
     ],
   ])('%s names the fields', async (_name, fields, named) => {
-    const answer = await redeem(world.send, newUser(), newToken(), fields);
+    const answer = await redeem(harness.send, newUser(), newToken(), fields);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors).sort()).toEqual([...named].sort());
     expect(Object.values(answer.body.errors).every((texts) => (texts as string[]).length === 1)).toBe(true);
@@ -420,8 +419,8 @@ describe('422', () => {
     ['[]'],
     ['5'],
     ['{"channel":{"$ne":null},"product_id":{"$gt":""},"purchase_token":{"$gt":""}}'],
-  ])('the body %s is no reason for a 500', async (body) => {
-    const answer = await world.send('POST', '/payments/store-purchases', {
+  ])('the body %s is 422, not 500', async (body) => {
+    const answer = await harness.send('POST', '/payments/store-purchases', {
       as: newUser(),
       body: JSON.parse(body),
     });
@@ -429,59 +428,61 @@ describe('422', () => {
   });
 
   test('the longest product and token are accepted', async () => {
-    const answer = await redeem(world.send, newUser(), 'x'.repeat(255), { product_id: 'y'.repeat(191) });
+    const answer = await redeem(harness.send, newUser(), 'x'.repeat(255), { product_id: 'y'.repeat(191) });
     expect(answer.status).toBe(404);
   });
 });
 
 describe('429', () => {
-  test('the eleventh request of a user within a minute is refused, over all his tokens, before 403 and 422', async () => {
+  test('the eleventh request of a user within a minute is refused, counted over all tokens, before 403 and 422', async () => {
     const user = caller(newId(), []);
     for (let request = 0; request < 10; request += 1)
-      expect((await redeem(world.send, user, newToken())).status).toBe(403);
-    const refused = await redeem(world.send, user, newToken());
+      expect((await redeem(harness.send, user, newToken())).status).toBe(403);
+    const refused = await redeem(harness.send, user, newToken());
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
-    expect((await redeem(world.send, newUser(), newToken(), { product_id: 'x' })).status).toBe(404);
+    expect((await redeem(harness.send, newUser(), newToken(), { product_id: 'x' })).status).toBe(404);
   });
 });
 
 describe('500 and 503', () => {
   test.each(['unreachable', 'slow'] as const)(
-    'a store that is %s is a provider error, and the journal stays open',
+    'a store that is %s is a provider error, and the attempt stays open',
     async (state) => {
       const token = newToken();
-      await putPurchase(world, token, state);
-      const { send } = await impatientReplica(world);
+      await putPurchase(harness, token, state);
+      const { send } = await replicaWithShortTimeout(harness);
       const answer = await redeem(send, newUser(), token);
       expect(answer.status).toBe(500);
       expect(answer.body).toEqual({ error: expect.any(String), code: 'payments.provider_error' });
-      expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
-      // The rounds of later tests ask about it again.
-      await putPurchase(world, token, 'canceled');
+      expect(await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(
+        1,
+      );
+      // Rounds in later tests verify it again.
+      await putPurchase(harness, token, 'canceled');
     },
   );
 
-  test('the same token is granted when the store is back', async () => {
+  test('the same token is granted when the store answers again', async () => {
     const user = newUser();
     const token = newToken();
-    await putPurchase(world, token, 'unreachable');
-    expect((await redeem(world.send, user, token)).status).toBe(500);
-    await putPurchase(world, token, 'purchased');
-    expect((await redeem(world.send, user, token)).status).toBe(201);
+    await putPurchase(harness, token, 'unreachable');
+    expect((await redeem(harness.send, user, token)).status).toBe(500);
+    await putPurchase(harness, token, 'purchased');
+    expect((await redeem(harness.send, user, token)).status).toBe(201);
   });
 
   test('confirmed by the store and not granted: 500, nothing is stored, and the background grants it', async () => {
     const [user, token] = [newUser(), newToken()];
-    await putPurchase(world, token);
-    // The number that the grant would get is taken.
-    const numbers = world.database.collection<{ _id: string; value: number }>('sequences');
+    await putPurchase(harness, token);
+    // The id of the next grant is taken.
+    const numbers = harness.database.collection<{ _id: string; value: number }>('sequences');
     const last = (await numbers.findOne({ _id: 'subscription' }))?.value ?? 0;
-    const subscriptions = world.database.collection<{ _id: number }>('subscriptions');
+    const subscriptions = harness.database.collection<{ _id: number }>('subscriptions');
     await subscriptions.insertOne({ _id: last + 1 });
-    const answer = await redeem(world.send, user, token);
+    const answer = await redeem(harness.send, user, token);
     expect([answer.status, answer.body]).toEqual([
       500,
       {
@@ -489,44 +490,44 @@ describe('500 and 503', () => {
         code: 'store_purchase.grant_failed',
       },
     ]);
-    expect(await count(world, 'store_purchases', { purchase_token: token })).toBe(0);
-    expect(await count(world, 'slots', { _id: `premium:${user.userId}` })).toBe(0);
-    expect(await count(world, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
-    world.clock.advance(2 * MINUTE_MS);
-    await world.service.rounds.verifyAttempts();
-    expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(1);
-    expect((await redeem(world.send, user, token)).status).toBe(200);
+    expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(0);
+    expect(await count(harness, 'slots', { _id: `premium:${user.userId}` })).toBe(0);
+    expect(await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(1);
+    harness.clock.advance(2 * MINUTE_MS);
+    await harness.service.rounds.verifyAttempts();
+    expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
+    expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('a target that cannot be asked about is 503, before the store is asked', async () => {
+  test('a target whose service does not answer is 503, before the store is asked', async () => {
     const user = newUser();
     const token = newToken();
-    world.targets.down = true;
-    const answer = await redeem(world.send, user, token, boostFields(ownGym(user.userId))).finally(() => {
-      world.targets.down = false;
+    harness.targets.down = true;
+    const answer = await redeem(harness.send, user, token, boostFields(ownGym(user.userId))).finally(() => {
+      harness.targets.down = false;
     });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).not.toBeNull();
-    expect(await storeCalls(world, token)).toBe(0);
+    expect(await storeCalls(harness, token)).toBe(0);
   });
 });
 
-describe('the database itself', () => {
+describe('the database', () => {
   const receipt = { channel: 'c', product_id: 'p', user_id: 1, purchase_token: 't' };
 
   test.each([
     ['both grants', { user_premium_subscription_id: 900_001, marketing_boost_id: 900_001 }],
     ['no grant', { user_premium_subscription_id: null, marketing_boost_id: null }],
   ])('refuses a receipt with %s', async (_name, grants) => {
-    const receipts = world.database.collection('store_purchases');
+    const receipts = harness.database.collection('store_purchases');
     await expect(receipts.insertOne({ ...receipt, ...grants })).rejects.toThrow(/validation/);
   });
 
-  test('refuses to make a receipt one of both grants, or of none', async () => {
+  test('refuses an update of a receipt to both grants or none', async () => {
     const token = newToken();
-    await putPurchase(world, token);
-    await redeem(world.send, newUser(), token);
-    const receipts = world.database.collection('store_purchases');
+    await putPurchase(harness, token);
+    await redeem(harness.send, newUser(), token);
+    const receipts = harness.database.collection('store_purchases');
     const mine = { purchase_token: token };
     await expect(receipts.updateOne(mine, { $set: { marketing_boost_id: 900_003 } })).rejects.toThrow(
       /validation/,
@@ -542,20 +543,20 @@ describe('the database itself', () => {
   ] as const)('refuses a second receipt of one %s', async (_name, sku, field) => {
     const user = newUser();
     const token = newToken();
-    await putPurchase(world, token, 'purchased', sku);
+    await putPurchase(harness, token, 'purchased', sku);
     const fields = sku === 'premium_plus' ? {} : boostFields(ownGym(user.userId));
-    const { body } = await redeem(world.send, user, token, fields);
+    const { body } = await redeem(harness.send, user, token, fields);
     const none = { user_premium_subscription_id: null, marketing_boost_id: null };
     const second = { ...receipt, purchase_token: newToken(), ...none, [field]: body.data.id };
-    await expect(world.database.collection('store_purchases').insertOne(second)).rejects.toThrow(/E11000/);
+    await expect(harness.database.collection('store_purchases').insertOne(second)).rejects.toThrow(/E11000/);
   });
 
   test('refuses a second receipt of one token', async () => {
     const token = newToken();
-    await putPurchase(world, token);
-    await redeem(world.send, newUser(), token);
+    await putPurchase(harness, token);
+    await redeem(harness.send, newUser(), token);
     const second = { ...receipt, channel: 'cafebazaar', purchase_token: token };
-    const receipts = world.database.collection('store_purchases');
+    const receipts = harness.database.collection('store_purchases');
     await expect(
       receipts.insertOne({ ...second, user_premium_subscription_id: 900_002, marketing_boost_id: null }),
     ).rejects.toThrow(/E11000/);

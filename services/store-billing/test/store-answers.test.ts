@@ -1,75 +1,70 @@
-/** The table of contract 7, row by row, for every store: what its answer means to the client and to the journal. */
+/** The table of contract 7, row by row, for every channel: what an answer of the store means for client and journal. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CHANNEL_NAMES, type ChannelName } from '../src/channels/index.ts';
+import { EMULATORS } from './emulators.ts';
 import { type Behaviour, say, storeThat } from './misbehaving-store.ts';
 import {
   count,
-  IMPATIENT_MS,
+  type Harness,
   isConsumed,
   newId,
   newToken,
   newUser,
   putPurchase,
   redeem,
-  startWorld,
+  SHORT_STORE_TIMEOUT_MS,
+  startHarness,
   storeCalls,
-  type World,
 } from './support.ts';
 
-let world: World;
+let harness: Harness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
-afterAll(() => world.close());
-
-const REFUSED_CREDENTIALS = {
-  CAFEBAZAAR_API_SECRET: 'invalid',
-  MYKET_ACCESS_TOKEN: 'invalid',
-  GOOGLE_PLAY_CLIENT_EMAIL: 'invalid@example.com',
-};
+afterAll(() => harness.close());
 
 describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   let send: Send;
-  let service: Awaited<ReturnType<World['replica']>>['service'];
+  let service: Awaited<ReturnType<Harness['replica']>>['service'];
   beforeAll(async () => {
-    ({ send, service } = await world.replica({ STORE_CHANNEL: channel }));
+    ({ send, service } = await harness.replica({ STORE_CHANNEL: channel }));
   });
 
-  const present = (token: string, fields = {}, as = newUser(), door = send) =>
-    redeem(door, as, token, { channel, ...fields });
+  const present = (token: string, fields = {}, as = newUser(), client = send) =>
+    redeem(client, as, token, { channel, ...fields });
   const journal = async (token: string): Promise<string | undefined> => {
-    const found = await world.database
+    const found = await harness.database
       .collection('store_purchase_attempts')
       .findOne({ purchase_token: token });
     return found === null ? undefined : `${found.channel}: ${found.state}`;
   };
 
   test.each([['premium_plus'], ['boost_basic'], ['boost_pro']])(
-    'purchased, %s: granted, and the store is told; presented again: a replay without a question',
+    'purchased, %s: granted and consumed; presented again: a replay that does not ask the store',
     async (sku) => {
       const user = newUser();
       const gymId = newId();
-      world.targets.gyms.set(gymId, { user_id: user.userId, is_active: true });
+      harness.targets.gyms.set(gymId, { user_id: user.userId, is_active: true });
       const token = newToken();
-      await putPurchase(world, token, 'purchased', sku);
+      await putPurchase(harness, token, 'purchased', sku);
       const fields = { product_id: sku, boostable_type: 'gym', boostable_id: gymId };
       const granted = await present(token, fields, user);
       expect(granted.status).toBe(201);
       await service.idle();
       expect(await journal(token)).toBe(`${channel}: granted`);
-      expect(await isConsumed(world, token, sku)).toBe(true);
-      expect(await count(world, 'store_purchases', { purchase_token: token, channel })).toBe(1);
-      const calls = await storeCalls(world, token);
+      expect(await isConsumed(harness, token, sku)).toBe(true);
+      expect(await count(harness, 'store_purchases', { purchase_token: token, channel })).toBe(1);
+      const calls = await storeCalls(harness, token);
       const again = await present(token, fields, user);
       expect([again.status, again.body]).toEqual([200, granted.body]);
-      expect(await storeCalls(world, token)).toBe(calls);
+      expect(await storeCalls(harness, token)).toBe(calls);
     },
   );
 
   test.each(['canceled', 'refunded', 'pending'] as const)('%s: not confirmed, closed', async (state) => {
     const token = newToken();
-    await putPurchase(world, token, state);
+    await putPurchase(harness, token, state);
     const answer = await present(token);
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
     expect(await journal(token)).toBe(`${channel}: closed`);
@@ -77,7 +72,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
 
   test('no such purchase, and another product: not confirmed, closed', async () => {
     const [unknown, other] = [newToken(), newToken()];
-    await putPurchase(world, other, 'purchased', 'boost_pro');
+    await putPurchase(harness, other, 'purchased', 'boost_pro');
     for (const token of [unknown, other]) {
       const answer = await present(token);
       expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
@@ -87,7 +82,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
 
   test('an unreadable body: not confirmed, open', async () => {
     const token = newToken();
-    await putPurchase(world, token, 'garbage');
+    await putPurchase(harness, token, 'garbage');
     const answer = await present(token);
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
     expect(await journal(token)).toBe(`${channel}: open`);
@@ -95,32 +90,29 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
 
   test.each(['unreachable', 'slow'] as const)('%s: a provider error, open', async (state) => {
     const token = newToken();
-    await putPurchase(world, token, state);
-    const hasty = await world.replica({ STORE_CHANNEL: channel, STORE_TIMEOUT_MS: IMPATIENT_MS });
-    const answer = await present(token, {}, newUser(), hasty.send);
+    await putPurchase(harness, token, state);
+    const impatient = await harness.replica({
+      STORE_CHANNEL: channel,
+      STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS,
+    });
+    const answer = await present(token, {}, newUser(), impatient.send);
     expect([answer.status, answer.body]).toEqual([
       500,
       { error: expect.any(String), code: 'payments.provider_error' },
     ]);
     expect(await journal(token)).toBe(`${channel}: open`);
-    // The rounds of other tests ask about it too, and are patient.
-    await putPurchase(world, token, 'canceled');
+    // Rounds in other tests verify it too, with a long timeout.
+    await putPurchase(harness, token, 'canceled');
   });
 
-  describe('the answer of a store on a bad day', () => {
+  describe('the answer of a misbehaving store', () => {
     let store: Awaited<ReturnType<typeof storeThat>>;
     let behave: Behaviour;
-    let door: Send;
-    const at = (url: string) => ({
-      STORE_CHANNEL: channel,
-      CAFEBAZAAR_BASE_URL: url,
-      MYKET_BASE_URL: url,
-      GOOGLE_PLAY_BASE_URL: url,
-      GOOGLE_PLAY_TOKEN_URL: `${url}/google-play/token`,
-    });
+    let client: Send;
+    const at = (url: string) => ({ STORE_CHANNEL: channel, ...EMULATORS[channel].variables(url) });
     beforeAll(async () => {
       store = await storeThat((response, socket) => behave(response, socket));
-      ({ send: door } = await world.replica(at(store.url)));
+      ({ send: client } = await harness.replica(at(store.url)));
     });
     afterAll(() => store.close());
 
@@ -133,38 +125,39 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       ['429', say(429, '{}'), failed],
       ['401', say(401, '{}'), failed],
       ['403', say(403, '<html>'), failed],
-      ['a connection that is cut', (_response, socket) => void socket.destroy(), failed],
-      ['200 with a page', say(200, '<html>', { 'content-type': 'text/html' }), unconfirmed],
-      ['200 with nothing', say(200, ''), unconfirmed],
+      ['a connection that is closed', (_response, socket) => void socket.destroy(), failed],
+      ['200 with an HTML page', say(200, '<html>', { 'content-type': 'text/html' }), unconfirmed],
+      ['200 without a body', say(200, ''), unconfirmed],
       ['200 with other JSON', say(200, '{"purchaseState":"0"}'), unconfirmed],
-      ['200 with half of it', say(200, '{"purchaseState":0'), unconfirmed],
+      ['200 with half a purchase', say(200, '{"purchaseState":0'), unconfirmed],
       ['404 of a proxy', say(404, '<html>'), unconfirmed],
-    ])('%s: open', async (_name, behaviour, told) => {
+    ])('%s: open', async (_name, behaviour, [status, code]) => {
       behave = behaviour;
       const [token, user] = [newToken(), newUser()];
-      const answer = await present(token, {}, user, door);
-      expect([answer.status, answer.body]).toEqual([told[0], { error: expect.any(String), code: told[1] }]);
+      const answer = await present(token, {}, user, client);
+      expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String), code }]);
       expect(await journal(token)).toBe(`${channel}: open`);
-      expect(await count(world, 'subscriptions', { user_id: user.userId })).toBe(0);
+      expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(0);
     });
 
-    test('none, for its connections are refused: a provider error, open', async () => {
+    test('a refused connection: a provider error, open', async () => {
       const token = newToken();
-      const refusing = await world.replica(at('http://127.0.0.1:1'));
+      const refusing = await harness.replica(at('http://127.0.0.1:1'));
       const answer = await present(token, {}, newUser(), refusing.send);
       expect([answer.status, answer.body.code]).toEqual([...failed]);
       expect(await journal(token)).toBe(`${channel}: open`);
     });
   });
 
-  test('our credentials refused: a provider error, open, and granted once they are right', async () => {
-    const wrong = await world.replica({ STORE_CHANNEL: channel, ...REFUSED_CREDENTIALS });
+  test('refused credentials: a provider error, open, and granted once they are corrected', async () => {
+    const { refusedCredentials } = EMULATORS[channel];
+    const wrong = await harness.replica({ STORE_CHANNEL: channel, ...refusedCredentials });
     const [token, user] = [newToken(), newUser()];
-    await putPurchase(world, token);
+    await putPurchase(harness, token);
     const answer = await present(token, {}, user, wrong.send);
     expect([answer.status, answer.body.code]).toEqual([500, 'payments.provider_error']);
     expect(await journal(token)).toBe(`${channel}: open`);
-    world.clock.advance(20_000);
+    harness.clock.advance(20_000);
     await service.rounds.verifyAttempts();
     expect(await journal(token)).toBe(`${channel}: granted`);
     expect((await present(token, {}, user)).status).toBe(200);
@@ -180,10 +173,10 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
 
   test('one token at two stores is two purchases', async () => {
     const token = newToken();
-    await putPurchase(world, token);
+    await putPurchase(harness, token);
     expect((await present(token)).status).toBe(201);
-    const elsewhere = channel === 'myket' ? 'google_play' : 'myket';
-    const other = await world.replica({ STORE_CHANNEL: elsewhere });
+    const elsewhere = CHANNEL_NAMES.find((name) => name !== channel) as ChannelName;
+    const other = await harness.replica({ STORE_CHANNEL: elsewhere });
     expect((await present(token, { channel: elsewhere }, newUser(), other.send)).status).toBe(201);
   });
 });

@@ -1,16 +1,16 @@
-/** What these tests share: the service on real servers, the sandbox as the store, stand-ins of the other services. */
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+/** The test harness: the service on real servers, the sandbox as the store, fakes of the other services. */
+import { randomUUID } from 'node:crypto';
 import type { Booking__Output } from '@fitness/proto/gen/fitness/wallet/v1/Booking.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { ManualClock, systemClock } from '@fitness/shared/clock.ts';
-import { AppError, badRequest, message } from '@fitness/shared/error.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { ManualClock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   type Answer,
   apiClient,
@@ -27,25 +27,26 @@ import mongoose, { type Connection } from 'mongoose';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
 import { type RunningStoreBilling, type StoreBillingOverrides, startStoreBilling } from '../src/service.ts';
+import { emulatorVariables } from './emulators.ts';
 
-/** Longer than the sandbox ever takes on a busy machine, shorter than its `slow`. */
-export const PATIENT_MS = 20_000;
-/** For a store that is to be too slow; what it is to answer in time is asked with {@link PATIENT_MS}. */
-export const IMPATIENT_MS = 300;
+/** STORE_TIMEOUT_MS, longer than the sandbox takes on a busy machine and shorter than its state `slow`. */
+export const LONG_STORE_TIMEOUT_MS = 20_000;
+/** STORE_TIMEOUT_MS for tests in which the store must time out. */
+export const SHORT_STORE_TIMEOUT_MS = 300;
 
 export const PREMIUM = 1_999_000;
 export const BASIC = 99_000;
 
-/** The wallet as a stand-in: idempotent by key, with balances that a test sets. */
-class WalletStandIn {
+/** A fake wallet: idempotent by key, with balances that a test sets. */
+class FakeWallet {
   readonly balances = new Map<number, number>();
-  /** By idempotency key; what is in here was booked once. */
+  /** Bookings by idempotency key. */
   readonly booked = new Map<string, Booking__Output[]>();
-  /** Every call, replays too. */
+  /** Including replays. */
   calls = 0;
-  /** Before the booking: throw to refuse or to be unreachable. */
+  /** Runs before a booking; throws to refuse it or to be unreachable. */
   before: (bookings: Booking__Output[]) => Promise<void> = async () => undefined;
-  /** After the booking: throw for an answer that gets lost. */
+  /** Runs after a booking; throws to lose its answer. */
   after: () => Promise<void> = async () => undefined;
 
   bookings(userId: number, type: string): Booking__Output[] {
@@ -84,8 +85,8 @@ interface Targets {
   down: boolean;
 }
 
-const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcServer> => {
-  const answering = async (): Promise<void> => {
+const startStandIns = (wallet: FakeWallet, targets: Targets): Promise<GrpcServer> => {
+  const assertUp = async (): Promise<void> => {
     if (targets.down) await unreachable();
   };
   return standIn(
@@ -94,7 +95,7 @@ const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcSer
     }),
     standInService(grpcDefinitions.gyms(), {
       GetGyms: async ({ ids }) => {
-        await answering();
+        await assertUp();
         const found = ids.flatMap((id) => {
           const gym = targets.gyms.get(id);
           return gym === undefined ? [] : [{ id, name: 'Iron House', ...gym }];
@@ -104,7 +105,7 @@ const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcSer
     }),
     standInService(grpcDefinitions.content(), {
       GetTrainingServices: async ({ ids }) => {
-        await answering();
+        await assertUp();
         const found = ids.flatMap((id) => {
           const service = targets.services.get(id);
           return service === undefined ? [] : [{ id, title: 'Strength', ...service }];
@@ -115,19 +116,19 @@ const startStandIns = (wallet: WalletStandIn, targets: Targets): Promise<GrpcSer
   );
 };
 
-export interface World {
+export interface Harness {
   config: StoreBillingConfig;
   clock: ManualClock;
   service: RunningStoreBilling;
   send: Send;
   sandbox: Sandbox;
-  wallet: WalletStandIn;
+  wallet: FakeWallet;
   targets: Targets;
-  /** Straight to the database, to look at what is stored. */
+  /** A direct connection to the service's database. */
   database: Connection;
   tap: EventTap;
   broker: Broker;
-  /** Another process over the same database, with a request limit of its own. */
+  /** Another instance on the same database, with its own rate limits. */
   replica(
     change?: Partial<StoreBillingConfig>,
     overrides?: StoreBillingOverrides,
@@ -135,9 +136,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-const googleKey = generateKeyPairSync('rsa', { modulusLength: 2_048 });
-
-/** The environment of a service that meets the sandbox, the stand-ins and a database of its own. */
+/** The environment of an instance with its own database. */
 export const environment = (
   sandboxUrl: string,
   others: string,
@@ -149,27 +148,20 @@ export const environment = (
   WALLET_GRPC_ADDRESS: others,
   GYMS_GRPC_ADDRESS: others,
   CONTENT_GRPC_ADDRESS: others,
-  CAFEBAZAAR_BASE_URL: `${sandboxUrl}/cafebazaar/devapi/v2`,
-  CAFEBAZAAR_API_SECRET: 'sandbox',
-  MYKET_BASE_URL: `${sandboxUrl}/myket/api/partners`,
-  MYKET_ACCESS_TOKEN: 'sandbox',
-  GOOGLE_PLAY_BASE_URL: `${sandboxUrl}/google-play`,
-  GOOGLE_PLAY_TOKEN_URL: `${sandboxUrl}/google-play/token`,
-  GOOGLE_PLAY_CLIENT_EMAIL: 'billing@sandbox.example',
-  GOOGLE_PLAY_PRIVATE_KEY: googleKey.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  STORE_TIMEOUT_MS: String(PATIENT_MS),
+  ...emulatorVariables(sandboxUrl),
+  STORE_TIMEOUT_MS: String(LONG_STORE_TIMEOUT_MS),
   ...change,
 });
 
-export const startWorld = async (
+export const startHarness = async (
   change: Record<string, string> = {},
   startAt: Date | string = '2026-01-15T10:00:00Z',
-  /** `monitored`: the service's connection tells what it sends (`watchCommands`). */
+  /** `monitored`: the service's database commands can be read with `watchCommands`. */
   { monitored: isMonitored = false } = {},
-): Promise<World> => {
+): Promise<Harness> => {
   const clock = new ManualClock(startAt);
   const sandbox = await startSandbox({ port: 0, clock });
-  const wallet = new WalletStandIn();
+  const wallet = new FakeWallet();
   const targets: Targets = { gyms: new Map(), services: new Map(), down: false };
   const others = await startStandIns(wallet, targets);
   const config = readConfig(environment(sandbox.url, others.address, change));
@@ -182,7 +174,7 @@ export const startWorld = async (
   const tapped = await tapEvents(broker);
   const tap: EventTap = {
     ...tapped,
-    waitFor: (type, options) => tapped.waitFor(type, { timeoutMs: PATIENT_MS, ...options }),
+    waitFor: (type, options) => tapped.waitFor(type, { timeoutMs: LONG_STORE_TIMEOUT_MS, ...options }),
   };
   const service = await startStoreBilling(isMonitored ? monitored(config) : config, {
     clock,
@@ -204,9 +196,9 @@ export const startWorld = async (
     database,
     tap,
     broker,
-    replica: async (different = {}, overrides = {}) => {
-      const ofItsOwn = { EVENTS_NAMESPACE: `test-${randomUUID().slice(0, 8)}` };
-      const configured = { ...config, ...ofItsOwn, ...different };
+    replica: async (changed = {}, overrides = {}) => {
+      const ownNamespace = { EVENTS_NAMESPACE: `test-${randomUUID().slice(0, 8)}` };
+      const configured = { ...config, ...ownNamespace, ...changed };
       const replica = await startStoreBilling(configured, { clock, withoutJobs: true, ...overrides });
       replicas.push(replica);
       namespaces.add(configured.EVENTS_NAMESPACE);
@@ -228,12 +220,15 @@ export const startWorld = async (
   };
 };
 
-/** One that does not wait long for the store; its events are told where the world listens. */
-export const impatientReplica = (world: World): ReturnType<World['replica']> =>
-  world.replica({ STORE_TIMEOUT_MS: IMPATIENT_MS, EVENTS_NAMESPACE: world.config.EVENTS_NAMESPACE });
+/** A replica with a short store timeout. Its events are published where `harness.tap` receives them. */
+export const replicaWithShortTimeout = (harness: Harness): ReturnType<Harness['replica']> =>
+  harness.replica({
+    STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS,
+    EVENTS_NAMESPACE: harness.config.EVENTS_NAMESPACE,
+  });
 
 let lastId = 0;
-/** Ids that no other test of this file uses: limits and grants are per user. */
+/** An id that no other test of this file uses, because limits and grants are per user. */
 export const newId = (): number => {
   lastId += 1;
   return lastId;
@@ -246,7 +241,7 @@ export const newToken = (): string => `tok-${randomUUID()}`;
 type StoreState = 'purchased' | 'canceled' | 'refunded' | 'pending' | 'garbage' | 'unreachable' | 'slow';
 
 export const putPurchase = async (
-  { sandbox }: Pick<World, 'sandbox'>,
+  { sandbox }: Pick<Harness, 'sandbox'>,
   token: string,
   state: StoreState = 'purchased',
   productId = 'premium_plus',
@@ -259,14 +254,14 @@ export const putPurchase = async (
   if (!response.ok) throw new Error(`the sandbox answered ${response.status}`);
 };
 
-/** How often the store was asked about a token. */
-export const storeCalls = async ({ sandbox }: Pick<World, 'sandbox'>, token: string): Promise<number> => {
+/** The number of requests to the store about a token. */
+export const storeCalls = async ({ sandbox }: Pick<Harness, 'sandbox'>, token: string): Promise<number> => {
   const response = await fetch(`${sandbox.url}/_sandbox/store/calls?token=${encodeURIComponent(token)}`);
   return ((await response.json()) as { count: number }).count;
 };
 
-/** What the store keeps of a purchase: asked of the sandbox by putting the same purchase again. */
-export const isConsumed = async ({ sandbox }: Pick<World, 'sandbox'>, token: string, productId: string) => {
+/** The sandbox returns its state of a purchase when the same purchase is put again. */
+export const isConsumed = async ({ sandbox }: Pick<Harness, 'sandbox'>, token: string, productId: string) => {
   const response = await fetch(`${sandbox.url}/_sandbox/store/purchases/${encodeURIComponent(token)}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
@@ -293,7 +288,7 @@ export const buyPremium = (send: Send, as: UserCaller, key?: string): Promise<An
     ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
   });
 
-/** The gRPC door of a service, as another service uses it. */
+/** gRPC clients of a running instance. */
 export const grpcOf = (service: RunningStoreBilling) => {
   const options = { address: service.grpcAddress, target: 'store-billing', from: 'test', signer: testSigner };
   const billing = createGrpcClient({ definition: grpcDefinitions.storeBilling(), ...options });
@@ -308,9 +303,9 @@ export const grpcOf = (service: RunningStoreBilling) => {
   };
 };
 
-/** Tells the service something as its producer would. */
+/** Publishes an event as another service. */
 export const publish = async (
-  { broker }: World,
+  { broker }: Harness,
   type: string,
   service: string,
   data: Record<string, unknown>,
@@ -329,5 +324,8 @@ export const publish = async (
   await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
 };
 
-export const count = (world: World, collection: string, filter: Record<string, unknown>): Promise<number> =>
-  world.database.collection(collection).countDocuments(filter);
+export const count = (
+  harness: Harness,
+  collection: string,
+  filter: Record<string, unknown>,
+): Promise<number> => harness.database.collection(collection).countDocuments(filter);

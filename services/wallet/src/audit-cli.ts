@@ -1,11 +1,11 @@
 /**
- * `npm run audit:wallet`: recomputes every balance and account from the rows, and compares the ledger with its seals.
- * Names the first difference and exits 1. `npm run audit:wallet -- 12:ab34…` also says whether the chain still contains
- * a head that was noted before, from an earlier audit or from the service's log.
+ * `npm run audit:wallet`: recomputes every balance and account from the rows and checks the ledger against its seals.
+ * Prints the first difference and exits 1. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
+ * this head, noted from an earlier audit or from the log of the service.
  */
-import { systemClock } from '@fitness/shared/clock.ts';
-import { ConfigError } from '@fitness/shared/config.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { ConfigError } from '@fitness/shared/kernel/config.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { type AuditReport, createAuditWallets } from './app/audit-wallets.ts';
@@ -19,7 +19,7 @@ const EXIT_FAILED = 2;
 const EXIT_CONFIG = 78;
 
 const notedHead = (): ReturnType<typeof readHead> => {
-  const [text] = process.argv.slice(2);
+  const text = process.argv[2];
   if (text === undefined) return undefined;
   const head = readHead(text);
   if (head === undefined) throw new Error(`Not the head of a chain, <number>:<hash>: ${text}`);
@@ -36,9 +36,7 @@ const lines = (report: AuditReport): string[] => {
     `accounts: ${totals.join(', ')}`,
     `head: ${head ?? 'nothing is sealed yet'}`,
     ...(unsealed === 0 ? [] : [`${unsealed} entries are not sealed yet`]),
-    ...(disputedDeposits.length === 0
-      ? []
-      : [`deposits for which the gateway took something else: ${disputedDeposits.join(', ')}`]),
+    ...(disputedDeposits.length === 0 ? [] : [`disputed deposits: ${disputedDeposits.join(', ')}`]),
   ];
 };
 

@@ -1,4 +1,4 @@
-/** The only place of this service that reads the environment. */
+/** The configuration, from the environment. */
 import {
   commonShape,
   grpcAddresses,
@@ -7,7 +7,7 @@ import {
   seconds,
   serviceShape,
   url,
-} from '@fitness/shared/config.ts';
+} from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const HTTP_PORT = 8102;
@@ -19,23 +19,23 @@ const shape = {
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
   ZIBAL_BASE_URL: url.default('https://gateway.zibal.ir').transform(withoutSlash),
-  /** The shop's key at the payment gateway. */
+  /** Our merchant key at the payment gateway. */
   ZIBAL_MERCHANT: z.string().min(1),
-  /** What a payer pays on top of the credited amount, in percent of it. */
+  /** Fee of the payer on top of the credited amount, in percent of it. */
   GATEWAY_FEE_PERCENT: percent.default(1),
-  /** What the house keeps of a sale between users. */
+  /** Share of the platform in a sale between users. */
   COMMISSION_PERCENT: percent.default(10),
-  /** Contained in fees, commissions and the house's own prices; 0 switches it off. */
+  /** Contained in fees, commissions and the platform's own prices; 0: no VAT. */
   VAT_PERCENT: percent.default(0),
-  /** Where a payer's browser goes after the bank; without it the callback answers JSON. */
+  /** Where the callback redirects the payer's browser to; without it the callback answers JSON. */
   APP_DEPOSIT_RETURN_URL: url.optional(),
-  /** How often deposits without a callback are looked for. */
+  /** Interval of the verification of deposits without a callback. */
   DEPOSIT_SWEEP_SECONDS: seconds.default(30),
-  /** How often what was booked is sealed, and told. */
+  /** Interval of sealing and publishing the booked entries. */
   LEDGER_SEAL_SECONDS: seconds.default(1),
-  /** Where the seals of the ledger are kept; better another server than that of the ledger. Default: the ledger's. */
+  /** The server of the seals, preferably not that of the ledger. Default: the ledger's. */
   LEDGER_SEALS_MONGODB_URI: z.string().startsWith('mongodb', 'must be a mongodb:// address').optional(),
-  /** Default: the ledger's name with `_seals` behind it. */
+  /** Default: the name of the ledger's database with the suffix `_seals`. */
   LEDGER_SEALS_DATABASE: z
     .string()
     .regex(/^[\w-]{1,63}$/)
@@ -46,7 +46,7 @@ const schema = z.object(shape);
 
 export type WalletConfig = z.output<typeof schema>;
 
-/** Throws ConfigError, naming each wrong variable. */
+/** Throws ConfigError with every invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): WalletConfig =>
   parseConfig(schema, env);
 
@@ -60,11 +60,10 @@ const auditSchema = z.object({
 
 export type AuditConfig = z.output<typeof auditSchema>;
 
-/** What the auditor needs: the databases, and nothing else of the service. */
+/** The audit needs the databases only. Throws as {@link readConfig}. */
 export const readAuditConfig = (env: Record<string, string | undefined> = process.env): AuditConfig =>
   parseConfig(auditSchema, env);
 
-/** Where the seals are. */
 export const sealsDatabase = (config: Omit<AuditConfig, 'LOG_LEVEL'>): { uri: string; database: string } => ({
   uri: config.LEDGER_SEALS_MONGODB_URI ?? config.MONGODB_URI,
   database: config.LEDGER_SEALS_DATABASE ?? `${config.MONGODB_DATABASE}_seals`,

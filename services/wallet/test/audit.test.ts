@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { LedgerEntry } from '../src/domain/ledger.ts';
 import { entryHash, headText, type Seal, sealHash } from '../src/domain/seal.ts';
 import { createSeals } from '../src/store/seals.ts';
-import { atTheBank, OPERATOR, startWorld, together, type World } from './support.ts';
+import { atTheBank, type Harness, OPERATOR, startHarness, together } from './support.ts';
 
 type Row = Record<string, unknown>;
 
-let world: World;
+let harness: Harness;
 /** A user with an income of 10,000, an open withdrawal of 4,000 and a paid one of 10. */
 let userId: number;
 let incomeId: number;
@@ -19,42 +19,42 @@ let incomeKey: string;
 let otherKey: string;
 
 const entryOf = async (paymentId: number): Promise<Row> => {
-  const found = await world.connection.collection('ledger_entries').findOne({ payment_ids: paymentId });
+  const found = await harness.connection.collection('ledger_entries').findOne({ payment_ids: paymentId });
   if (found === null) throw new Error(`payment ${paymentId} has no entry`);
   return found;
 };
 
 beforeAll(async () => {
-  // Nothing is sealed but when a test says so.
-  world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 });
-  const as = world.person();
+  // No round of the job runs during the tests.
+  harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 });
+  const as = harness.person();
   userId = as.userId;
-  incomeId = await world.give(userId, 10_000);
-  otherIncomeId = await world.give(world.person().userId, 300);
+  incomeId = await harness.give(userId, 10_000);
+  otherIncomeId = await harness.give(harness.person().userId, 300);
   const ask = async (amount: number): Promise<number> =>
-    (await world.send('POST', '/payments/withdrawals', { as, body: { amount } })).body.payment.id;
+    (await harness.send('POST', '/payments/withdrawals', { as, body: { amount } })).body.payment.id;
   heldId = await ask(4_000);
   paidId = await ask(10);
-  await world.send('POST', `/payments/${paidId}/pay`, { as: OPERATOR });
-  const deposit = await world.send('POST', '/payments/deposit', { as, body: { amount: 1_000 } });
-  await world.send('GET', await atTheBank(world, deposit.body.payment_url, 'cancel'));
-  await world.wallet.sealLedger();
-  await world.give(userId, 1);
-  await world.wallet.sealLedger();
+  await harness.send('POST', `/payments/${paidId}/pay`, { as: OPERATOR });
+  const deposit = await harness.send('POST', '/payments/deposit', { as, body: { amount: 1_000 } });
+  await harness.send('GET', await atTheBank(harness, deposit.body.payment_url, 'cancel'));
+  await harness.wallet.sealLedger();
+  await harness.give(userId, 1);
+  await harness.wallet.sealLedger();
   incomeKey = String((await entryOf(incomeId))._id);
   otherKey = String((await entryOf(otherIncomeId))._id);
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-/** The whole process, as an operator runs it. */
+/** Runs the command as a process. */
 const runCli = (
   argument?: string,
   changes: Record<string, string> = {},
 ): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     const script = new URL('../src/audit-cli.ts', import.meta.url).pathname;
-    const { MONGODB_URI, MONGODB_DATABASE } = world.config;
+    const { MONGODB_URI, MONGODB_DATABASE } = harness.config;
     const env = { PATH: process.env.PATH, MONGODB_URI, MONGODB_DATABASE, ...changes };
     const given = argument === undefined ? [script] : [script, argument];
     execFile(process.execPath, given, { env }, (error, stdout, stderr) =>
@@ -62,10 +62,10 @@ const runCli = (
     );
   });
 
-const databaseOf = (name: string) => (name === 'ledger_seals' ? world.sealConnection : world.connection);
+const databaseOf = (name: string) => (name === 'ledger_seals' ? harness.sealConnection : harness.connection);
 const collection = (name: string) => databaseOf(name).collection(name);
 
-/** Remembers documents, lets `change` do what it likes to them, looks, and puts them back. */
+/** The difference that the audit finds after `change`; restores the documents afterwards. */
 const tamper = async (
   name: string,
   ids: readonly unknown[],
@@ -75,7 +75,7 @@ const tamper = async (
   const originals = await collection(name).find(those).toArray();
   await change();
   try {
-    return (await world.inspect()).difference;
+    return (await harness.inspect()).difference;
   } finally {
     await collection(name).deleteMany(those);
     if (originals.length > 0) await collection(name).insertMany(originals);
@@ -86,7 +86,7 @@ const update = (name: string, id: unknown, change: Row) => () =>
   collection(name).updateOne({ _id: id as never }, change);
 const remove = (name: string, id: unknown) => () => collection(name).deleteOne({ _id: id as never });
 
-/** Puts a document in the place of another, with a hash that fits its content again. */
+/** Changes an entry and its hash. */
 const rewriteEntry = (key: string, change: (entry: LedgerEntry) => LedgerEntry) => async () => {
   const found = (await collection('ledger_entries').findOne({ _id: key as never })) as Row;
   const entry = change({
@@ -105,7 +105,7 @@ const rewriteEntry = (key: string, change: (entry: LedgerEntry) => LedgerEntry) 
   })();
 };
 
-/** Puts in an entry that adds up, with a hash that fits it. */
+/** Inserts a balanced entry with a valid hash. */
 const forged = async (key: string, changes: Row = {}, paymentIds = [incomeId]): Promise<void> => {
   const entry: LedgerEntry = {
     key,
@@ -132,17 +132,17 @@ const forged = async (key: string, changes: Row = {}, paymentIds = [incomeId]): 
   await collection('ledger_entries').insertOne(document as never);
 };
 
-const seals = (): Promise<Seal[]> => createSeals(world.sealConnection).after(0, 100);
+const seals = (): Promise<Seal[]> => createSeals(harness.sealConnection).after(0, 100);
 
-describe('what was changed by hand is found and named', () => {
+describe('a manual change is found and reported', () => {
   const cases: [string, string, () => readonly unknown[], () => Promise<unknown>, () => string][] = [
     // Balances
     [
-      'a balance',
+      'a changed balance',
       'wallets',
       () => [userId],
       () => update('wallets', userId, { $inc: { balance: 1 } })(),
-      () => `the balance of user ${userId} is stored as 5992, and 5991 by his payments`,
+      () => `the balance of user ${userId} is stored as 5992, but is 5991 by the payments`,
     ],
     [
       'a balance below zero',
@@ -152,22 +152,22 @@ describe('what was changed by hand is found and named', () => {
       () => `the balance of user ${userId} is stored as -1`,
     ],
     [
-      'a wallet that is removed',
+      'a removed wallet',
       'wallets',
       () => [userId],
       () => remove('wallets', userId)(),
-      () => `the wallet of user ${userId} is not there`,
+      () => `the wallet of user ${userId} does not exist`,
     ],
     // Rows
     [
-      'an amount of a row',
+      'a changed amount of a row',
       'ledger_entries',
       () => [incomeKey],
       () => update('ledger_entries', incomeKey, { $inc: { 'rows.0.amount': 1 } })(),
       () => `entry ${incomeKey} is not what was sealed in 1`,
     ],
     [
-      'amounts that still add up, with a hash that fits them',
+      'changed amounts with a zero sum and a matching hash',
       'ledger_entries',
       () => [incomeKey],
       () =>
@@ -181,28 +181,28 @@ describe('what was changed by hand is found and named', () => {
       () => `entry ${incomeKey} is not what was sealed in 1`,
     ],
     [
-      'a row that is moved to another account',
+      'a row moved to another account',
       'ledger_entries',
       () => [incomeKey],
       () => update('ledger_entries', incomeKey, { $set: { 'rows.1.account': 'commission' } })(),
       () => `entry ${incomeKey} is not what was sealed in 1`,
     ],
     [
-      'an entry that is removed',
+      'a removed entry',
       'ledger_entries',
       () => [incomeKey],
       () => remove('ledger_entries', incomeKey)(),
-      () => `entry ${incomeKey}, sealed in 1, is not there`,
+      () => `entry ${incomeKey}, sealed in 1, does not exist`,
     ],
     [
-      'a hold that is removed',
+      'a removed hold',
       'ledger_entries',
       () => [`withdrawal:${heldId}`],
       () => remove('ledger_entries', `withdrawal:${heldId}`)(),
-      () => `entry withdrawal:${heldId}, sealed in 1, is not there`,
+      () => `entry withdrawal:${heldId}, sealed in 1, does not exist`,
     ],
     [
-      'the rows of two entries that are exchanged',
+      'exchanged rows of two entries',
       'ledger_entries',
       () => [incomeKey, otherKey],
       async () => {
@@ -213,85 +213,85 @@ describe('what was changed by hand is found and named', () => {
       () => 'is not what was sealed in 1',
     ],
     [
-      'an entry that loses its hash',
+      'an entry without its hash',
       'ledger_entries',
       () => [incomeKey],
       () => update('ledger_entries', incomeKey, { $unset: { hash: 1 } })(),
       () => `entry ${incomeKey} is not what was sealed in 1`,
     ],
     [
-      'an entry that no longer says that it is sealed',
+      'a sealed entry without its mark',
       'ledger_entries',
       () => [incomeKey],
       () => update('ledger_entries', incomeKey, { $set: { seal: null } })(),
-      () => `entry ${incomeKey} is sealed in 1, and does not say so`,
+      () => `entry ${incomeKey} is sealed in 1, but not marked with it`,
     ],
     [
-      'an entry that says it is in another seal',
+      'an entry marked with another seal',
       'ledger_entries',
       () => [incomeKey],
       () => update('ledger_entries', incomeKey, { $set: { seal: 2 } })(),
-      () => `entry ${incomeKey} is sealed in 1, and does not say so`,
+      () => `entry ${incomeKey} is sealed in 1, but not marked with it`,
     ],
     [
-      'an entry that is put in without a hash',
+      'an inserted entry without a hash',
       'ledger_entries',
       () => ['booking:forged'],
       () => forged('booking:forged', { hash: '' }),
       () => 'entry booking:forged is not what was booked',
     ],
     [
-      'an entry that is put in for a payment that is booked',
+      'an inserted entry of a booked payment',
       'ledger_entries',
       () => ['booking:forged'],
       () => forged('booking:forged'),
       () => 'entry booking:forged has other rows than its payments call for',
     ],
     [
-      'an entry that is put in for no payment',
+      'an inserted entry without a payment',
       'ledger_entries',
       () => ['booking:forged'],
       () => forged('booking:forged', {}, [987_654_321]),
-      () => 'entry booking:forged is for a payment that is not there',
+      () => 'entry booking:forged is for a payment that does not exist',
     ],
     [
-      'an entry that is put in and says it is sealed',
+      'an inserted entry marked as sealed',
       'ledger_entries',
       () => ['booking:forged'],
       () => forged('booking:forged', { seal: 1 }),
-      () => 'entry booking:forged says it is in seal 1, and is not',
+      () => 'entry booking:forged is marked with seal 1, which does not contain it',
     ],
     [
-      'an entry that names a seal that is not there',
+      'an inserted entry marked with an unknown seal',
       'ledger_entries',
       () => ['booking:forged'],
       () => forged('booking:forged', { seal: 99 }),
-      () => 'entry booking:forged says it is in seal 99, which is not there',
+      () => 'entry booking:forged is marked with seal 99, which does not exist',
     ],
     // Payments
     [
-      'an amount of a payment',
+      'a changed amount of a payment',
       'payments',
       () => [incomeId],
       () => update('payments', incomeId, { $inc: { amount: 1 } })(),
       () => `entry ${incomeKey} has other rows than its payments call for`,
     ],
     [
-      'an amount that is no whole number',
+      'an amount that is not an integer',
       'payments',
       () => [incomeId],
       () => update('payments', incomeId, { $set: { amount: 0.5 } })(),
       () => `payment ${incomeId} has the amount 0.5`,
     ],
     [
-      'a payment that is removed',
+      'a removed payment',
       'payments',
       () => [incomeId],
       () => remove('payments', incomeId)(),
-      () => `entry ${incomeKey} is for a payment that is not there`,
+      () => `entry ${incomeKey} is for a payment that does not exist`,
     ],
     [
-      'a payment that is put in',
+      'an inserted payment',
       'payments',
       () => [987_654_321],
       async () => {
@@ -301,7 +301,7 @@ describe('what was changed by hand is found and named', () => {
       () => 'payment 987654321 has no entry of kind booking',
     ],
     [
-      'the users of two payments that are exchanged',
+      'exchanged users of two payments',
       'payments',
       () => [incomeId, otherIncomeId],
       async () => {
@@ -312,28 +312,28 @@ describe('what was changed by hand is found and named', () => {
       () => 'has other rows than its payments call for',
     ],
     [
-      'a withdrawal that is marked as paid',
+      'a withdrawal marked as paid',
       'payments',
       () => [heldId],
       () => update('payments', heldId, { $set: { is_done: true } })(),
       () => `payment ${heldId} has no entry of kind withdrawal_paid`,
     ],
     [
-      'a withdrawal that is marked as rejected',
+      'a withdrawal marked as rejected',
       'payments',
       () => [heldId],
       () => update('payments', heldId, { $set: { rejected_at: new Date(0) } })(),
       () => `payment ${heldId} has no entry of kind withdrawal_rejected`,
     ],
     [
-      'a paid withdrawal that is marked as open',
+      'a paid withdrawal marked as open',
       'payments',
       () => [paidId],
       () => update('payments', paidId, { $set: { is_done: false } })(),
       () => `entry withdrawal_paid:${paidId} does not belong to payment ${paidId}`,
     ],
     [
-      'a paid withdrawal that is marked as rejected too',
+      'a paid withdrawal also marked as rejected',
       'payments',
       () => [paidId],
       () => update('payments', paidId, { $set: { rejected_at: new Date(0) } })(),
@@ -341,28 +341,28 @@ describe('what was changed by hand is found and named', () => {
     ],
     // Seals
     [
-      'a hash in a seal',
+      'a changed hash in a seal',
       'ledger_seals',
       () => [1],
       () => update('ledger_seals', 1, { $set: { 'leaves.0.hash': 'f'.repeat(64) } })(),
       () => 'seal 1 is not what was sealed',
     ],
     [
-      'the first seal that is removed',
+      'the removed first seal',
       'ledger_seals',
       () => [1],
       () => remove('ledger_seals', 1)(),
-      () => 'seal 1 is not there',
+      () => 'seal 1 does not exist',
     ],
     [
-      'the newest seal that is removed',
+      'the removed newest seal',
       'ledger_seals',
       () => [2],
       () => remove('ledger_seals', 2)(),
-      () => 'says it is in seal 2, which is not there',
+      () => 'is marked with seal 2, which does not exist',
     ],
     [
-      'a seal that is made anew, with a hash that fits it',
+      'a rewritten seal with a matching hash',
       'ledger_seals',
       () => [1],
       async () => {
@@ -377,11 +377,11 @@ describe('what was changed by hand is found and named', () => {
 
   test.each(cases)('%s', async (_what, name, ids, change, expected) => {
     expect(await tamper(name, ids(), change)).toContain(expected());
-    expect((await world.inspect()).difference).toBeUndefined();
+    expect((await harness.inspect()).difference).toBeUndefined();
   });
 
-  test('a row that is changed together with its seal and everything after it, by a head that was noted', async () => {
-    const { head } = await world.inspect();
+  test('a change with a rewritten chain is found by a head noted before', async () => {
+    const { head } = await harness.inspect();
     const originals = await collection('ledger_seals').find({}).toArray();
     const difference = await tamper('ledger_entries', [otherKey], async () => {
       await rewriteEntry(otherKey, (entry) => ({ ...entry, rows: entry.rows.toReversed() }))();
@@ -397,8 +397,8 @@ describe('what was changed by hand is found and named', () => {
           $set: { leaves, previous: anew.previous, hash: previous },
         })();
       }
-      // The databases fit one another again: only who has noted the head knows.
-      expect((await world.inspect()).difference).toBeUndefined();
+      // The databases are consistent again: only the noted head reveals the change.
+      expect((await harness.inspect()).difference).toBeUndefined();
       const noted = await runCli(head);
       expect(noted).toMatchObject({
         code: 1,
@@ -413,7 +413,7 @@ describe('what was changed by hand is found and named', () => {
 });
 
 describe('the command', () => {
-  test('says so when everything adds up, with all accounts and the head of the chain, and exits 0', async () => {
+  test('prints the accounts and the head and exits 0 when there is no difference', async () => {
     const { code, output } = await runCli();
     const [first, accounts, head] = output.split('\n');
     expect(first).toMatch(/^\d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up$/);
@@ -423,15 +423,15 @@ describe('the command', () => {
     expect(code).toBe(0);
   });
 
-  test('names the first difference and exits 1', async () => {
+  test('prints the first difference and exits 1', async () => {
     await update('wallets', userId, { $inc: { balance: 1 } })();
     const { code, output } = await runCli();
     await update('wallets', userId, { $inc: { balance: -1 } })();
-    expect(output).toContain(`the balance of user ${userId} is stored as 5992, and 5991 by his payments`);
+    expect(output).toContain(`the balance of user ${userId} is stored as 5992, but is 5991 by the payments`);
     expect(code).toBe(1);
   });
 
-  test('a head that was noted is looked for, and one that is none is an error of its own', async () => {
+  test('checks that the chain contains a noted head; an invalid head exits 2', async () => {
     const [first] = await seals();
     expect(await runCli(headText(first as Seal))).toMatchObject({ code: 0 });
     const other = await runCli(`1:${'0'.repeat(64)}`);
@@ -442,53 +442,53 @@ describe('the command', () => {
     const beyond = await runCli(`99:${'0'.repeat(64)}`);
     expect(beyond).toMatchObject({
       code: 1,
-      output: expect.stringContaining('seal 99, which was noted, is not there'),
+      output: expect.stringContaining('seal 99, which was noted, does not exist'),
     });
     expect(await runCli('nonsense')).toMatchObject({ code: 2 });
   });
 
-  test('says how many entries are not sealed yet', async () => {
-    await world.give(world.person().userId, 1);
+  test('prints the number of unsealed entries', async () => {
+    await harness.give(harness.person().userId, 1);
     expect((await runCli()).output).toContain('1 entries are not sealed yet');
-    await world.wallet.sealLedger();
+    await harness.wallet.sealLedger();
     expect((await runCli()).output).not.toContain('not sealed');
   });
 
-  test('finds the seals where the configuration says they are', async () => {
+  test('reads the seals from the configured database', async () => {
     const elsewhere = await runCli(undefined, {
-      LEDGER_SEALS_DATABASE: `${world.config.MONGODB_DATABASE}_other`,
+      LEDGER_SEALS_DATABASE: `${harness.config.MONGODB_DATABASE}_other`,
     });
     expect(elsewhere.code).toBe(1);
-    expect(elsewhere.output).toContain('which is not there');
+    expect(elsewhere.output).toContain('which does not exist');
     expect(await runCli(undefined, { LEDGER_SEALS_DATABASE: 'not a name' })).toMatchObject({ code: 78 });
   });
 });
 
-describe('while the product goes on', () => {
-  test('twenty callers that book, hold and settle beside the audits make no false difference', async () => {
-    const people = Array.from({ length: 10 }, () => world.person());
-    for (const { userId: id } of people) await world.give(id, 10_000);
+describe('concurrent bookings', () => {
+  test('twenty callers that book, hold and settle during audits make no false difference', async () => {
+    const people = Array.from({ length: 10 }, () => harness.person());
+    for (const { userId: id } of people) await harness.give(id, 10_000);
     let busy = true;
     const work = together(20, async (index) => {
       const as = people[index % people.length]!;
       for (let round = 0; busy && round < 60; round += 1) {
-        const answer = await world.send('POST', '/payments/withdrawals', {
+        const answer = await harness.send('POST', '/payments/withdrawals', {
           as,
           body: { amount: 1 + (index % 5) },
         });
         if (answer.status === 201) {
           const verb = round % 2 === 0 ? 'pay' : 'reject';
-          await world.send('POST', `/payments/${answer.body.payment.id}/${verb}`, { as: OPERATOR });
+          await harness.send('POST', `/payments/${answer.body.payment.id}/${verb}`, { as: OPERATOR });
         }
-        await world.give(as.userId, 3);
+        await harness.give(as.userId, 3);
       }
     });
     for (let round = 0; round < 3; round += 1) {
-      await world.wallet.sealLedger();
-      expect((await world.inspect()).difference).toBeUndefined();
+      await harness.wallet.sealLedger();
+      expect((await harness.inspect()).difference).toBeUndefined();
     }
     busy = false;
     await work;
-    expect((await world.audit()).difference).toBeUndefined();
+    expect((await harness.audit()).difference).toBeUndefined();
   });
 });

@@ -3,16 +3,16 @@ import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.t
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { OPERATOR, startWorld, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let blockers: GrpcClient<BlockersDefinition>;
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
   blockers = createGrpcClient({
     definition: grpcDefinitions.blockers(),
-    address: world.wallet.grpcAddress,
+    address: harness.wallet.grpcAddress,
     target: 'wallet',
     from: 'identity',
     signer: testSigner,
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   blockers.close();
-  await world.close();
+  await harness.close();
 });
 
 const evaluate = async (userId: number, code: string) => {
@@ -29,33 +29,35 @@ const evaluate = async (userId: number, code: string) => {
   return { applies, extras: JSON.parse(extras) };
 };
 
-test('unsettled_balance stands in the way with any balance but zero, positive or negative', async () => {
-  const { userId } = world.person();
+test('unsettled_balance applies to any balance except zero, positive or negative', async () => {
+  const { userId } = harness.person();
   expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: false, extras: {} });
-  await world.give(userId, 250);
+  await harness.give(userId, 250);
   expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: true, extras: { balance: 250 } });
-  await world.connection.collection('wallets').updateOne({ _id: userId as never }, { $set: { balance: -3 } });
+  await harness.connection
+    .collection('wallets')
+    .updateOne({ _id: userId as never }, { $set: { balance: -3 } });
   expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: true, extras: { balance: -3 } });
 });
 
 test('pending_withdrawal counts the withdrawals that are neither paid nor rejected', async () => {
-  const as = world.person();
-  await world.give(as.userId, 300);
+  const as = harness.person();
+  await harness.give(as.userId, 300);
   const ids: number[] = [];
   for (let i = 0; i < 3; i += 1) {
-    const { body } = await world.send('POST', '/payments/withdrawals', { as, body: { amount: 100 } });
+    const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 100 } });
     ids.push(body.payment.id);
   }
   expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: true, extras: { count: 3 } });
-  await world.send('POST', `/payments/${ids[0]}/pay`, { as: OPERATOR });
-  await world.send('POST', `/payments/${ids[1]}/reject`, { as: OPERATOR });
+  await harness.send('POST', `/payments/${ids[0]}/pay`, { as: OPERATOR });
+  await harness.send('POST', `/payments/${ids[1]}/reject`, { as: OPERATOR });
   expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: true, extras: { count: 1 } });
-  await world.send('POST', `/payments/${ids[2]}/pay`, { as: OPERATOR });
+  await harness.send('POST', `/payments/${ids[2]}/pay`, { as: OPERATOR });
   expect(await evaluate(as.userId, 'pending_withdrawal')).toEqual({ applies: false, extras: {} });
 });
 
 test.each(['gym_ownership', 'nonsense', ''])(
-  'the blocker %p is not the wallet’s: not found',
+  'the blocker %p, which the wallet does not own, is not found',
   async (code) => {
     await expect(evaluate(1, code)).rejects.toMatchObject({ kind: 'not_found' });
   },

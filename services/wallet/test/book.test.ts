@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startWorld, together, type World } from './support.ts';
+import { type Harness, startHarness, together } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let keys = 0;
 const key = (): string => {
   keys += 1;
@@ -11,16 +11,16 @@ const key = (): string => {
 const purchase = (userId: number, amount: number) => ({ user_id: userId, type: 'purchase', amount });
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 describe('Book', () => {
-  test('books a sale in one go: purchase, income and commission, with rows that add up to zero', async () => {
-    const [buyer, seller] = [world.person().userId, world.person().userId];
-    await world.give(buyer, 100_000);
-    const answer = await world.grpc.call('Book', {
+  test('books purchase, income and commission of a sale together, with rows that add up to zero', async () => {
+    const [buyer, seller] = [harness.person().userId, harness.person().userId];
+    await harness.give(buyer, 100_000);
+    const answer = await harness.grpc.call('Book', {
       idempotency_key: key(),
       bookings: [
         {
@@ -35,9 +35,9 @@ describe('Book', () => {
     });
     expect(answer.replayed).toBe(false);
     expect(answer.payment_ids).toHaveLength(3);
-    expect(await world.balanceOf(buyer)).toBe(40_000);
-    expect(await world.balanceOf(seller)).toBe(54_000);
-    const entry = await world.connection
+    expect(await harness.balanceOf(buyer)).toBe(40_000);
+    expect(await harness.balanceOf(seller)).toBe(54_000);
+    const entry = await harness.connection
       .collection('ledger_entries')
       .findOne({ payment_ids: answer.payment_ids[0] });
     expect(entry?.rows).toEqual(
@@ -48,29 +48,30 @@ describe('Book', () => {
       ]),
     );
     expect(entry?.rows).toHaveLength(3);
-    const payment = await world.connection
+    const payment = await harness.connection
       .collection('payments')
       .findOne({ _id: answer.payment_ids[0] as never });
     expect(payment).toMatchObject({ user_id: buyer, type: 'purchase', is_done: true, payable_id: 7 });
   });
 
-  test('tells of every payment that it booked, once, when it is sealed', async () => {
-    const { userId } = world.person();
-    const id = await world.give(userId, 5_000);
-    await together(5, () => world.wallet.sealLedger());
-    const told = ({ data }: { data: unknown }) =>
+  test('every booked payment is published once, with its seal', async () => {
+    const { userId } = harness.person();
+    const id = await harness.give(userId, 5_000);
+    await together(5, () => harness.wallet.sealLedger());
+    const published = ({ data }: { data: unknown }) =>
       (data as { payments?: { payment_id: number }[] }).payments ?? [];
-    const matches = (event: { data: unknown }) => told(event).some(({ payment_id }) => payment_id === id);
-    const event = await world.tap.waitFor('wallet.ledger.sealed', { matches });
-    const mine = told(event).filter(({ payment_id }) => payment_id === id);
+    const matches = (event: { data: unknown }) =>
+      published(event).some(({ payment_id }) => payment_id === id);
+    const event = await harness.tap.waitFor('wallet.ledger.sealed', { matches });
+    const mine = published(event).filter(({ payment_id }) => payment_id === id);
     expect(mine).toEqual([{ payment_id: id, user_id: userId, type: 'income', amount: 5_000 }]);
-    expect(world.tap.events.filter(matches)).toHaveLength(1);
+    expect(harness.tap.events.filter(matches)).toHaveLength(1);
   });
 
-  test('refuses what a wallet does not hold, and books nothing of it', async () => {
-    const [buyer, seller] = [world.person().userId, world.person().userId];
-    await world.give(buyer, 999);
-    const refused = world.grpc.call('Book', {
+  test('a debit above the balance is refused, and nothing is booked', async () => {
+    const [buyer, seller] = [harness.person().userId, harness.person().userId];
+    await harness.give(buyer, 999);
+    const refused = harness.grpc.call('Book', {
       idempotency_key: key(),
       bookings: [{ user_id: seller, type: 'income', amount: 1_000 }, purchase(buyer, 1_000)],
     });
@@ -78,62 +79,62 @@ describe('Book', () => {
       kind: 'bad_request',
       code: 'payments.insufficient_balance',
     });
-    expect(await world.balanceOf(buyer)).toBe(999);
-    expect(await world.balanceOf(seller)).toBe(0);
-    expect(await world.connection.collection('payments').countDocuments({ user_id: seller })).toBe(0);
+    expect(await harness.balanceOf(buyer)).toBe(999);
+    expect(await harness.balanceOf(seller)).toBe(0);
+    expect(await harness.connection.collection('payments').countDocuments({ user_id: seller })).toBe(0);
   });
 
-  test('a refused booking leaves its key free: it succeeds once the money is there', async () => {
-    const { userId } = world.person();
+  test('a refused booking frees its key and succeeds once the balance is sufficient', async () => {
+    const { userId } = harness.person();
     const request = { idempotency_key: key(), bookings: [purchase(userId, 500)] };
-    await expect(world.book(request)).rejects.toMatchObject({ code: 'payments.insufficient_balance' });
-    await world.give(userId, 500);
-    expect(await world.book(request)).toMatchObject({ replayed: false });
-    expect(await world.balanceOf(userId)).toBe(0);
+    await expect(harness.book(request)).rejects.toMatchObject({ code: 'payments.insufficient_balance' });
+    await harness.give(userId, 500);
+    expect(await harness.book(request)).toMatchObject({ replayed: false });
+    expect(await harness.balanceOf(userId)).toBe(0);
   });
 
   test('the same key with another input is a conflict and changes nothing', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 1_000);
+    const { userId } = harness.person();
+    await harness.give(userId, 1_000);
     const idempotency_key = key();
-    await world.book({ idempotency_key, bookings: [purchase(userId, 100)] });
+    await harness.book({ idempotency_key, bookings: [purchase(userId, 100)] });
     for (const bookings of [
       [purchase(userId, 101)],
       [{ ...purchase(userId, 100), payable_id: 1 }],
       [{ ...purchase(userId, 100), description: '' }],
       [purchase(userId, 100), purchase(userId, 100)],
     ]) {
-      await expect(world.book({ idempotency_key, bookings })).rejects.toMatchObject({
+      await expect(harness.book({ idempotency_key, bookings })).rejects.toMatchObject({
         kind: 'conflict',
         code: 'idempotency.other_input',
       });
     }
-    expect(await world.balanceOf(userId)).toBe(900);
+    expect(await harness.balanceOf(userId)).toBe(900);
   });
 
   test('amounts that a double does not hold exactly are refused, not rounded', async () => {
-    const { userId } = world.person();
+    const { userId } = harness.person();
     for (const amount of ['9007199254740993', '9223372036854775807', 0, -5]) {
-      const refused = world.book({
+      const refused = harness.book({
         idempotency_key: key(),
         bookings: [{ user_id: userId, type: 'income', amount }],
       });
       await expect(refused).rejects.toMatchObject({ kind: 'validation' });
     }
-    expect(await world.balanceOf(userId)).toBe(0);
+    expect(await harness.balanceOf(userId)).toBe(0);
   });
 
   test('large amounts stay exact to the last Tooman', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 4_000_000_000_000_001);
-    await world.give(userId, 2_147_483_647);
-    await world.book({ idempotency_key: key(), bookings: [purchase(userId, 4_000_000_000_000_000)] });
-    expect(await world.balanceOf(userId)).toBe(2_147_483_648);
-    await world.book({ idempotency_key: key(), bookings: [purchase(userId, 2_147_483_648)] });
+    const { userId } = harness.person();
+    await harness.give(userId, 4_000_000_000_000_001);
+    await harness.give(userId, 2_147_483_647);
+    await harness.book({ idempotency_key: key(), bookings: [purchase(userId, 4_000_000_000_000_000)] });
+    expect(await harness.balanceOf(userId)).toBe(2_147_483_648);
+    await harness.book({ idempotency_key: key(), bookings: [purchase(userId, 2_147_483_648)] });
   });
 
-  test('types that others do not book, empty sets and empty keys are refused', async () => {
-    const { userId } = world.person();
+  test('other types, no bookings and empty keys are refused', async () => {
+    const { userId } = harness.person();
     for (const request of [
       { idempotency_key: key(), bookings: [{ user_id: userId, type: 'deposit', amount: 5 }] },
       { idempotency_key: key(), bookings: [{ user_id: 0, type: 'income', amount: 5 }] },
@@ -141,45 +142,45 @@ describe('Book', () => {
       { idempotency_key: '', bookings: [{ user_id: userId, type: 'income', amount: 5 }] },
       { idempotency_key: 'k'.repeat(256), bookings: [{ user_id: userId, type: 'income', amount: 5 }] },
     ])
-      await expect(world.book(request)).rejects.toMatchObject({ kind: 'validation' });
+      await expect(harness.book(request)).rejects.toMatchObject({ kind: 'validation' });
   });
 });
 
 describe('values past 2^53', () => {
   const MAX = Number.MAX_SAFE_INTEGER;
 
-  test('a wallet that would grow past what is exact refuses, and keeps what it has', async () => {
-    const { userId } = world.person();
-    await world.give(userId, MAX);
+  test('a credit above the balance limit is refused and changes nothing', async () => {
+    const { userId } = harness.person();
+    await harness.give(userId, MAX);
     const income = { idempotency_key: key(), bookings: [{ user_id: userId, type: 'income', amount: 1 }] };
-    await expect(world.book(income)).rejects.toMatchObject({
+    await expect(harness.book(income)).rejects.toMatchObject({
       kind: 'bad_request',
       code: 'payments.balance_limit',
     });
-    expect(await world.balanceOf(userId)).toBe(MAX);
-    await world.book({ idempotency_key: key(), bookings: [purchase(userId, MAX)] });
-    expect(await world.balanceOf(userId)).toBe(0);
-    // The refusal has left the key free.
-    expect(await world.book(income)).toMatchObject({ replayed: false });
-    expect(await world.balanceOf(userId)).toBe(1);
+    expect(await harness.balanceOf(userId)).toBe(MAX);
+    await harness.book({ idempotency_key: key(), bookings: [purchase(userId, MAX)] });
+    expect(await harness.balanceOf(userId)).toBe(0);
+    // The refused booking has freed its key.
+    expect(await harness.book(income)).toMatchObject({ replayed: false });
+    expect(await harness.balanceOf(userId)).toBe(1);
   });
 
   test('bookings whose total is not exact are refused as a whole', async () => {
-    const [one, other] = [world.person().userId, world.person().userId];
+    const [one, other] = [harness.person().userId, harness.person().userId];
     const bookings = [one, other].map((user_id) => ({ user_id, type: 'income', amount: MAX }));
-    const refused = world.book({ idempotency_key: key(), bookings });
+    const refused = harness.book({ idempotency_key: key(), bookings });
     await expect(refused).rejects.toMatchObject({ kind: 'validation' });
-    expect([await world.balanceOf(one), await world.balanceOf(other)]).toEqual([0, 0]);
+    expect([await harness.balanceOf(one), await harness.balanceOf(other)]).toEqual([0, 0]);
   });
 
   test.each(['9007199254740992', '9007199254740993', '-9007199254740993', '9223372036854775807'])(
-    '%s is refused where an id is asked for, too',
+    '%s is refused as an id',
     async (value) => {
       for (const booking of [
         { user_id: value, type: 'income', amount: 1 },
-        { user_id: world.person().userId, type: 'income', amount: 1, payable_id: value },
+        { user_id: harness.person().userId, type: 'income', amount: 1, payable_id: value },
       ])
-        await expect(world.book({ idempotency_key: key(), bookings: [booking] })).rejects.toMatchObject({
+        await expect(harness.book({ idempotency_key: key(), bookings: [booking] })).rejects.toMatchObject({
           kind: 'validation',
         });
     },
@@ -187,108 +188,108 @@ describe('values past 2^53', () => {
 });
 
 describe('races', () => {
-  test('twenty debits at once on one wallet never spend more than it has', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 7_000);
+  test('twenty concurrent debits never exceed the balance', async () => {
+    const { userId } = harness.person();
+    await harness.give(userId, 7_000);
     const outcomes = await together(20, () =>
-      world.book({ idempotency_key: key(), bookings: [purchase(userId, 1_000)] }).then(
+      harness.book({ idempotency_key: key(), bookings: [purchase(userId, 1_000)] }).then(
         () => 'booked',
         (error: { code: string }) => error.code,
       ),
     );
     expect(outcomes.filter((outcome) => outcome === 'booked')).toHaveLength(7);
     expect(outcomes.filter((outcome) => outcome === 'payments.insufficient_balance')).toHaveLength(13);
-    expect(await world.balanceOf(userId)).toBe(0);
+    expect(await harness.balanceOf(userId)).toBe(0);
     expect(
-      await world.connection.collection('payments').countDocuments({ user_id: userId, type: 'purchase' }),
+      await harness.connection.collection('payments').countDocuments({ user_id: userId, type: 'purchase' }),
     ).toBe(7);
   });
 
-  test('twenty calls at once with one key book once and give twenty equal answers', async () => {
-    const { userId } = world.person();
-    // Exactly enough for one: the others must be answered as repeats, not as too poor.
-    await world.give(userId, 1_000);
+  test('twenty concurrent calls with one key book once and have equal answers', async () => {
+    const { userId } = harness.person();
+    // Enough for one booking: the others must be answered as repeats, not as insufficient.
+    await harness.give(userId, 1_000);
     const request = { idempotency_key: key(), bookings: [purchase(userId, 1_000)] };
-    const answers = await together(20, () => world.grpc.call('Book', request));
+    const answers = await together(20, () => harness.grpc.call('Book', request));
     expect(new Set(answers.map(({ payment_ids: ids }) => JSON.stringify(ids))).size).toBe(1);
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
-    expect(await world.balanceOf(userId)).toBe(0);
+    expect(await harness.balanceOf(userId)).toBe(0);
   });
 
-  test('fifty debits at once on one hot wallet: as many as it can pay, and rows, payments and balance agree', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 30);
+  test('fifty concurrent debits of one wallet spend exactly its balance, and rows, payments and balance agree', async () => {
+    const { userId } = harness.person();
+    await harness.give(userId, 30);
     const codes = await together(50, () =>
-      world.book({ idempotency_key: key(), bookings: [purchase(userId, 1)] }).then(
+      harness.book({ idempotency_key: key(), bookings: [purchase(userId, 1)] }).then(
         () => 'booked',
         (error: { code: string }) => error.code,
       ),
     );
     expect(codes.filter((code) => code === 'booked')).toHaveLength(30);
     expect(codes.filter((code) => code === 'payments.insufficient_balance')).toHaveLength(20);
-    expect(await world.balanceOf(userId)).toBe(0);
-    expect((await world.audit()).difference).toBeUndefined();
+    expect(await harness.balanceOf(userId)).toBe(0);
+    expect((await harness.audit()).difference).toBeUndefined();
   });
 
-  test('twenty calls with one key and two inputs: one input is booked, every call with the other is refused', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 10_000);
+  test('of two inputs with one key one is booked, and every call with the other is refused', async () => {
+    const { userId } = harness.person();
+    await harness.give(userId, 10_000);
     const idempotency_key = key();
     const outcomes = await together(20, async (index) => {
       const amount = index % 2 === 0 ? 100 : 200;
-      return world.book({ idempotency_key, bookings: [purchase(userId, amount)] }).then(
+      return harness.book({ idempotency_key, bookings: [purchase(userId, amount)] }).then(
         () => ({ amount, code: 'booked' }),
         (error: { code: string }) => ({ amount, code: error.code }),
       );
     });
-    const spent = 10_000 - (await world.balanceOf(userId));
+    const spent = 10_000 - (await harness.balanceOf(userId));
     expect([100, 200]).toContain(spent);
     for (const { amount, code } of outcomes)
       expect(code).toBe(amount === spent ? 'booked' : 'idempotency.other_input');
   });
 
-  test('a repeat with another input is refused as such even by a wallet that the first has emptied', async () => {
-    const { userId } = world.person();
-    await world.give(userId, 100);
+  test('another input with a used key is refused as such even when the balance is insufficient', async () => {
+    const { userId } = harness.person();
+    await harness.give(userId, 100);
     const idempotency_key = key();
-    await world.book({ idempotency_key, bookings: [purchase(userId, 100)] });
-    const other = world.book({ idempotency_key, bookings: [purchase(userId, 99)] });
+    await harness.book({ idempotency_key, bookings: [purchase(userId, 100)] });
+    const other = harness.book({ idempotency_key, bookings: [purchase(userId, 99)] });
     await expect(other).rejects.toMatchObject({ kind: 'conflict', code: 'idempotency.other_input' });
   });
 
-  test('twenty first incomes at once open one wallet and lose none', async () => {
-    const { userId } = world.person();
-    await together(20, () => world.give(userId, 1));
-    expect(await world.balanceOf(userId)).toBe(20);
+  test('twenty concurrent first incomes create one wallet and all count', async () => {
+    const { userId } = harness.person();
+    await together(20, () => harness.give(userId, 1));
+    expect(await harness.balanceOf(userId)).toBe(20);
   });
 
-  test('sales that cross between two users all go through', async () => {
-    const [one, other] = [world.person().userId, world.person().userId];
-    await Promise.all([world.give(one, 10_000), world.give(other, 10_000)]);
+  test('concurrent sales in both directions between two users all succeed', async () => {
+    const [one, other] = [harness.person().userId, harness.person().userId];
+    await Promise.all([harness.give(one, 10_000), harness.give(other, 10_000)]);
     await together(20, (index) => {
       const [buyer, seller] = index % 2 === 0 ? [one, other] : [other, one];
-      return world.book({
+      return harness.book({
         idempotency_key: key(),
         bookings: [purchase(buyer, 100), { user_id: seller, type: 'income', amount: 100 }],
       });
     });
-    expect([await world.balanceOf(one), await world.balanceOf(other)]).toEqual([10_000, 10_000]);
+    expect([await harness.balanceOf(one), await harness.balanceOf(other)]).toEqual([10_000, 10_000]);
   });
 });
 
 describe('GetBalances and GetRates', () => {
-  test('a user without a wallet has 0, and the order is that of the question', async () => {
-    const rich = world.person().userId;
-    await world.give(rich, 3);
-    const { balances } = await world.grpc.call('GetBalances', { user_ids: [999_999, rich] });
+  test('a user without a wallet has 0, and the balances are in the order of the ids', async () => {
+    const rich = harness.person().userId;
+    await harness.give(rich, 3);
+    const { balances } = await harness.grpc.call('GetBalances', { user_ids: [999_999, rich] });
     expect(balances).toEqual([
       { user_id: 999_999, balance: 0 },
       { user_id: rich, balance: 3 },
     ]);
   });
 
-  test('the rates are those of the configuration', async () => {
-    expect(await world.grpc.call('GetRates', {})).toEqual({
+  test('the rates are the configured ones', async () => {
+    expect(await harness.grpc.call('GetRates', {})).toEqual({
       gateway_fee_percent: 1,
       commission_percent: 10,
       vat_percent: 0,
@@ -296,6 +297,6 @@ describe('GetBalances and GetRates', () => {
   });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

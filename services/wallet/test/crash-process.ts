@@ -1,4 +1,4 @@
-/** A crash-test process with as many instances of the wallet as the test opens in it. `seal`: what is booked. */
+/** A crash-test process with any number of wallet instances. The work `seal` seals the booked entries. */
 import { serveInstances } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
 import { startWallet } from '../src/service.ts';

@@ -1,15 +1,14 @@
 /**
- * A process is killed while its instances of the wallet wait, each before another command that a booking, a deposit, a
- * withdrawal, its settlement or a seal sends its database. Whoever asks again, under the same key and somewhere else,
- * has it once: never half, never twice.
+ * A process is killed while each of its wallet instances waits before a different database command of a booking, a
+ * deposit, a withdrawal, a settlement or a seal. A repeat on another process has its effect exactly once.
  */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import {
   type CrashTestProcess,
   type Instance,
@@ -24,18 +23,18 @@ import {
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { atTheBank, OPERATOR, startWorld, type World } from './support.ts';
+import { atTheBank, type Harness, OPERATOR, startHarness } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
-/** Commands of the first round of an instance: four of them make sure that the newest seal is finished. */
+/** Index of each command in the first sealing round of an instance; the first four complete the newest seal. */
 const SEAL = { read: 5, append: 6, mark: 7, commit: 11 };
 const BALANCE = 10_000;
 const AMOUNT = 1_000;
 
-let world: World;
+let harness: Harness;
 let crashing: CrashTestProcess | undefined;
 
-interface Door {
+interface Client {
   send: Send;
   book: GrpcClient<WalletDefinition>;
 }
@@ -45,19 +44,19 @@ interface Case {
   as: UserCaller;
   seller: UserCaller;
   key: string;
-  /** A withdrawal, or a callback, that was prepared. */
+  /** The prepared withdrawal or callback. */
   target: string;
-  /** Undefined when its request was done. */
+  /** The command before which the process was killed; undefined when the request completed. */
   killedBefore?: string | undefined;
 }
 
-interface Scene {
-  /** What the request is about. */
+interface Scenario {
+  /** Creates the target of the request. */
   prepare?(each: Case): Promise<string>;
-  request(door: Door, each: Case): Promise<unknown>;
+  request(client: Client, each: Case): Promise<unknown>;
 }
 
-const doorTo = ({ url, grpcAddress }: Instance): Door => ({
+const clientOf = ({ url, grpcAddress }: Instance): Client => ({
   send: apiClient(url),
   book: createGrpcClient({
     definition: grpcDefinitions.wallet(),
@@ -68,30 +67,30 @@ const doorTo = ({ url, grpcAddress }: Instance): Door => ({
     deadlineMs: 20_000,
   }),
 });
-const livingDoor = (): Door => ({ send: world.send, book: world.grpc });
+const harnessClient = (): Client => ({ send: harness.send, book: harness.grpc });
 
-const newCase = async (scene: Scene): Promise<Case> => {
-  const each = { as: world.person(), seller: world.person(), key: randomUUID(), target: '' };
-  await world.give(each.as.userId, BALANCE);
-  // The other side of a sale has had money before, as most sellers have.
-  await world.give(each.seller.userId, 1);
-  return scene.prepare === undefined ? each : { ...each, target: await scene.prepare(each) };
+const newCase = async (scenario: Scenario): Promise<Case> => {
+  const each = { as: harness.person(), seller: harness.person(), key: randomUUID(), target: '' };
+  await harness.give(each.as.userId, BALANCE);
+  // The wallet of the seller exists, as that of most sellers.
+  await harness.give(each.seller.userId, 1);
+  return scenario.prepare === undefined ? each : { ...each, target: await scenario.prepare(each) };
 };
 
-/** Lets instances come to their first command, to the second, … until one has done everything. */
-const stopEverywhere = async (process: CrashTestProcess, scene: Scene): Promise<Case[]> => {
+/** Stops one instance before its first command, one before its second, … until one completes its request. */
+const stopAtEveryCommand = async (process: CrashTestProcess, scenario: Scenario): Promise<Case[]> => {
   const cases: Case[] = [];
   for (let nth = 1; ; nth += 1) {
-    const each = await newCase(scene);
+    const each = await newCase(scenario);
     const instance = await openInstance(process, nth);
-    const door = doorTo(instance);
-    const killedBefore = await instance.heldBefore(scene.request(door, each));
+    const client = clientOf(instance);
+    const killedBefore = await instance.heldBefore(scenario.request(client, each));
     cases.push({ ...each, killedBefore });
     if (killedBefore === undefined) return cases;
   }
 };
 
-const sale: Scene = {
+const sale: Scenario = {
   request: ({ book }, { as, seller, key }) =>
     book.call('Book', {
       idempotency_key: key,
@@ -103,7 +102,7 @@ const sale: Scene = {
     }),
 };
 
-const withdrawal: Scene = {
+const withdrawal: Scenario = {
   request: ({ send }, { as, key }) => {
     const headers = { 'idempotency-key': key };
     return send('POST', '/payments/withdrawals', { as, body: { amount: AMOUNT }, headers });
@@ -111,100 +110,101 @@ const withdrawal: Scene = {
 };
 
 const openWithdrawal = async ({ as }: Case): Promise<string> => {
-  const answer = await world.send('POST', '/payments/withdrawals', { as, body: { amount: AMOUNT } });
+  const answer = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: AMOUNT } });
   return String(answer.body.payment.id);
 };
 
-const rejection: Scene = {
+const rejection: Scenario = {
   prepare: openWithdrawal,
   request: ({ send }, { target }) => send('POST', `/payments/${target}/reject`, { as: OPERATOR }),
 };
 
-const callback: Scene = {
+const callback: Scenario = {
   prepare: async ({ as }) => {
-    const opened = await world.send('POST', '/payments/deposit', { as, body: { amount: AMOUNT } });
-    return atTheBank(world, opened.body.payment_url, 'pay');
+    const opened = await harness.send('POST', '/payments/deposit', { as, body: { amount: AMOUNT } });
+    return atTheBank(harness, opened.body.payment_url, 'pay');
   },
   request: ({ send }, { target }) => send('GET', target),
 };
 
-/** Where the sealing stopped, and the payments that it had to tell of. */
-const sealStops: (string | undefined)[] = [];
+/** The commands before which sealing stopped, and the payments to be published. */
+const sealSteps: (string | undefined)[] = [];
 const sealedIds: number[] = [];
 
-/** Lets an instance come to the `nth` command of its sealing. */
+/** Stops an instance before the `nth` command of its sealing round. */
 const stopSealing = async (process: CrashTestProcess, nth: number): Promise<void> => {
-  sealedIds.push(await world.give(world.person().userId, 3));
+  sealedIds.push(await harness.give(harness.person().userId, 3));
   const instance = await openInstance(process, nth);
-  sealStops.push(await instance.heldBefore(instance.work('seal')));
+  sealSteps.push(await instance.heldBefore(instance.work('seal')));
 };
 
-const played = new Map<Scene, Case[]>();
-const casesOf = (scene: Scene): Case[] => played.get(scene) ?? [];
-const stepsOf = (scene: Scene): string[] => casesOf(scene).flatMap(({ killedBefore }) => killedBefore ?? []);
+const played = new Map<Scenario, Case[]>();
+const casesOf = (scenario: Scenario): Case[] => played.get(scenario) ?? [];
+const stepsOf = (scenario: Scenario): string[] =>
+  casesOf(scenario).flatMap(({ killedBefore }) => killedBefore ?? []);
 
 beforeAll(async () => {
-  // Always ahead of the dead by more than the minute for which a claim of an Idempotency-Key is theirs.
+  // Ahead of the killed process by more than the minute of its claims of Idempotency-Keys.
   const clock = { now: () => new Date(systemClock.now().getTime() + 2 * MINUTE_MS) };
-  world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
-  // The counters, and everything else that comes into being once.
-  await withdrawal.request(livingDoor(), await newCase(withdrawal));
-  await world.wallet.sealLedger();
-  crashing = startCrashTestProcess(PROGRAM, { ...world.config });
+  harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
+  // Creates counters and collections.
+  await withdrawal.request(harnessClient(), await newCase(withdrawal));
+  await harness.wallet.sealLedger();
+  crashing = startCrashTestProcess(PROGRAM, { ...harness.config });
   for (const nth of [SEAL.read, SEAL.append, SEAL.mark]) {
     await stopSealing(crashing, nth);
-    // The next one begins with a finished seal.
-    await world.wallet.sealLedger();
+    // The next instance begins with a completed seal.
+    await harness.wallet.sealLedger();
   }
   await stopSealing(crashing, SEAL.commit);
-  for (const scene of [sale, withdrawal, rejection, callback])
-    played.set(scene, await stopEverywhere(crashing, scene));
+  for (const scenario of [sale, withdrawal, rejection, callback])
+    played.set(scenario, await stopAtEveryCommand(crashing, scenario));
   await crashing.kill();
-}, 180_000);
+});
 
 afterAll(async () => {
   await crashing?.kill();
-  await world.close();
+  await harness.close();
 });
 
-/** Asks a living process until it answers, as a client does, and gives the answers. */
-const finish = async <Result>(scene: Scene, isDone: (result: Result) => boolean): Promise<Result[]> => {
-  const asked = casesOf(scene).map((each) =>
+/** Repeats each request on the running service until it is done; resolves with the answers. */
+const finish = async <Result>(scenario: Scenario, isDone: (result: Result) => boolean): Promise<Result[]> => {
+  const repeated = casesOf(scenario).map((each) =>
     eventually(async () => {
-      const result = (await scene.request(livingDoor(), each)) as Result;
+      const result = (await scenario.request(harnessClient(), each)) as Result;
       return isDone(result) ? result : undefined;
     }),
   );
-  return Promise.all(asked);
+  return Promise.all(repeated);
 };
 
-/** 409: the key is still the dead one's; 503: what it had locked is. */
+/** 409: the killed process still holds the key; 503: it still holds locks. */
 const answered = ({ status }: Answer): boolean => ![409, 503].includes(status);
 const statuses = (answers: Answer[]): Set<number> => new Set(answers.map(({ status }) => status));
 
-const balances = async (scene: Scene, whose: 'as' | 'seller' = 'as'): Promise<Set<number>> =>
-  new Set(await Promise.all(casesOf(scene).map((each) => world.balanceOf(each[whose].userId))));
+const balances = async (scenario: Scenario, whose: 'as' | 'seller' = 'as'): Promise<Set<number>> =>
+  new Set(await Promise.all(casesOf(scenario).map((each) => harness.balanceOf(each[whose].userId))));
 
-/** How many events of a type there were about these payments: delivered more than once perhaps, but one each. */
-const toldOnce = (type: string, payments: readonly number[]): Promise<true> =>
+/** Waits for exactly one event of the type per payment; the same event may be delivered repeatedly. */
+const publishedOnce = (type: string, payments: readonly number[]): Promise<true> =>
   eventually(() => {
-    const told = payments.map((id) => {
-      const mine = world.tap.events.filter((event) => event.type === type && event.subject === String(id));
+    const published = payments.map((id) => {
+      const mine = harness.tap.events.filter((event) => event.type === type && event.subject === String(id));
       return new Set(mine.map((event) => event.id)).size;
     });
-    if (told.some((times) => times > 1)) throw new Error(`${type}: told ${told.join()} times`);
-    return told.every((times) => times === 1) ? true : undefined;
+    if (published.some((times) => times > 1)) throw new Error(`${type}: published ${published.join()} times`);
+    return published.every((times) => times === 1) ? true : undefined;
   });
 
 describe('killed before each of its commands', () => {
-  test('a sale is booked once, whole, by whoever repeats its key', async () => {
+  test('a repeated sale is booked completely and once', async () => {
     expect(stepsOf(sale)).toEqual(['findAndModify sequences', 'bulkWrite', 'commitTransaction']);
     await finish<{ payment_ids: number[] }>(sale, ({ payment_ids: ids }) => ids.length === 3);
     expect(await balances(sale)).toEqual(new Set([BALANCE - AMOUNT]));
     expect(await balances(sale, 'seller')).toEqual(new Set([1 + AMOUNT - 100]));
   });
 
-  test('a withdrawal is held once, by whoever repeats its Idempotency-Key', async () => {
+  test('a repeated withdrawal is held once', async () => {
     expect(stepsOf(withdrawal)).toEqual([
       'insert idempotency_keys',
       'find wallets',
@@ -222,10 +222,10 @@ describe('killed before each of its commands', () => {
     expect(statuses(answers)).toEqual(new Set([201]));
     expect(await balances(withdrawal)).toEqual(new Set([BALANCE - AMOUNT]));
     for (const [index, { as }] of casesOf(withdrawal).entries()) {
-      const { body } = await world.send('GET', '/payments?type=withdrawal', { as });
+      const { body } = await harness.send('GET', '/payments?type=withdrawal', { as });
       expect(body.data).toEqual([answers[index]?.body.payment]);
     }
-    await toldOnce(
+    await publishedOnce(
       'wallet.payment.booked',
       answers.map(({ body }) => body.payment.id),
     );
@@ -241,16 +241,16 @@ describe('killed before each of its commands', () => {
       'commitTransaction',
       'find wallets',
     ]);
-    // 409: the one who died had done it.
+    // 409: the killed process had completed it.
     await finish<Answer>(rejection, ({ status }) => [200, 409].includes(status));
     expect(await balances(rejection)).toEqual(new Set([BALANCE]));
-    await toldOnce(
+    await publishedOnce(
       'wallet.withdrawal.settled',
       casesOf(rejection).map(({ target }) => Number(target)),
     );
   });
 
-  test('a deposit is credited once, by whoever hears of it next', async () => {
+  test('a deposit is credited once by the repeated callback', async () => {
     expect(stepsOf(callback)).toEqual([
       'find payments',
       'bulkWrite',
@@ -270,37 +270,37 @@ describe('killed before each of its commands', () => {
       ]);
     }
     expect(await balances(callback)).toEqual(new Set([BALANCE + AMOUNT]));
-    await toldOnce(
+    await publishedOnce(
       'wallet.payment.booked',
       answers.map(({ body }) => body.payment.id),
     );
   });
 
-  test('a seal is finished by the next round: every entry is in one, and told once', async () => {
-    expect(sealStops).toEqual([
+  test('the next round completes a seal: every entry is sealed and published once', async () => {
+    expect(sealSteps).toEqual([
       'find ledger_entries',
       'insert ledger_seals',
       'update ledger_entries',
       'commitTransaction',
     ]);
-    await world.wallet.sealLedger();
-    const told = (): number[] => {
-      const seals = world.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
+    await harness.wallet.sealLedger();
+    const published = (): number[] => {
+      const seals = harness.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
       const unique = new Map(
         seals.map(({ id, data }) => [id, data as { payments: { payment_id: number }[] }]),
       );
       return [...unique.values()].flatMap(({ payments }) => payments.map(({ payment_id: id }) => id));
     };
-    await eventually(() => sealedIds.every((id) => told().includes(id)));
+    await eventually(() => sealedIds.every((id) => published().includes(id)));
     expect(
-      told()
+      published()
         .filter((id) => sealedIds.includes(id))
         .sort((one, other) => one - other),
     ).toEqual(sealedIds);
   });
 
-  test('after all of this the audit finds nothing', async () => {
-    const report = await world.audit();
+  test('the audit finds no difference after these tests', async () => {
+    const report = await harness.audit();
     expect(report.difference).toBeUndefined();
     expect(report.unsealed).toBe(0);
   });

@@ -1,20 +1,20 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { apiClient, caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { atTheBank, OPERATOR, setZibalMode, startWorld, together, type World } from './support.ts';
+import { atTheBank, type Harness, OPERATOR, setZibalMode, startHarness, together } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let send: Send;
 
 beforeAll(async () => {
-  world = await startWorld();
-  send = world.send;
+  harness = await startHarness();
+  send = harness.send;
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const deposit = async (as: UserCaller, amount = 50_000, description?: string) => {
   const body = description === undefined ? { amount } : { amount, description };
@@ -24,11 +24,11 @@ const deposit = async (as: UserCaller, amount = 50_000, description?: string) =>
 };
 
 const openOrders = () =>
-  world.connection.collection('payments').countDocuments({ type: 'deposit', is_done: false });
+  harness.connection.collection('payments').countDocuments({ type: 'deposit', is_done: false });
 
 describe('POST /payments/deposit', () => {
-  test('answers the open payment with its fee breakdown and the address of the payment page', async () => {
-    const as = world.person();
+  test('answers the open payment with its fee breakdown and the URL of the payment page', async () => {
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For  my\nplan');
     expect(payment).toMatchObject({
       user_id: as.userId,
@@ -44,8 +44,8 @@ describe('POST /payments/deposit', () => {
     });
     expect(Object.keys(payment.meta).sort()).toEqual(['amount', 'gateway_fee', 'payable_amount']);
     expect(payment).not.toHaveProperty('user_balance');
-    expect(payment_url).toMatch(new RegExp(`^${world.sandboxUrl}/zibal/start/\\d+$`));
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    expect(payment_url).toMatch(new RegExp(`^${harness.sandboxUrl}/zibal/start/\\d+$`));
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
   test.each([
@@ -57,17 +57,17 @@ describe('POST /payments/deposit', () => {
     ['5000', 422],
     [null, 422],
   ])('amount %p: %i', async (amount, status) => {
-    const answer = await send('POST', '/payments/deposit', { as: world.person(), body: { amount } });
+    const answer = await send('POST', '/payments/deposit', { as: harness.person(), body: { amount } });
     expect(answer.status).toBe(status);
     if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['amount']);
   });
 
-  test('the gateway out of reach is 500 with the code under `message`, and nothing is kept', async () => {
-    const as = world.person();
+  test('an unreachable gateway is 500 with its code, and nothing is stored', async () => {
+    const as = harness.person();
     const before = await openOrders();
-    await setZibalMode(world, 'unreachable');
+    await setZibalMode(harness, 'unreachable');
     const answer = await send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
-    await setZibalMode(world, 'ok');
+    await setZibalMode(harness, 'ok');
     expect(answer.status).toBe(500);
     expect(answer.body).toEqual({
       message: 'The payment provider could not be reached. Please try again later.',
@@ -76,8 +76,8 @@ describe('POST /payments/deposit', () => {
     expect(await openOrders()).toBe(before);
   });
 
-  test('a repeated Idempotency-Key opens one payment and answers the same', async () => {
-    const as = world.person();
+  test('a repeated Idempotency-Key opens one payment and answers the same bytes', async () => {
+    const as = harness.person();
     const options = { as, body: { amount: 9_000 }, headers: { 'idempotency-key': 'deposit-1' } };
     const first = await send('POST', '/payments/deposit', options);
     const again = await send('POST', '/payments/deposit', options);
@@ -86,28 +86,28 @@ describe('POST /payments/deposit', () => {
     const other = await send('POST', '/payments/deposit', { ...options, body: { amount: 9_001 } });
     expect(other.status).toBe(422);
     expect(other.body.errors).toHaveProperty('idempotency_key');
-    expect(await world.connection.collection('payments').countDocuments({ user_id: as.userId })).toBe(1);
+    expect(await harness.connection.collection('payments').countDocuments({ user_id: as.userId })).toBe(1);
   });
 
   test('a guest is 401, a token without payments.view_own 403', async () => {
     expect((await send('POST', '/payments/deposit', { body: { amount: 5_000 } })).status).toBe(401);
-    const bare = caller(world.person().userId, ['posts.view']);
+    const bare = caller(harness.person().userId, ['posts.view']);
     expect((await send('POST', '/payments/deposit', { as: bare, body: {} })).status).toBe(403);
   });
 
-  test('identity out of reach is 503, before the gateway is asked', async () => {
-    world.setIdentityDown(true);
-    const answer = await send('POST', '/payments/deposit', { as: world.person(), body: { amount: 5_000 } });
-    world.setIdentityDown(false);
+  test('unreachable identity is 503, before the gateway is called', async () => {
+    harness.setIdentityDown(true);
+    const answer = await send('POST', '/payments/deposit', { as: harness.person(), body: { amount: 5_000 } });
+    harness.setIdentityDown(false);
     expect(answer.status).toBe(503);
   });
 });
 
 describe('GET /payments/deposit/callback', () => {
-  test('a paid deposit is credited, with the figures of the gateway and its reference on a new line', async () => {
-    const as = world.person();
+  test('a paid deposit is credited, with the data of the gateway and its reference on a new line', async () => {
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'Top up');
-    const callback = await atTheBank(world, payment_url, 'pay');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     const answer = await send('GET', callback);
     expect(answer.status).toBe(200);
     const { meta, description, is_done, id, user } = answer.body.payment;
@@ -124,8 +124,8 @@ describe('GET /payments/deposit/callback', () => {
     });
     expect(description).toBe(`Top up\n${meta.ref_number}`);
     expect(user).not.toHaveProperty('email');
-    expect(await world.balanceOf(as.userId)).toBe(50_000);
-    const entry = await world.connection.collection('ledger_entries').findOne({ payment_ids: payment.id });
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
+    const entry = await harness.connection.collection('ledger_entries').findOne({ payment_ids: payment.id });
     expect(entry?.rows).toEqual(
       expect.arrayContaining([
         { account: 'gateway_clearing', amount: -50_500 },
@@ -133,37 +133,37 @@ describe('GET /payments/deposit/callback', () => {
         { account: 'gateway_fees', amount: 500 },
       ]),
     );
-    const event = await world.tap.waitFor('wallet.payment.booked', {
-      matches: (told) => told.subject === String(id),
+    const event = await harness.tap.waitFor('wallet.payment.booked', {
+      matches: (published) => published.subject === String(id),
     });
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'deposit', amount: 50_000 });
   });
 
-  test('called again it answers the same and credits nothing', async () => {
-    const as = world.person();
+  test('a repeated callback answers the same and credits nothing', async () => {
+    const as = harness.person();
     const { payment_url } = await deposit(as);
-    const callback = await atTheBank(world, payment_url, 'pay');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     const first = await send('GET', callback);
     const again = await send('GET', callback);
     expect(again.text).toBe(first.text);
-    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
-  test('twenty callbacks at once credit once', async () => {
-    const as = world.person();
+  test('twenty concurrent callbacks credit once', async () => {
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as);
-    const callback = await atTheBank(world, payment_url, 'pay');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     const answers = await together(20, () => send('GET', callback));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(answers.every(({ body }) => body.payment.is_done === true)).toBe(true);
-    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
     expect(
-      await world.connection.collection('ledger_entries').countDocuments({ payment_ids: payment.id }),
+      await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: payment.id }),
     ).toBe(1);
   });
 
-  test('a claim of success that the gateway does not confirm credits nothing', async () => {
-    const as = world.person();
+  test('a claimed success that the gateway does not confirm credits nothing', async () => {
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as);
     const trackId = payment_url.split('/').at(-1);
     const answer = await send(
@@ -172,43 +172,43 @@ describe('GET /payments/deposit/callback', () => {
     );
     expect(answer.status).toBe(200);
     expect(answer.body.payment.is_done).toBe(false);
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('a claim of failure does not stop a payment that was made', async () => {
-    const as = world.person();
+  test('a claimed failure does not prevent the credit of a paid deposit', async () => {
+    const as = harness.person();
     const { payment_url } = await deposit(as);
-    const callback = await atTheBank(world, payment_url, 'pay');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     const forged = callback.replace('success=1', 'success=0').replace('status=2', 'status=3');
     expect((await send('GET', forged)).body.payment.is_done).toBe(true);
-    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
   test('a cancelled payment is not credited', async () => {
-    const as = world.person();
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as);
-    const answer = await send('GET', await atTheBank(world, payment_url, 'cancel'));
+    const answer = await send('GET', await atTheBank(harness, payment_url, 'cancel'));
     expect(answer.status).toBe(200);
     expect(answer.body.payment).toMatchObject({ id: payment.id, is_done: false });
     expect(answer.body.payment.meta).not.toHaveProperty('track_id');
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('the gateway out of reach is 500 with its code, and a later callback credits', async () => {
-    const as = world.person();
+  test('an unreachable gateway is 500 with its code, and a later callback credits', async () => {
+    const as = harness.person();
     const { payment_url } = await deposit(as);
-    const callback = await atTheBank(world, payment_url, 'pay');
-    await setZibalMode(world, 'unreachable');
+    const callback = await atTheBank(harness, payment_url, 'pay');
+    await setZibalMode(harness, 'unreachable');
     const failed = await send('GET', callback);
-    await setZibalMode(world, 'ok');
+    await setZibalMode(harness, 'ok');
     expect(failed.status).toBe(500);
     expect(failed.body.code).toBe('payments.provider_error');
     expect((await send('GET', callback)).body.payment.is_done).toBe(true);
-    expect(await world.balanceOf(as.userId)).toBe(50_000);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
-  test('a track id that is not ours, and an order that is not its own, are the same 404', async () => {
-    const { payment_url } = await deposit(world.person());
+  test('an unknown track id and the order id of another payment are the same 404', async () => {
+    const { payment_url } = await deposit(harness.person());
     const trackId = payment_url.split('/').at(-1);
     const unknown = await send('GET', '/payments/deposit/callback?trackId=1&success=1');
     const foreign = await send('GET', `/payments/deposit/callback?trackId=${trackId}&orderId=999999`);
@@ -216,16 +216,16 @@ describe('GET /payments/deposit/callback', () => {
     expect(foreign.text).toBe(unknown.text);
   });
 
-  test('a guest with no more than a track id sees no word of the payer’s and no card, signed in or not', async () => {
-    const as = world.person();
+  test('a caller with only a track id sees neither description nor card, signed in or not', async () => {
+    const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For Sara');
-    const callback = await atTheBank(world, payment_url, 'pay');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     await send('GET', callback);
     const trackId = payment_url.split('/').at(-1);
     const guesses = [
       { path: `/payments/deposit/callback?trackId=${trackId}` },
       { path: `/payments/deposit/callback?trackId=${trackId}&orderId=${payment.id}` },
-      { path: `/payments/deposit/callback?trackId=${trackId}`, as: world.person() },
+      { path: `/payments/deposit/callback?trackId=${trackId}`, as: harness.person() },
     ];
     for (const { path, as: viewer } of guesses) {
       const answer = await send('GET', path, viewer === undefined ? {} : { as: viewer });
@@ -241,9 +241,9 @@ describe('GET /payments/deposit/callback', () => {
     expect(payer.body.payment.user.email).toBe(`user${as.userId}@example.test`);
   });
 
-  test('who is sent back by the bank proves it by the name of the order, which cannot be guessed', async () => {
-    const { payment, payment_url } = await deposit(world.person(), 50_000, 'Top up');
-    const callback = await atTheBank(world, payment_url, 'pay');
+  test('the order id, which cannot be guessed, proves that the caller comes from the bank', async () => {
+    const { payment, payment_url } = await deposit(harness.person(), 50_000, 'Top up');
+    const callback = await atTheBank(harness, payment_url, 'pay');
     const orderId = new URL(callback, 'http://api.test').searchParams.get('orderId') ?? '';
     expect(orderId).toMatch(new RegExp(`^${payment.id}-[0-9a-f]{24}$`));
     const forged = callback.replace(orderId, `${payment.id}-${'0'.repeat(24)}`);
@@ -252,7 +252,7 @@ describe('GET /payments/deposit/callback', () => {
   });
 
   test.each(['', '?trackId=abc', '?trackId=-1', '?trackId[$ne]=1', '?trackId=1&trackId=2'])(
-    'a callback without one readable track id (%p) is 422',
+    'a callback without exactly one valid track id (%p) is 422',
     async (search) => {
       const answer = await send('GET', `/payments/deposit/callback${search}`);
       expect(answer.status).toBe(422);
@@ -260,28 +260,28 @@ describe('GET /payments/deposit/callback', () => {
     },
   );
 
-  test('with an address of the app the browser is sent there and told how it went', async () => {
-    const replica = await world.replica({ APP_DEPOSIT_RETURN_URL: 'https://app.test/wallet?tab=1' });
+  test('with APP_DEPOSIT_RETURN_URL the browser is redirected there with the outcome', async () => {
+    const replica = await harness.replica({ APP_DEPOSIT_RETURN_URL: 'https://app.test/wallet?tab=1' });
     const sendThere = apiClient(replica.url);
-    const paid = await deposit(world.person());
-    const paidAnswer = await sendThere('GET', await atTheBank(world, paid.payment_url, 'pay'));
+    const paid = await deposit(harness.person());
+    const paidAnswer = await sendThere('GET', await atTheBank(harness, paid.payment_url, 'pay'));
     expect(paidAnswer.status).toBe(302);
     expect(paidAnswer.headers.get('location')).toBe(
       `https://app.test/wallet?tab=1&payment_id=${paid.payment.id}&status=done`,
     );
-    const cancelled = await deposit(world.person());
-    const cancelledAnswer = await sendThere('GET', await atTheBank(world, cancelled.payment_url, 'cancel'));
+    const cancelled = await deposit(harness.person());
+    const cancelledAnswer = await sendThere('GET', await atTheBank(harness, cancelled.payment_url, 'cancel'));
     expect(cancelledAnswer.headers.get('location')).toContain('status=cancelled');
-    const open = await deposit(world.person());
-    const callback = await atTheBank(world, open.payment_url, 'pay');
-    await setZibalMode(world, 'unreachable');
+    const open = await deposit(harness.person());
+    const callback = await atTheBank(harness, open.payment_url, 'pay');
+    await setZibalMode(harness, 'unreachable');
     const pending = await sendThere('GET', callback);
-    await setZibalMode(world, 'ok');
+    await setZibalMode(harness, 'ok');
     expect(pending.headers.get('location')).toContain('status=pending');
   });
 });
 
-/** A gateway that says what a test tells it to. */
+/** A gateway with scripted answers. */
 const startStrangeGateway = async (): Promise<{
   url: string;
   answers: Record<string, unknown>;
@@ -299,13 +299,13 @@ const startStrangeGateway = async (): Promise<{
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answers, server };
 };
 
-describe('a gateway that answers strangely', () => {
+describe('a gateway with unusual answers', () => {
   let strange: Awaited<ReturnType<typeof startStrangeGateway>>;
-  let other: World;
+  let other: Harness;
 
   beforeAll(async () => {
     strange = await startStrangeGateway();
-    other = await startWorld({ ZIBAL_BASE_URL: strange.url });
+    other = await startHarness({ ZIBAL_BASE_URL: strange.url });
   });
 
   afterAll(async () => {
@@ -339,21 +339,21 @@ describe('a gateway that answers strangely', () => {
   test.each([
     ['amount', { amount: 100_990 }],
     ['order', { orderId: '999999' }],
-  ])('another %s than ours is not credited, now or later', async (_what, changes) => {
+  ])('another %s than ours is never credited', async (_what, changes) => {
     const { as, id, callback } = await open();
     strange.answers.verify = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
-    // Not even when the gateway says something else later: an operator has been told.
+    // Not even after a later matching answer: the deposit has been reported to operators.
     strange.answers.inquiry = paid(id);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
     expect(await other.balanceOf(as.userId)).toBe(0);
     expect(await other.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(0);
   });
 
-  test('operators see each disputed deposit with what the gateway took, and the audit names it', async () => {
+  test('operators see each disputed deposit with what the gateway took, and the audit lists it', async () => {
     const { as, id, callback } = await open();
     const trackId = String(track);
     strange.answers.verify = paid(id, { amount: 101_001 });
@@ -377,7 +377,7 @@ describe('a gateway that answers strangely', () => {
     expect(report.disputedDeposits).toContain(id);
   });
 
-  test('a deposit that is disputed after the erasure of its payer does not say by which card', async () => {
+  test('a deposit disputed after the erasure of its payer stores no card number', async () => {
     const { as, id, callback } = await open();
     const data = { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' };
     const eventId = await other.publish(accountDeleted, data);
@@ -393,7 +393,7 @@ describe('a gateway that answers strangely', () => {
     });
   });
 
-  test('the list of disputed deposits has both page styles, and is for payments.view_all alone', async () => {
+  test('the list of disputed deposits has pages and cursors, and needs payments.view_all', async () => {
     const disputed: number[] = [];
     for (let index = 0; index < 3; index += 1) {
       const { id, callback } = await open();
@@ -416,12 +416,12 @@ describe('a gateway that answers strangely', () => {
     expect((await other.send('GET', `${path}?page=0`, { as: OPERATOR })).status).toBe(422);
   });
 
-  test('the sweeper disputes as the callback does, and asks no more', async () => {
+  test('the sweep disputes like the callback and does not verify again', async () => {
     const { id, as } = await open();
     strange.answers.verify = paid(id, { orderId: '1' });
     const payments = other.connection.collection('payments');
     await payments.updateOne({ _id: id as never }, { $set: { 'gateway.check_at': new Date(0) } });
-    expect(await other.wallet.sweepDeposits()).toMatchObject({ asked: 1, credited: 0 });
+    expect(await other.wallet.sweepDeposits()).toMatchObject({ verified: 1, credited: 0 });
     expect((await payments.findOne({ _id: id as never }))?.gateway).toMatchObject({
       state: 'mismatch',
       check_at: null,
@@ -429,7 +429,7 @@ describe('a gateway that answers strangely', () => {
     expect(await other.balanceOf(as.userId)).toBe(0);
   });
 
-  test('a repeat that leaves everything out is followed by an inquiry, which credits', async () => {
+  test('an already-verified answer without details is followed by an inquiry, which credits', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, { orderId: id, amount: '101000', refNumber: null });
@@ -439,7 +439,7 @@ describe('a gateway that answers strangely', () => {
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
-  test('a payment that was reversed is not credited', async () => {
+  test('a reversed payment is not credited', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, { status: 18 });
@@ -447,7 +447,7 @@ describe('a gateway that answers strangely', () => {
     expect(await other.balanceOf(as.userId)).toBe(0);
   });
 
-  test('a deposit that was called off is credited once the gateway says that it was paid', async () => {
+  test('a cancelled deposit is credited when the gateway later reports the payment', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 202, status: 3 };
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
@@ -461,9 +461,9 @@ describe('a gateway that answers strangely', () => {
     ['JSON of another shape', { ok: true }],
     ['status 502', 502],
     ['status 404', 404],
-    ['a refusal of our merchant', { result: 102 }],
+    ['a rejection of our merchant key', { result: 102 }],
     ['no track id', { result: 100 }],
-  ])('%s instead of an order is the provider’s error', async (_what, answer) => {
+  ])('%s instead of an order is payments.provider_error', async (_what, answer) => {
     strange.answers.request = answer;
     const as = other.person();
     const failed = await other.send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
@@ -474,9 +474,9 @@ describe('a gateway that answers strangely', () => {
 });
 
 describe('VAT', () => {
-  test('with a rate in force the meta shows the tax inside the fee, and the payer is charged the same', async () => {
-    const replica = await world.replica({ VAT_PERCENT: 10, GATEWAY_FEE_PERCENT: 2.2 });
-    const as = world.person();
+  test('with a rate the meta shows the tax contained in the fee, and the payer is charged the same', async () => {
+    const replica = await harness.replica({ VAT_PERCENT: 10, GATEWAY_FEE_PERCENT: 2.2 });
+    const as = harness.person();
     const answer = await apiClient(replica.url)('POST', '/payments/deposit', {
       as,
       body: { amount: 50_000 },
@@ -488,8 +488,8 @@ describe('VAT', () => {
       vat_percent: 10,
       vat_amount: 100,
     });
-    await send('GET', await atTheBank(world, answer.body.payment_url, 'pay'));
-    const entry = await world.connection
+    await send('GET', await atTheBank(harness, answer.body.payment_url, 'pay'));
+    const entry = await harness.connection
       .collection('ledger_entries')
       .findOne({ payment_ids: answer.body.payment.id });
     expect(entry?.rows).toContainEqual({ account: 'vat', amount: 100 });
@@ -497,6 +497,6 @@ describe('VAT', () => {
   });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

@@ -2,15 +2,15 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { atTheBank, OPERATOR, startWorld, together, type World } from './support.ts';
+import { atTheBank, type Harness, OPERATOR, startHarness, together } from './support.ts';
 
-let world: World;
+let harness: Harness;
 
 beforeAll(async () => {
-  world = await startWorld({ VAT_PERCENT: 10 });
+  harness = await startHarness({ VAT_PERCENT: 10 });
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const grant = (userId: number, storePurchaseId: number) => ({
   store_purchase_id: storePurchaseId,
@@ -23,17 +23,17 @@ const grant = (userId: number, storePurchaseId: number) => ({
 });
 
 const paymentsOf = (userId: number) =>
-  world.connection.collection('payments').find({ user_id: userId }).toArray();
+  harness.connection.collection('payments').find({ user_id: userId }).toArray();
 
 const handled = (eventId: string) =>
-  eventually(async () => (await world.connection.collection('inbox').countDocuments({ eventId })) === 1);
+  eventually(async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1);
 
 describe('store_billing.store_purchase.granted', () => {
-  test('books one payment in the history and never touches the balance', async () => {
-    const as = world.person();
-    await world.give(as.userId, 500);
-    await handled(await world.publish(storePurchaseGranted, grant(as.userId, 1)));
-    const { body } = await world.send('GET', '/payments?type=store_purchase', { as });
+  test('records one payment in the history without a change of the balance', async () => {
+    const as = harness.person();
+    await harness.give(as.userId, 500);
+    await handled(await harness.publish(storePurchaseGranted, grant(as.userId, 1)));
+    const { body } = await harness.send('GET', '/payments?type=store_purchase', { as });
     expect(body.data).toHaveLength(1);
     expect(body.data[0]).toMatchObject({
       type: 'store_purchase',
@@ -43,60 +43,60 @@ describe('store_billing.store_purchase.granted', () => {
       meta: { channel: 'cafebazaar', product_id: 'premium_plus' },
       is_done: true,
     });
-    expect(await world.balanceOf(as.userId)).toBe(500);
+    expect(await harness.balanceOf(as.userId)).toBe(500);
     const { id } = body.data[0];
     const matches = ({ subject }: { subject: string }) => subject === String(id);
-    expect((await world.tap.waitFor('wallet.payment.booked', { matches })).data).toMatchObject({
+    expect((await harness.tap.waitFor('wallet.payment.booked', { matches })).data).toMatchObject({
       type: 'store_purchase',
     });
   });
 
-  test('with a rate in force its meta shows the tax inside the price, and the rows book it', async () => {
-    const as = world.person();
-    await handled(await world.publish(storePurchaseGranted, grant(as.userId, 5)));
-    const { body } = await world.send('GET', '/payments', { as });
+  test('with a rate the meta shows the tax contained in the price, and the rows book it', async () => {
+    const as = harness.person();
+    await handled(await harness.publish(storePurchaseGranted, grant(as.userId, 5)));
+    const { body } = await harness.send('GET', '/payments', { as });
     const [{ id, meta }] = body.data;
     const vat = { vat_percent: 10, vat_amount: 181_727 };
     expect(meta).toEqual({ channel: 'cafebazaar', product_id: 'premium_plus', ...vat });
-    const entry = await world.connection.collection('ledger_entries').findOne({ payment_ids: id });
+    const entry = await harness.connection.collection('ledger_entries').findOne({ payment_ids: id });
     expect(entry?.rows).toContainEqual({ account: 'vat', amount: vat.vat_amount });
   });
 
   test('the same event delivered twenty times books once', async () => {
-    const { userId } = world.person();
+    const { userId } = harness.person();
     const id = crypto.randomUUID();
-    await together(20, () => world.publish(storePurchaseGranted, grant(userId, 2), { id }));
+    await together(20, () => harness.publish(storePurchaseGranted, grant(userId, 2), { id }));
     await handled(id);
-    // What came after it has been handled too, once a later event is.
-    await handled(await world.publish(storePurchaseGranted, grant(world.person().userId, 3)));
+    // Events are handled in order: every delivery is done once a later event is.
+    await handled(await harness.publish(storePurchaseGranted, grant(harness.person().userId, 3)));
     expect(await paymentsOf(userId)).toHaveLength(1);
   });
 
-  test('one purchase told by two events is booked once', async () => {
-    const { userId } = world.person();
-    const eventIds = await together(5, () => world.publish(storePurchaseGranted, grant(userId, 4)));
+  test('one purchase in several events is booked once', async () => {
+    const { userId } = harness.person();
+    const eventIds = await together(5, () => harness.publish(storePurchaseGranted, grant(userId, 4)));
     for (const id of eventIds) await handled(id);
     expect(await paymentsOf(userId)).toHaveLength(1);
   });
 });
 
 describe('identity.account.deleted', () => {
-  test('removes what is personal from the payments and keeps the amounts', async () => {
-    const as = world.person();
+  test('removes personal data from the payments and keeps the amounts', async () => {
+    const as = harness.person();
     const headers = { 'idempotency-key': 'erased' };
     const body = { amount: 5_000, description: 'For Sara' };
-    const opened = await world.send('POST', '/payments/deposit', { as, body, headers });
-    await world.send('GET', await atTheBank(world, opened.body.payment_url, 'pay'));
-    await world.send('POST', '/payments/withdrawals', { as, body: { amount: 100, description: 'Mine' } });
-    const bystander = world.person();
-    await world.grpc.call('Book', {
+    const opened = await harness.send('POST', '/payments/deposit', { as, body, headers });
+    await harness.send('GET', await atTheBank(harness, opened.body.payment_url, 'pay'));
+    await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 100, description: 'Mine' } });
+    const bystander = harness.person();
+    await harness.grpc.call('Book', {
       idempotency_key: 'bystander',
       bookings: [{ user_id: bystander.userId, type: 'income', amount: 5, description: 'Kept' }],
     });
     await handled(
-      await world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+      await harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
     );
-    world.erase(as.userId);
+    harness.erase(as.userId);
     const stored = await paymentsOf(as.userId);
     expect(stored.map(({ amount, description }) => [amount, description])).toEqual([
       [5_000, null],
@@ -104,57 +104,57 @@ describe('identity.account.deleted', () => {
     ]);
     expect(stored[0]?.meta).toMatchObject({ amount: 5_000, card_number: null, charged_rial: 50_500 });
     expect(stored[0]?.meta.ref_number).not.toBeNull();
-    const keys = world.connection.collection('idempotency_keys');
+    const keys = harness.connection.collection('idempotency_keys');
     expect(await keys.countDocuments({ user_id: as.userId })).toBe(0);
     expect((await paymentsOf(bystander.userId))[0]?.description).toBe('Kept');
-    const shown = await world.send('GET', `/payments?user_id=${as.userId}`, { as: OPERATOR });
+    const shown = await harness.send('GET', `/payments?user_id=${as.userId}`, { as: OPERATOR });
     expect(shown.status).toBe(200);
     for (const { user } of shown.body.data)
       expect(user).toMatchObject({ id: as.userId, first_name: '', last_name: '' });
   });
 
-  test('a deposit that is credited after the erasure writes nothing personal down again', async () => {
-    const as = world.person();
-    const opened = await world.send('POST', '/payments/deposit', {
+  test('a deposit credited after the erasure stores no personal data', async () => {
+    const as = harness.person();
+    const opened = await harness.send('POST', '/payments/deposit', {
       as,
       body: { amount: 5_000, description: 'For Sara' },
     });
-    const callback = await atTheBank(world, opened.body.payment_url, 'pay');
+    const callback = await atTheBank(harness, opened.body.payment_url, 'pay');
     await handled(
-      await world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+      await harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
     );
-    await world.send('GET', callback);
+    await harness.send('GET', callback);
     const [stored] = await paymentsOf(as.userId);
     expect(stored).toMatchObject({ is_done: true, description: null, meta: { card_number: null } });
-    expect(await world.balanceOf(as.userId)).toBe(5_000);
+    expect(await harness.balanceOf(as.userId)).toBe(5_000);
   });
 
-  test('a deposit or withdrawal of the person that was under way is refused, and writes nothing down', async () => {
-    const as = world.person();
-    await world.give(as.userId, 500);
+  test('a pending deposit or withdrawal of an erased account is refused, and nothing is stored', async () => {
+    const as = harness.person();
+    await harness.give(as.userId, 500);
     await handled(
-      await world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+      await harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
     );
     const before = await paymentsOf(as.userId);
     const body = { amount: 5_000, description: 'For Sara' };
     const headers = { 'idempotency-key': 'too-late' };
-    const deposit = await world.send('POST', '/payments/deposit', { as, body, headers });
-    const withdrawal = await world.send('POST', '/payments/withdrawals', {
+    const deposit = await harness.send('POST', '/payments/deposit', { as, body, headers });
+    const withdrawal = await harness.send('POST', '/payments/withdrawals', {
       as,
       body: { ...body, amount: 100 },
     });
     expect([deposit.status, withdrawal.status]).toEqual([403, 403]);
     expect(await paymentsOf(as.userId)).toEqual(before);
-    expect(await world.balanceOf(as.userId)).toBe(500);
-    const keys = world.connection.collection('idempotency_keys');
+    expect(await harness.balanceOf(as.userId)).toBe(500);
+    const keys = harness.connection.collection('idempotency_keys');
     expect(await keys.countDocuments({ user_id: as.userId })).toBe(0);
   });
 
-  test('what others book for the person afterwards moves money and says nothing personal', async () => {
-    const [seller, buyer] = [world.person(), world.person()];
-    await world.give(buyer.userId, 500);
+  test('later bookings for an erased account change the balance and store no personal data', async () => {
+    const [seller, buyer] = [harness.person(), harness.person()];
+    await harness.give(buyer.userId, 500);
     await handled(
-      await world.publish(accountDeleted, { user_id: seller.userId, deleted_at: '2026-01-15 10:00:00' }),
+      await harness.publish(accountDeleted, { user_id: seller.userId, deleted_at: '2026-01-15 10:00:00' }),
     );
     const sale = {
       idempotency_key: 'sale of the erased',
@@ -164,38 +164,38 @@ describe('identity.account.deleted', () => {
         { user_id: seller.userId, type: 'commission', amount: 50, description: 'Plan by Sara' },
       ],
     };
-    const booked = await world.grpc.call('Book', sale);
-    expect(await world.grpc.call('Book', sale)).toEqual({ ...booked, replayed: true });
+    const booked = await harness.grpc.call('Book', sale);
+    expect(await harness.grpc.call('Book', sale)).toEqual({ ...booked, replayed: true });
     expect((await paymentsOf(seller.userId)).map(({ description }) => description)).toEqual([null, null]);
     expect((await paymentsOf(buyer.userId)).map(({ description }) => description)).toContain('Plan by Sara');
-    expect(await world.balanceOf(seller.userId)).toBe(450);
-    expect(await world.balanceOf(buyer.userId)).toBe(0);
+    expect(await harness.balanceOf(seller.userId)).toBe(450);
+    expect(await harness.balanceOf(buyer.userId)).toBe(0);
   });
 
-  test('twenty sales at the moment of the erasure: what is stored of them says nothing personal', async () => {
-    const as = world.person();
-    await world.give(as.userId, 1_000);
+  test('sales concurrent with the erasure store no personal data', async () => {
+    const as = harness.person();
+    await harness.give(as.userId, 1_000);
     const [, erased] = await Promise.all([
       together(20, (index) =>
-        world.grpc.call('Book', {
+        harness.grpc.call('Book', {
           idempotency_key: `late sale ${index}`,
           bookings: [{ user_id: as.userId, type: 'purchase', amount: 1, description: 'For Sara' }],
         }),
       ),
-      world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+      harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
     ]);
     await handled(erased);
-    expect(await world.balanceOf(as.userId)).toBe(980);
+    expect(await harness.balanceOf(as.userId)).toBe(980);
     const described = (await paymentsOf(as.userId)).filter(({ description }) => description !== null);
     expect(described).toEqual([]);
   });
 
-  test('twenty deposits at the moment of the erasure: what is stored of them says nothing personal', async () => {
-    const as = world.person();
+  test('deposits concurrent with the erasure store no personal data', async () => {
+    const as = harness.person();
     const body = { amount: 5_000, description: 'For Sara' };
     const [deposits, erased] = await Promise.all([
-      together(20, () => world.send('POST', '/payments/deposit', { as, body })),
-      world.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
+      together(20, () => harness.send('POST', '/payments/deposit', { as, body })),
+      harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),
     ]);
     await handled(erased);
     expect([201, 403]).toEqual(expect.arrayContaining(deposits.map(({ status }) => status)));
@@ -205,6 +205,6 @@ describe('identity.account.deleted', () => {
   });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

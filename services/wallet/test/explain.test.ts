@@ -1,5 +1,5 @@
-/** How the database finds what the wallet asks it for, among 20,000 of each: by an index, in its order. */
-import { MINUTE_MS, systemClock } from '@fitness/shared/clock.ts';
+/** Every query of the wallet uses an index, in its order, among 20,000 documents of each collection. */
+import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import {
@@ -17,7 +17,7 @@ import { createEntry } from '../src/domain/ledger.ts';
 import { newPayment, PAYMENT_TYPES } from '../src/domain/payment.ts';
 import { nextSeal } from '../src/domain/seal.ts';
 import { createSeals } from '../src/store/seals.ts';
-import { createStore, type WalletStore } from '../src/store/store.ts';
+import { createStore, type Store } from '../src/store/store.ts';
 
 const config = testConfig('wallet');
 const at = new Date('2026-01-15T10:00:00Z');
@@ -28,7 +28,7 @@ const USERS = 4_000;
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt(
-    'it does not walk along `_id`; the auditor reads all of it, and a process the newest seal once',
+    'it does not scan along `_id`; the audit reads everything, and a process reads the newest seal once',
     [
       'COLLSCAN: find ledger_entries {"_id":{"$gt":"?"}} sort {"_id":1} limit',
       'COLLSCAN: find payments {"_id":{"$gt":"?"}} sort {"_id":1} limit',
@@ -37,25 +37,21 @@ const EXCEPTIONS = [
       'COLLSCAN: find ledger_seals {} sort {"_id":-1} limit',
     ],
   ),
-  ...exceptOnPrebuilt(
-    'it sorts what an index has found, also where the index is in that order; these are few',
-    [
-      'SORT: find payments {"gateway.state":"?"} sort {"_id":-1} limit',
-      'SORT: find payments {"gateway.state":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
-      'SORT: find payments {"user_id":{"$in":["?"]}} sort {"user_id":1,"_id":1}',
-    ],
-  ),
-  ...exceptOnPrebuilt(
-    'it reads all of a list to sort or to count it; the list of everybody is for operators',
-    ['a wide index scan: aggregate payments {"type":{"$in":["?"]}}'],
-  ),
+  ...exceptOnPrebuilt('it sorts the result of an index even in the order of the index; these are few', [
+    'SORT: find payments {"gateway.state":"?"} sort {"_id":-1} limit',
+    'SORT: find payments {"gateway.state":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
+    'SORT: find payments {"user_id":{"$in":["?"]}} sort {"user_id":1,"_id":1}',
+  ]),
+  ...exceptOnPrebuilt('it reads a whole list to sort or count it; the list of all users is for operators', [
+    'a wide index scan: aggregate payments {"type":{"$in":["?"]}}',
+  ]),
 ];
 
 let connection: Connection;
-let store: WalletStore;
+let store: Store;
 let watch: CommandWatch;
 
-/** The payments that are copied belong to users of their own. */
+/** The templates of the copies belong to separate users. */
 const ownerOf = (id: number): number => (id > FILLED ? id : 1 + (id % USERS));
 
 const deposit = (id: number) =>
@@ -88,13 +84,13 @@ const described = (id: number) => ({ ...income(id), userId: ownerOf(FILLED + 1),
 
 const STATES = ['open', 'done', 'cancelled', 'expired'];
 
-/** Every third withdrawal is open, paid or rejected; deposits stand in every state at the gateway. */
+/** A third each of the withdrawals is open, paid and rejected; deposits have every state. */
 const paymentChange = (n: number): Record<string, unknown> => {
   const type = PAYMENT_TYPES[n % PAYMENT_TYPES.length];
-  const turn = Math.floor(n / PAYMENT_TYPES.length);
-  const isRejected = type === 'withdrawal' && turn % 3 === 2;
-  const state = turn % 100 === 0 ? 'mismatch' : STATES[turn % STATES.length];
-  const isDone = { deposit: state === 'done', withdrawal: turn % 3 === 1 }[String(type)] ?? true;
+  const cycle = Math.floor(n / PAYMENT_TYPES.length);
+  const isRejected = type === 'withdrawal' && cycle % 3 === 2;
+  const state = cycle % 100 === 0 ? 'mismatch' : STATES[cycle % STATES.length];
+  const isDone = { deposit: state === 'done', withdrawal: cycle % 3 === 1 }[String(type)] ?? true;
   return {
     _id: n,
     user_id: ownerOf(n),
@@ -115,7 +111,7 @@ const gatewayOf = (n: number, state: string | undefined): Record<string, unknown
   reported: state === 'mismatch' ? { card_number: '6037' } : null,
 });
 
-/** Copies of what the store itself has written. */
+/** Copies documents written by the store. */
 const fill = async (): Promise<void> => {
   const seals = createSeals(connection);
   await store.transaction(async (session) => {
@@ -164,7 +160,7 @@ const faultsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 };
 
 const payments = () => store.payments;
-const inSession = (work: Parameters<WalletStore['transaction']>[0]) => () => store.transaction(work);
+const inSession = (work: Parameters<Store['transaction']>[0]) => () => store.transaction(work);
 const drain = async (rows: AsyncIterable<unknown>): Promise<number> => {
   let count = 0;
   for await (const _row of rows) count += 1;
@@ -173,27 +169,27 @@ const drain = async (rows: AsyncIterable<unknown>): Promise<number> => {
 const receipt = { amountRial: 5, orderId: '1', refNumber: null, cardNumber: null, paidAt: null };
 
 const cases: [string, () => Promise<unknown>][] = [
-  ['a wallet is moved', inSession((session) => store.post(session, entryOf(FILLED + 1, 'again'), []))],
-  ['a wallet pays', inSession((session) => store.post(session, entryOf(FILLED + 1, 'back', -1), []))],
+  ['a wallet is credited', inSession((session) => store.post(session, entryOf(FILLED + 1, 'again'), []))],
+  ['a wallet is debited', inSession((session) => store.post(session, entryOf(FILLED + 1, 'back', -1), []))],
   [
-    'a wallet that must not be erased is moved',
+    'a wallet that must not be erased is credited',
     inSession((session) => store.post(session, entryOf(FILLED + 1, 'described'), [described(FILLED + 3)])),
   ],
-  ['a wallet is opened', () => store.wallets.open(FILLED + 77)],
+  ['a wallet is created', () => store.wallets.open(FILLED + 77)],
   ['balances', () => store.wallets.balances([1, 2, 3])],
   [
     'a wallet is marked as erased',
     inSession((session) => store.wallets.markErased(session, FILLED + 78, at)),
   ],
-  ['wallets for the auditor', inSession((session) => store.wallets.after(1, 10, session))],
-  ['owners for the auditor', inSession((session) => store.wallets.owners([1, 2], session))],
+  ['wallets for the audit', inSession((session) => store.wallets.after(1, 10, session))],
+  ['owners for the audit', inSession((session) => store.wallets.owners([1, 2], session))],
   ['an entry by its key', () => store.entries.find('booking:1')],
   ['entries by key', () => store.entries.findMany(['booking:1', 'booking:2'])],
   ['entries without a seal', () => store.entries.unsealed(10)],
-  ['their number', () => store.entries.countUnsealed()],
+  ['the number of entries without a seal', () => store.entries.countUnsealed()],
   ['entries are sealed', inSession((session) => store.entries.markSealed(session, ['booking:1'], 1))],
   ['entries of a seal', inSession((session) => store.entries.ofSeal(1, session))],
-  ['entries for the auditor', inSession((session) => store.entries.after('booking:5', 10, session))],
+  ['entries for the audit', inSession((session) => store.entries.after('booking:5', 10, session))],
   ['entries of payments', inSession((session) => store.entries.ofPayments([1, 2], session))],
   ['a payment', () => payments().find(1)],
   ['payments', () => payments().findMany([1, 2])],
@@ -207,7 +203,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ],
   ['a deposit is closed', () => payments().closeDeposit(10, 'cancelled')],
   ['a deposit is disputed', inSession((session) => payments().disputeDeposit(session, 15, receipt))],
-  ['a wallet is held', inSession((session) => store.wallets.pin(session, 1))],
+  ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
   ['disputed deposits by page', () => payments().disputed(FIRST_PAGE)],
   ['disputed deposits by cursor', () => payments().disputed(LATER)],
   ['deposits that are due', () => payments().dueDeposits(at, 10)],
@@ -217,7 +213,7 @@ const cases: [string, () => Promise<unknown>][] = [
     inSession((session) => payments().settleWithdrawal(session, 3, { paid: true })),
   ],
   ['a user is erased', inSession((session) => payments().erasePersonal(session, 1))],
-  ['payments for the auditor', inSession((session) => payments().after(1, 10, session))],
+  ['payments for the audit', inSession((session) => payments().after(1, 10, session))],
   ['payments of users', inSession((session) => drain(payments().ofUsers([1, 2], session)))],
   ...[FIRST_PAGE, LATER].flatMap((request) =>
     (['ASC', 'DESC'] as const).flatMap((order) =>
@@ -237,9 +233,9 @@ const cases: [string, () => Promise<unknown>][] = [
       ]),
     ),
   ),
-  ['the newest seal, when a process begins', () => createSeals(connection).last(0)],
+  ['the newest seal, at the start of a process', () => createSeals(connection).last(0)],
   ['the newest seal', () => createSeals(connection).last(FILLED - 3)],
-  ['seals for the auditor', () => createSeals(connection).after(0, 5)],
+  ['seals for the audit', () => createSeals(connection).after(0, 5)],
 ];
 
 test.each(cases)('%s', async (_what, work) => {

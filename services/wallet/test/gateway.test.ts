@@ -1,17 +1,17 @@
-/** A bank gateway that answers late, twice, by halves or differently each time, and what its money is told by. */
+/** A bank gateway with late, repeated, incomplete and contradictory answers. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { OPERATOR, startWorld, together, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness, together } from './support.ts';
 
 type Answer = object | ((response: ServerResponse) => unknown);
 
-let world: World;
+let harness: Harness;
 let server: Server;
 let track = 5_000;
 let answers: Record<string, () => Answer>;
@@ -25,11 +25,13 @@ beforeAll(async () => {
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  world = await startWorld({ ZIBAL_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  harness = await startHarness({
+    ZIBAL_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
 });
 
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await new Promise((resolve) => server.close(resolve));
 });
 
@@ -53,99 +55,105 @@ const paid = (id: number, changes: object = {}) => ({
   ...changes,
 });
 
-const open = async (as = world.person()): Promise<{ as: UserCaller; id: number; callback: string }> => {
-  const { body } = await world.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
+const open = async (as = harness.person()): Promise<{ as: UserCaller; id: number; callback: string }> => {
+  const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
   const trackId = body.payment_url.split('/').at(-1);
   return { as, id: body.payment.id, callback: `/payments/deposit/callback?trackId=${trackId}` };
 };
 
-const stored = async (id: number) => world.connection.collection('payments').findOne({ _id: id as never });
+const stored = async (id: number) => harness.connection.collection('payments').findOne({ _id: id as never });
 const entriesOf = (id: number) =>
-  world.connection.collection('ledger_entries').countDocuments({ payment_ids: id });
+  harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id });
 const erase = async (userId: number): Promise<void> => {
-  const eventId = await world.publish(accountDeleted, { user_id: userId, deleted_at: '2026-01-15 10:00:00' });
+  const eventId = await harness.publish(accountDeleted, {
+    user_id: userId,
+    deleted_at: '2026-01-15 10:00:00',
+  });
   await eventually(
-    async () => (await world.connection.collection('inbox').countDocuments({ eventId })) === 1,
+    async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
   );
 };
 
 describe('an order', () => {
   test.each([0, -5, 1.5, 1e21, '', 'abc', '../7', '7?x=1', '1234567890123456', {}, true, null])(
-    'with the track id %p, which no callback could name, is the provider’s error and leaves nothing',
+    'with the invalid track id %p is payments.provider_error, and nothing is stored',
     async (trackId) => {
       answers.request = () => ({ result: 100, trackId });
-      const as = world.person();
-      const { status, body } = await world.send('POST', '/payments/deposit', {
+      const as = harness.person();
+      const { status, body } = await harness.send('POST', '/payments/deposit', {
         as,
         body: { amount: 10_000 },
       });
       expect([status, body.code]).toEqual([500, 'payments.provider_error']);
-      expect((await world.send('GET', '/payments', { as })).body.data).toEqual([]);
+      expect((await harness.send('GET', '/payments', { as })).body.data).toEqual([]);
     },
   );
 
-  test('with the track id of another is the provider’s error, and the other stays as it is', async () => {
+  test('with the track id of another deposit is payments.provider_error, and the other deposit does not change', async () => {
     const first = await open();
     answers.request = () => ({ result: 100, trackId: track });
-    const as = world.person();
-    const { status, body } = await world.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
+    const as = harness.person();
+    const { status, body } = await harness.send('POST', '/payments/deposit', {
+      as,
+      body: { amount: 10_000 },
+    });
     expect([status, body.code]).toEqual([500, 'payments.provider_error']);
     answers.verify = () => paid(first.id);
-    await world.send('GET', first.callback);
-    expect(await world.balanceOf(first.as.userId)).toBe(10_000);
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    await harness.send('GET', first.callback);
+    expect(await harness.balanceOf(first.as.userId)).toBe(10_000);
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 });
 
 describe('a verification', () => {
   test.each<[string, Answer]>([
     [
-      'ends half way',
+      'ends in the middle',
       (response) => void response.writeHead(200).write('{"result":100,', () => response.destroy()),
     ],
-    ['ends before it began', (response) => response.destroy()],
+    ['ends without an answer', (response) => response.destroy()],
     ['is HTML', (response) => response.setHeader('content-type', 'text/html').end('<html>')],
     ['is a list', []],
-    ['says a part of a Rial', { result: 100, amount: 101_000.5, orderId: '1' }],
-    ['says an order that is none', { result: 100, amount: 101_000, orderId: { $ne: 1 } }],
-  ])('that %s decides nothing, and the next one credits once', async (_what, answer) => {
+    ['has a fraction of a Rial', { result: 100, amount: 101_000.5, orderId: '1' }],
+    ['has an invalid order id', { result: 100, amount: 101_000, orderId: { $ne: 1 } }],
+  ])('that %s changes nothing, and the next one credits once', async (_what, answer) => {
     const { as, id, callback } = await open();
     answers.verify = () => answer;
-    const { status, body } = await world.send('GET', callback);
+    const { status, body } = await harness.send('GET', callback);
     expect([status, body.code]).toEqual([500, 'payments.provider_error']);
     expect(await stored(id)).toMatchObject({ is_done: false, gateway: { state: 'open' } });
     answers.verify = () => paid(id, { amount: '101000', result: '100', refNumber: '' });
-    const { payment } = (await world.send('GET', callback, { as })).body;
+    const { payment } = (await harness.send('GET', callback, { as })).body;
     expect(payment).toMatchObject({
       is_done: true,
       description: 'Wallet deposit',
       meta: { ref_number: null },
     });
-    expect([await world.balanceOf(as.userId), await entriesOf(id)]).toEqual([10_000, 1]);
+    expect([await harness.balanceOf(as.userId), await entriesOf(id)]).toEqual([10_000, 1]);
   });
 
   test.each([{ amount: undefined }, { orderId: undefined }, { amount: null, orderId: null }])(
-    'that leaves out %j is followed by an inquiry, which decides',
+    'with %j missing is followed by an inquiry, which decides',
     async (changes) => {
       const { as, id, callback } = await open();
       answers.verify = () => paid(id, changes);
       answers.inquiry = () => paid(id);
-      await world.send('GET', callback);
-      expect(await world.balanceOf(as.userId)).toBe(10_000);
+      await harness.send('GET', callback);
+      expect(await harness.balanceOf(as.userId)).toBe(10_000);
     },
   );
 
   test.each(['verify', 'inquiry'])(
-    'whose %s does not know the track leaves the deposit open',
+    'whose %s does not know the track id leaves the deposit open',
     async (call) => {
       const { id, callback } = await open();
       answers.verify = () => ({ result: 201 });
       answers[call] = () => ({ result: 203 });
-      const { status, body } = await world.send('GET', callback);
+      const { status, body } = await harness.send('GET', callback);
       expect([status, body.payment?.is_done]).toEqual([200, false]);
       expect(await stored(id)).toMatchObject({ gateway: { state: 'open' } });
       answers.verify = () => paid(id);
-      expect((await world.send('GET', callback)).body.payment.is_done).toBe(true);
+      expect((await harness.send('GET', callback)).body.payment.is_done).toBe(true);
     },
   );
 
@@ -153,75 +161,75 @@ describe('a verification', () => {
     const { as, id, callback } = await open();
     answers.verify = () => ({ result: 202 });
     answers.inquiry = () => paid(id);
-    await world.send('GET', callback);
-    expect(await world.balanceOf(as.userId)).toBe(10_000);
+    await harness.send('GET', callback);
+    expect(await harness.balanceOf(as.userId)).toBe(10_000);
   });
 
   test.each<[string, (id: number) => object]>([
-    ['called off', () => ({ result: 202, status: 3 })],
+    ['cancelled', () => ({ result: 202, status: 3 })],
     ['another amount', (id) => paid(id, { amount: 5 })],
   ])(
-    'twenty at once, every other one of %s: credited or not, the deposit says what was booked',
+    'twenty concurrent ones, every other one %s: the deposit is done exactly when it is booked',
     async (_what, says) => {
       for (let round = 0; round < 5; round += 1) {
         const { as, id, callback } = await open();
-        let asked = 0;
+        let calls = 0;
         answers.verify = () => {
-          asked += 1;
-          const isPaid = asked % 2 === 0;
+          calls += 1;
+          const isPaid = calls % 2 === 0;
           const answer = isPaid ? paid(id) : says(id);
           return async (response: ServerResponse) => {
             await wait(isPaid === (round % 2 === 0) ? 0 : 40);
             response.end(JSON.stringify(answer));
           };
         };
-        const statuses = await together(20, async () => (await world.send('GET', callback)).status);
+        const statuses = await together(20, async () => (await harness.send('GET', callback)).status);
         expect(statuses.filter((status) => status !== 200 && status !== 500)).toEqual([]);
         const found = await stored(id);
         const [isDone, gateway] = [found?.is_done, found?.gateway];
         expect(gateway.state === 'done').toBe(isDone);
         expect(gateway.reported === null).toBe(gateway.state !== 'mismatch');
         expect(await entriesOf(id)).toBe(isDone ? 1 : 0);
-        expect(await world.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
+        expect(await harness.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
       }
     },
   );
 
-  test('twenty callbacks, seven sweeps and the erasure at once: credited once, without a word of the payer', async () => {
+  test('concurrent callbacks, sweeps and the erasure credit once and store no personal data', async () => {
     const { as, id, callback } = await open();
     answers.verify = () => paid(id);
-    const payments = world.connection.collection('payments');
+    const payments = harness.connection.collection('payments');
     await payments.updateOne({ _id: id as never }, { $set: { 'gateway.check_at': new Date(0) } });
     await Promise.all([
-      together(20, () => world.send('GET', callback)),
-      together(7, () => world.wallet.sweepDeposits()),
+      together(20, () => harness.send('GET', callback)),
+      together(7, () => harness.wallet.sweepDeposits()),
       erase(as.userId),
     ]);
-    expect([await world.balanceOf(as.userId), await entriesOf(id)]).toEqual([10_000, 1]);
+    expect([await harness.balanceOf(as.userId), await entriesOf(id)]).toEqual([10_000, 1]);
     expect(await stored(id)).toMatchObject({ description: null, is_done: true, meta: { card_number: null } });
   });
 });
 
-test('the card of a disputed deposit goes with its payer', async () => {
+test('the erasure removes the card number of a disputed deposit', async () => {
   const { as, id, callback } = await open();
   answers.verify = () => paid(id, { amount: 5 });
-  await world.send('GET', callback);
+  await harness.send('GET', callback);
   expect((await stored(id))?.gateway.reported.card_number).toBe('6274****44');
   await erase(as.userId);
   expect((await stored(id))?.gateway.reported).toMatchObject({ amount_rial: 5, card_number: null });
 });
 
-describe('twenty of each at once', () => {
-  test('withdrawals, debits and the erasure: no more than there was, and no word of the person', async () => {
-    const as = world.person();
-    await world.give(as.userId, 20);
+describe('concurrent requests and an erasure', () => {
+  test('withdrawals and debits never exceed the balance, and no personal data is stored', async () => {
+    const as = harness.person();
+    await harness.give(as.userId, 20);
     const outcomes = await Promise.all([
       together(20, async () => {
         const body = { amount: 1, description: 'For Sara' };
-        return (await world.send('POST', '/payments/withdrawals', { as, body })).status;
+        return (await harness.send('POST', '/payments/withdrawals', { as, body })).status;
       }),
       together(20, () =>
-        world
+        harness
           .book({
             idempotency_key: randomUUID(),
             bookings: [{ user_id: as.userId, type: 'purchase', amount: 1, description: 'For Sara' }],
@@ -240,36 +248,36 @@ describe('twenty of each at once', () => {
     ).toEqual([]);
     const taken = [...withdrawals, ...debits].filter((outcome) => outcome === 201).length;
     expect(taken).toBeLessThanOrEqual(20);
-    expect(await world.balanceOf(as.userId)).toBe(20 - taken);
+    expect(await harness.balanceOf(as.userId)).toBe(20 - taken);
     const described = { user_id: as.userId, description: { $ne: null } };
-    expect(await world.connection.collection('payments').countDocuments(described)).toBe(0);
+    expect(await harness.connection.collection('payments').countDocuments(described)).toBe(0);
   });
 
-  test('pays and rejects of the withdrawal of an erased account: one outcome, and a user who is nobody', async () => {
-    const as = world.person();
-    await world.give(as.userId, 20);
-    const { body } = await world.send('POST', '/payments/withdrawals', { as, body: { amount: 20 } });
+  test('pays and rejects of the withdrawal of an erased account have one outcome', async () => {
+    const as = harness.person();
+    await harness.give(as.userId, 20);
+    const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 20 } });
     const { id } = body.payment;
     await erase(as.userId);
-    world.erase(as.userId);
+    harness.erase(as.userId);
     const answers = await together(40, (index) =>
-      world.send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
+      harness.send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
     );
     const done = answers.filter(({ status }) => status === 200);
     expect([done.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 39]);
     const { payment } = done[0]?.body ?? {};
     expect(payment.user).toMatchObject({ id: as.userId, first_name: '' });
-    expect(await world.balanceOf(as.userId)).toBe(payment.is_done ? 0 : 20);
+    expect(await harness.balanceOf(as.userId)).toBe(payment.is_done ? 0 : 20);
   });
 });
 
-test('whatever holds a wallet against an erasure truly changes its document, moved money or not', async () => {
+test('everything that must conflict with an erasure changes the wallet document, even without a change of the balance', async () => {
   const { as, id, callback } = await open();
   const versionOf = async () =>
-    (await world.connection.collection('wallets').findOne({ _id: as.userId as never }))?.version;
+    (await harness.connection.collection('wallets').findOne({ _id: as.userId as never }))?.version;
   expect(await versionOf()).toBe(1);
   answers.verify = () => paid(id, { amount: 5 });
-  await world.send('GET', callback);
+  await harness.send('GET', callback);
   expect(await versionOf()).toBe(2);
   const bookings = ['income', 'commission'].map((type) => ({
     user_id: as.userId,
@@ -277,12 +285,12 @@ test('whatever holds a wallet against an erasure truly changes its document, mov
     amount: 7,
     description: 'Plan by Sara',
   }));
-  await world.book({ idempotency_key: randomUUID(), bookings });
+  await harness.book({ idempotency_key: randomUUID(), bookings });
   expect(await versionOf()).toBe(3);
 });
 
-test('bookings of an erased account that cancel each other out say nothing about it either', async () => {
-  const { userId } = world.person();
+test('bookings of an erased account that cancel out store no description either', async () => {
+  const { userId } = harness.person();
   await erase(userId);
   const bookings = ['income', 'commission'].map((type) => ({
     user_id: userId,
@@ -290,19 +298,19 @@ test('bookings of an erased account that cancel each other out say nothing about
     amount: 7,
     description: 'Plan by Sara',
   }));
-  await world.book({ idempotency_key: randomUUID(), bookings });
-  const found = await world.connection.collection('payments').find({ user_id: userId }).toArray();
+  await harness.book({ idempotency_key: randomUUID(), bookings });
+  const found = await harness.connection.collection('payments').find({ user_id: userId }).toArray();
   expect(found.map(({ description }) => description)).toEqual([null, null]);
 });
 
-test('a credit that a full wallet has taken answers its repeat', async () => {
-  const { userId } = world.person();
+test('a repeated credit of a full wallet is answered as a repeat', async () => {
+  const { userId } = harness.person();
   const amount = Number.MAX_SAFE_INTEGER;
   const request = { idempotency_key: randomUUID(), bookings: [{ user_id: userId, type: 'income', amount }] };
-  const booked = await world.book(request);
-  expect(await world.book(request)).toEqual({ ...booked, replayed: true });
+  const booked = await harness.book(request);
+  expect(await harness.book(request)).toEqual({ ...booked, replayed: true });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

@@ -1,14 +1,14 @@
-import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/clock.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
+import { userSchema } from '@fitness/contracts/user.ts';
+import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/kernel/clock.ts';
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OPERATOR, startWorld, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness } from './support.ts';
 
 const clock = new ManualClock('2026-01-15T10:00:00Z');
-let world: World;
+let harness: Harness;
 let send: Send;
-let one: ReturnType<World['person']>;
-let other: ReturnType<World['person']>;
+let one: ReturnType<Harness['person']>;
+let other: ReturnType<Harness['person']>;
 /** Payment ids of `one`: two incomes, a purchase, a withdrawal that is rejected, and a pending one on the next day. */
 const ids: number[] = [];
 
@@ -16,17 +16,17 @@ const idsOf = (body: { data: { id: number }[] }): number[] => body.data.map(({ i
 const newestFirst = (): number[] => [...ids].reverse();
 
 beforeAll(async () => {
-  world = await startWorld({}, { clock });
-  send = world.send;
-  one = world.person();
-  other = world.person();
-  ids.push(await world.give(one.userId, 10_000), await world.give(one.userId, 5_000));
-  const bought = await world.grpc.call('Book', {
+  harness = await startHarness({}, { clock });
+  send = harness.send;
+  one = harness.person();
+  other = harness.person();
+  ids.push(await harness.give(one.userId, 10_000), await harness.give(one.userId, 5_000));
+  const bought = await harness.grpc.call('Book', {
     idempotency_key: 'history',
     bookings: [{ user_id: one.userId, type: 'purchase', amount: 1_000 }],
   });
   ids.push(bought.payment_ids[0] ?? 0);
-  await world.give(other.userId, 7_000);
+  await harness.give(other.userId, 7_000);
   const rejected = await send('POST', '/payments/withdrawals', { as: one, body: { amount: 2_000 } });
   ids.push(rejected.body.payment.id);
   await send('POST', `/payments/${rejected.body.payment.id}/reject`, { as: OPERATOR });
@@ -35,15 +35,15 @@ beforeAll(async () => {
   ids.push(pending.body.payment.id);
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 describe('GET /payments', () => {
-  test('shows one’s own, newest first, with the user embedded by one call', async () => {
-    const before = world.identityCalls();
+  test('lists the caller’s own payments, newest first, with the user embedded by one call', async () => {
+    const before = harness.identityCalls();
     const { status, body } = await send('GET', '/payments', { as: one });
     expect(status).toBe(200);
     expect(idsOf(body)).toEqual(newestFirst());
-    expect(world.identityCalls() - before).toBe(1);
+    expect(harness.identityCalls() - before).toBe(1);
     expect(body.data[0].user).toMatchObject({ id: one.userId, email: `user${one.userId}@example.test` });
     expect(body.meta).toMatchObject({
       current_page: 1,
@@ -56,12 +56,12 @@ describe('GET /payments', () => {
     expect(body.data.some((payment: object) => 'user_balance' in payment)).toBe(false);
   });
 
-  test('somebody else’s are 403 without payments.view_all', async () => {
+  test('those of another user are 403 without payments.view_all', async () => {
     expect((await send('GET', `/payments?user_id=${other.userId}`, { as: one })).status).toBe(403);
     expect((await send('GET', `/payments?user_id=${one.userId}`, { as: one })).status).toBe(200);
   });
 
-  test('with payments.view_all everyone’s are shown, and one user’s by user_id', async () => {
+  test('with payments.view_all all users’ are listed, and one user’s by user_id', async () => {
     const all = await send('GET', '/payments', { as: OPERATOR });
     expect(all.body.meta.total).toBe(6);
     const of = await send('GET', `/payments?user_id=${other.userId}`, { as: OPERATOR });
@@ -127,7 +127,7 @@ describe('GET /payments', () => {
     ['page=0', 'page'],
   ])('?%s is 422 under %s', async (search, field) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as: one });
-    // A name in brackets is another name, and unknown names are ignored.
+    // A name with brackets is another parameter, and unknown parameters are ignored.
     if (search.includes('[')) expect(status).toBe(200);
     else {
       expect(status).toBe(422);
@@ -158,15 +158,15 @@ describe('GET /payments', () => {
     expect(walked).toEqual(expected);
   });
 
-  test('identity out of reach is 503, and the user of an erased account is well-formed and nobody', async () => {
-    const gone = world.person();
-    await world.give(gone.userId, 1);
-    world.setIdentityDown(true);
+  test('unreachable identity is 503, and an erased account is shown as a valid user without names', async () => {
+    const gone = harness.person();
+    await harness.give(gone.userId, 1);
+    harness.setIdentityDown(true);
     const down = await send('GET', '/payments', { as: one });
-    world.setIdentityDown(false);
+    harness.setIdentityDown(false);
     expect(down.status).toBe(503);
     expect(down.headers.get('retry-after')).not.toBeNull();
-    world.erase(gone.userId);
+    harness.erase(gone.userId);
     const { body } = await send('GET', `/payments?user_id=${gone.userId}`, { as: OPERATOR });
     expect(body.data[0]).toMatchObject({
       user_id: gone.userId,
@@ -182,7 +182,7 @@ describe('GET /payments', () => {
 });
 
 describe('GET /payments/:id', () => {
-  test('shows one’s own', async () => {
+  test('shows the caller’s own payment', async () => {
     const { status, body } = await send('GET', `/payments/${ids[0]}`, { as: one });
     expect(status).toBe(200);
     expect(body.payment).toEqual({
@@ -201,7 +201,7 @@ describe('GET /payments/:id', () => {
     });
   });
 
-  test('somebody else’s is 403, with payments.view_all it is shown; none is 404', async () => {
+  test('another user’s payment is 403, with payments.view_all 200; an unknown id is 404', async () => {
     expect((await send('GET', `/payments/${ids[0]}`, { as: other })).status).toBe(403);
     expect((await send('GET', `/payments/${ids[0]}`, { as: OPERATOR })).status).toBe(200);
     for (const id of ['999999', 'x', '-1', '1.5'])
@@ -212,10 +212,10 @@ describe('GET /payments/:id', () => {
 describe('GET /payments/balance', () => {
   test('is the spendable balance, 0 without a wallet', async () => {
     expect((await send('GET', '/payments/balance', { as: one })).body).toEqual({ balance: 11_000 });
-    expect((await send('GET', '/payments/balance', { as: world.person() })).body).toEqual({ balance: 0 });
+    expect((await send('GET', '/payments/balance', { as: harness.person() })).body).toEqual({ balance: 0 });
   });
 
-  test('of somebody else only with payments.view_all', async () => {
+  test('of another user only with payments.view_all', async () => {
     const path = `/payments/balance?user_id=${one.userId}`;
     expect((await send('GET', path, { as: other })).status).toBe(403);
     expect((await send('GET', path, { as: OPERATOR })).body).toEqual({ balance: 11_000 });
@@ -236,7 +236,7 @@ describe('GET /payments/prices', () => {
         vat_percent: 0,
       },
     });
-    // Prices are no secret: a guest sees them before he registers.
+    // Guests see prices before they register.
     expect((await send('GET', '/payments/prices')).status).toBe(200);
   });
 });

@@ -1,14 +1,14 @@
-/** A random history: what callers do to ten wallets, played against the service and told to the model. */
+/** Random operations on ten wallets, played against the service and recorded in the model. */
 import { randomUUID } from 'node:crypto';
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import fc from 'fast-check';
 import { createModel, type Effect, type Model } from './model.ts';
-import { atTheBank, OPERATOR, type World } from './support.ts';
+import { atTheBank, type Harness, OPERATOR } from './support.ts';
 
 const WALLETS = 10;
-/** An answer is not known after its deadline: 503, or none. */
+/** Of an operation with an unknown outcome: 503, or no answer. */
 const MAX_TRIES = 20;
-/** Longer than a client's circuit breaker stays open: every try is one that reaches the service. */
+/** Longer than a client's circuit breaker stays open, so that every retry reaches the service. */
 const RETRY_MS = 1_500;
 const PROVIDER_ERROR = 'payments.provider_error';
 const RUNNING = 'A request with this key is still being processed.';
@@ -25,7 +25,7 @@ const user = fc.nat(WALLETS - 1);
 const amount = fc.integer({ min: 1, max: 5_000 });
 const pick = fc.nat(1_000_000);
 
-/** Money comes in about as fast as it goes out, so that wallets are often nearly empty. */
+/** Credits and debits are balanced, so that wallets are often nearly empty. */
 export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('gift' as const), user, amount }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('buy' as const), user, amount }) },
@@ -50,7 +50,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('balance' as const), user }) },
 );
 
-type BookRequest = Parameters<World['book']>[0];
+type BookRequest = Parameters<Harness['book']>[0];
 interface Booked {
   request: BookRequest;
   paymentIds: readonly number[];
@@ -62,7 +62,7 @@ interface Withdrawal {
   amount: number;
   key: string;
   settled: 'paid' | 'rejected' | undefined;
-  /** How often somebody has tried to settle it. */
+  /** Number of attempts to settle it. */
   attempts: number;
 }
 
@@ -70,9 +70,9 @@ export interface Player {
   play(next: Command): Promise<void>;
   model: Model;
   people: readonly UserCaller[];
-  /** Of each user, how many withdrawals are neither paid nor rejected. */
+  /** The number of withdrawals of a user that are neither paid nor rejected. */
   openWithdrawals(userId: number): number;
-  /** How often an outcome was not known, and was asked for again. */
+  /** Number of retries after an unknown outcome. */
   unknown(): number;
 }
 
@@ -89,8 +89,8 @@ const effectOf = (request: BookRequest): Effect => {
   return effect;
 };
 
-export const createPlayer = (world: World): Player => {
-  const people = Array.from({ length: WALLETS }, () => world.person());
+export const createPlayer = (harness: Harness): Player => {
+  const people = Array.from({ length: WALLETS }, () => harness.person());
   const model = createModel(people.map(({ userId }) => userId));
   const booked: Booked[] = [];
   const withdrawals: Withdrawal[] = [];
@@ -99,7 +99,7 @@ export const createPlayer = (world: World): Player => {
 
   let unknown = 0;
 
-  /** Until the outcome is known, as a client does: under the same key, so that asking again is harmless. */
+  /** Retries with the same key until the outcome is known. */
   const certainly = async <T>(
     ask: () => Promise<T>,
     isUnknown: (answer: T) => boolean,
@@ -113,27 +113,27 @@ export const createPlayer = (world: World): Player => {
     }
   };
 
-  const http = (...request: Parameters<World['send']>) =>
+  const http = (...request: Parameters<Harness['send']>) =>
     certainly(
-      () => world.send(...request),
+      () => harness.send(...request),
       ({ status, body }) =>
         status === 503 ||
         (status === 409 && body.message === RUNNING) ||
-        // The bank did not answer in time.
+        // The bank gateway did not answer in time.
         (status === 500 && body.code === PROVIDER_ERROR),
     );
 
-  /** Resolves with the payments, or with the code of a refusal. */
+  /** Resolves with the payments or with the error code. */
   const send = async (
     request: BookRequest,
-  ): Promise<{ ids: number[]; replayed: boolean; asked: boolean } | string> => {
+  ): Promise<{ ids: number[]; replayed: boolean; retried: boolean } | string> => {
     const ask = () =>
-      world.grpc.call('Book', request).then(
+      harness.grpc.call('Book', request).then(
         ({ payment_ids: ids, replayed }) => ({ ids, replayed }),
         (error: { code: string }) => error.code,
       );
     const [answer, again] = await certainly(ask, (given) => given === 'unavailable');
-    return typeof answer === 'string' ? answer : { ...answer, asked: again };
+    return typeof answer === 'string' ? answer : { ...answer, retried: again };
   };
 
   const book = async (name: string, request: BookRequest): Promise<void> => {
@@ -142,7 +142,7 @@ export const createPlayer = (world: World): Player => {
     operation.end(typeof answer === 'string' ? 'refused' : 'accepted');
     if (typeof answer === 'string') assert(answer === 'payments.insufficient_balance', `${name}: ${answer}`);
     else {
-      assert(!answer.replayed || answer.asked, `${name} was answered as a repeat`);
+      assert(!answer.replayed || answer.retried, `${name} was answered as a repeat`);
       booked.push({ request, paymentIds: answer.ids, isRefunded: false });
     }
   };
@@ -163,7 +163,7 @@ export const createPlayer = (world: World): Player => {
     assert(answer === 'idempotency.other_input', `another input under a used key: ${JSON.stringify(answer)}`);
   };
 
-  /** A purchase is given back once; whoever tries again later repeats that. */
+  /** Refunds a purchase once. */
   const refund = async (one: Booked): Promise<void> => {
     const purchase = one.request.bookings?.find(({ type }) => type === 'purchase');
     if (purchase === undefined || one.isRefunded) return;
@@ -208,7 +208,7 @@ export const createPlayer = (world: World): Player => {
     const { id, by, amount: value } = withdrawal;
     withdrawal.attempts += 1;
     const operation = model.begin(verb, new Map(verb === 'reject' ? [[by.userId, value]] : []));
-    // 503 says that nothing was changed, so that a later 409 is somebody else's doing.
+    // 503 changes nothing: a 409 after it means that another call has settled the withdrawal.
     const [answer] = await http('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
     if (answer.status === 200) {
       assert(withdrawal.settled === undefined, `withdrawal ${id} was settled twice`);
@@ -218,12 +218,12 @@ export const createPlayer = (world: World): Player => {
     }
     operation.end('without effect');
     assert(answer.status === 409, `${verb}: ${answer.status} ${answer.text}`);
-    assert(withdrawal.attempts > 1, `withdrawal ${id} was settled by nobody, and refused`);
+    assert(withdrawal.attempts > 1, `withdrawal ${id} was refused without having been settled`);
   };
 
   const deposit = async (by: UserCaller, value: number, click: 'pay' | 'cancel'): Promise<void> => {
     const [{ body }] = await http('POST', '/payments/deposit', { as: by, body: { amount: value } });
-    const callback = await atTheBank(world, body.payment_url, click);
+    const callback = await atTheBank(harness, body.payment_url, click);
     const operation = model.begin(`deposit of ${value}`, new Map([[by.userId, value]]));
     const answers = (await Promise.all([http('GET', callback), http('GET', callback)])).map(
       ([answer]) => answer,
@@ -237,7 +237,7 @@ export const createPlayer = (world: World): Player => {
 
   const readBalance = async (by: UserCaller): Promise<void> => {
     const reading = model.read(by.userId);
-    const { body } = await world.send('GET', '/payments/balance', { as: by });
+    const { body } = await harness.send('GET', '/payments/balance', { as: by });
     reading.end(body.balance);
   };
 

@@ -1,17 +1,17 @@
-/** Random histories against a model in memory. `WALLET_MODEL_SEED` makes other ones. */
+/** Random histories against an in-memory model. `WALLET_MODEL_SEED` changes them. */
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { type Command, command, createPlayer, type Player } from './model-history.ts';
-import { startWorld, together, type World } from './support.ts';
+import { type Harness, startHarness, together } from './support.ts';
 
 const SEED = Number(process.env.WALLET_MODEL_SEED ?? 20_260_115);
 const CALLERS = 64;
 const HISTORY = 500;
-/** The audit reads everything: a world is left behind after so many histories. */
-const HISTORIES_PER_WORLD = 10;
+/** A new database after this many histories, because the audit reads everything. */
+const HISTORIES_PER_HARNESS = 10;
 
-/** What must hold once nothing is under way. */
-const judge = async (current: World, player: Player): Promise<void> => {
+/** Checks balances, holds and the audit when no operation is running. */
+const expectConsistent = async (current: Harness, player: Player): Promise<void> => {
   const { model, people } = player;
   expect(model.verdict()).toBeUndefined();
   for (const [userId, balance] of model.balances()) {
@@ -30,27 +30,27 @@ const judge = async (current: World, player: Player): Promise<void> => {
   expect((await current.audit()).difference).toBeUndefined();
 };
 
-/** So many histories, one after the other, of many callers at once each. */
+/** Plays the histories one after the other, each with many concurrent callers. */
 export const playHistories = async (histories: number): Promise<void> => {
   const totals = { accepted: 0, refused: 0, readings: 0, unknown: 0 };
-  let world: World | undefined;
+  let harness: Harness | undefined;
   let played = 0;
-  const freshWorld = async (): Promise<World> => {
-    if (world !== undefined && played % HISTORIES_PER_WORLD !== 0) return world;
-    await world?.close();
-    world = undefined;
-    world = await startWorld();
-    return world;
+  const freshHarness = async (): Promise<Harness> => {
+    if (harness !== undefined && played % HISTORIES_PER_HARNESS !== 0) return harness;
+    await harness?.close();
+    harness = undefined;
+    harness = await startHarness();
+    return harness;
   };
   const play = async (commands: Command[]): Promise<void> => {
-    const current = await freshWorld();
+    const current = await freshHarness();
     played += 1;
     const player = createPlayer(current);
     const queue = [...commands];
     await together(CALLERS, async () => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) await player.play(next);
     });
-    await judge(current, player);
+    await expectConsistent(current, player);
     const { accepted, refused, readings } = player.model.size();
     totals.accepted += accepted;
     totals.refused += refused;
@@ -64,11 +64,11 @@ export const playHistories = async (histories: number): Promise<void> => {
     process.stdout.write(
       `wallet model: seed ${SEED}, ${played} histories of ${HISTORY} operations by ${CALLERS} callers; ` +
         `${totals.accepted} accepted, ${totals.refused} refused, ${totals.readings} balances read, ` +
-        `${totals.unknown} asked again\n`,
+        `${totals.unknown} retried\n`,
     );
-    await world?.close();
+    await harness?.close();
   }
-  // A history in which nothing is refused, or everything, proves little.
+  // Both outcomes must be frequent for the histories to test anything.
   expect(totals.accepted).toBeGreaterThan((histories * HISTORY) / 10);
   expect(totals.refused).toBeGreaterThan((histories * HISTORY) / 20);
 };

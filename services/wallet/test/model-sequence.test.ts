@@ -1,9 +1,9 @@
-/** One caller after the other: every answer is exactly what a model in memory says, to the last Tooman. */
+/** Sequential operations: every answer equals that of an in-memory model. */
 import { randomUUID } from 'node:crypto';
-import type { UserCaller } from '@fitness/shared/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { OPERATOR, startWorld, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness } from './support.ts';
 
 const SEED = Number(process.env.WALLET_MODEL_SEED ?? 20_260_115);
 const COMMANDS = 120;
@@ -16,19 +16,19 @@ interface Model {
 
 interface Real {
   people: UserCaller[];
-  /** In the order of the model's. */
+  /** In the same order as in the model. */
   withdrawalIds: number[];
 }
 
 type Step = fc.AsyncCommand<Model, Real>;
 
-let world: World;
+let harness: Harness;
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startHarness();
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const step = (name: string, run: (model: Model, real: Real) => Promise<void>): Step => ({
   check: () => true,
@@ -36,7 +36,7 @@ const step = (name: string, run: (model: Model, real: Real) => Promise<void>): S
   toString: () => name,
 });
 
-/** Books, and expects what the model says of the users whom it debits. */
+/** Books, and expects success when every balance of the model stays at zero or above. */
 const book = (
   bookings: { user: number; type: 'income' | 'purchase' | 'commission'; amount: number }[],
 ): Step =>
@@ -44,7 +44,7 @@ const book = (
     const after = [...model.balances];
     for (const { user, type, amount } of bookings)
       after[user] = (after[user] ?? 0) + (type === 'income' ? amount : -amount);
-    const answer = await world
+    const answer = await harness
       .book({
         idempotency_key: randomUUID(),
         bookings: bookings.map(({ user, ...rest }) => ({ user_id: people[user]?.userId ?? 0, ...rest })),
@@ -60,7 +60,7 @@ const book = (
 
 const withdraw = (user: number, amount: number): Step =>
   step(`withdraw ${user} ${amount}`, async (model, { people, withdrawalIds }) => {
-    const answer = await world.send('POST', '/payments/withdrawals', {
+    const answer = await harness.send('POST', '/payments/withdrawals', {
       ...(people[user] === undefined ? {} : { as: people[user] }),
       body: { amount },
     });
@@ -77,7 +77,7 @@ const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
     const index = pick % Math.max(1, model.withdrawals.length);
     const withdrawal = model.withdrawals[index];
     if (withdrawal === undefined) return;
-    const answer = await world.send('POST', `/payments/${withdrawalIds[index]}/${verb}`, { as: OPERATOR });
+    const answer = await harness.send('POST', `/payments/${withdrawalIds[index]}/${verb}`, { as: OPERATOR });
     expect(answer.status).toBe(withdrawal.state === 'open' ? 200 : 409);
     if (withdrawal.state !== 'open') return;
     withdrawal.state = verb === 'pay' ? 'paid' : 'rejected';
@@ -89,12 +89,12 @@ const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
 const showBalance = (user: number): Step =>
   step(`balance ${user}`, async (model, { people }) => {
     const as = people[user];
-    const { body } = await world.send('GET', '/payments/balance', as === undefined ? {} : { as });
+    const { body } = await harness.send('GET', '/payments/balance', as === undefined ? {} : { as });
     expect(body).toEqual({ balance: model.balances[user] });
   });
 
 const user = fc.nat(2);
-/** Small, so that a wallet often holds exactly what is asked of it, or one less. */
+/** Small, so that balances often equal an amount or miss it by one. */
 const amount = fc.integer({ min: 1, max: 4 });
 const steps = [
   fc.tuple(user, amount).map(([one, value]) => book([{ user: one, type: 'income', amount: value }])),
@@ -113,7 +113,7 @@ const steps = [
   user.map(showBalance),
 ];
 
-/** On a slow database the sequences take about a minute. */
+/** The sequences take about a minute on a slow database. */
 const TIMEOUT_MS = 300_000;
 
 test(
@@ -124,13 +124,13 @@ test(
       fc.asyncProperty(runs, async (commands) => {
         const setup = (): { model: Model; real: Real } => ({
           model: { balances: [0, 0, 0], withdrawals: [] },
-          real: { people: [world.person(), world.person(), world.person()], withdrawalIds: [] },
+          real: { people: [harness.person(), harness.person(), harness.person()], withdrawalIds: [] },
         });
         await fc.asyncModelRun(setup, commands);
       }),
       { numRuns: RUNS, seed: SEED, endOnFailure: true },
     );
-    expect((await world.audit()).difference).toBeUndefined();
+    expect((await harness.audit()).difference).toBeUndefined();
   },
   TIMEOUT_MS,
 );

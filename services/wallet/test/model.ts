@@ -1,9 +1,9 @@
 /**
- * What a wallet may answer, in memory. Operations overlap, so that the model does not know their order; it knows when
- * each began and ended, and asks whether any order would allow the answer.
+ * An in-memory model of the wallets. The order of overlapping operations is unknown: the model records when each began
+ * and ended, and checks that some order allows each answer.
  */
 
-/** What an operation does to the balances when it is accepted, by user. */
+/** The change of the balances by an accepted operation, by user id. */
 export type Effect = ReadonlyMap<number, number>;
 
 interface Operation {
@@ -21,21 +21,21 @@ interface Reading {
   ended: number;
 }
 
-/** The least and the most that a wallet can hold at each tick. */
+/** The lowest and the highest possible balance at each tick. */
 interface Bounds {
   low: number[];
   high: number[];
 }
 
 export interface Model {
-  /** An operation begins; `end` says what came of it. One without effect did nothing, and nothing refused it. */
+  /** An operation begins; `end` records its outcome. `without effect`: neither accepted nor refused. */
   begin(name: string, effect: Effect): { end(outcome: 'accepted' | 'refused' | 'without effect'): void };
   read(userId: number): { end(balance: number): void };
-  /** Operations that have ended. */
+  /** Numbers of ended operations. */
   size(): { accepted: number; refused: number; readings: number };
-  /** What every wallet holds when nothing is under way. */
+  /** The balances when no operation is running. */
   balances(): Map<number, number>;
-  /** The first answer that no order of the operations allows. */
+  /** The first answer that no order of the operations allows; undefined when there is none. */
   verdict(): string | undefined;
 }
 
@@ -48,10 +48,7 @@ export const createModel = (userIds: readonly number[]): Model => {
     return now;
   };
 
-  /**
-   * At least: every credit that has ended, and every debit that has begun. At most: every credit that has begun, and
-   * every debit that has ended.
-   */
+  /** Lowest: ended credits and begun debits. Highest: begun credits and ended debits. */
   const boundsOf = (userId: number): Bounds => {
     const low = Array.from({ length: now + 1 }, () => 0);
     const high = [...low];
@@ -74,7 +71,7 @@ export const createModel = (userIds: readonly number[]): Model => {
     const debits = [...operation.effect].filter(([, amount]) => amount < 0);
     const couldPay = ([userId, amount]: [number, number]) =>
       Math.max(...(bounds.get(userId)?.high.slice(began, ended) ?? [])) >= -amount;
-    // Of itself: an accepted debit counts in the least from its beginning on, and a refused one nowhere.
+    // A refused debit is in no bounds, so that `low` excludes the operation itself.
     const couldFail = ([userId, amount]: [number, number]) =>
       Math.min(...(bounds.get(userId)?.low.slice(began, ended) ?? [])) < -amount;
     if (accepted && !debits.every(couldPay)) return `${name} was accepted, and no order has the money for it`;

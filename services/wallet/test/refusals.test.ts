@@ -1,38 +1,39 @@
-/** What a client may get wrong: the answer is a 4xx that names the field, and nothing is written. */
-import { CALLER_HEADER } from '@fitness/shared/caller.ts';
+/** Invalid input: the answer is a 4xx with the field, and nothing is written. */
+
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
 import { type Send, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OPERATOR, startWorld, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let send: Send;
-let as: ReturnType<World['person']>;
+let as: ReturnType<Harness['person']>;
 let withdrawal: number;
 
 beforeAll(async () => {
-  world = await startWorld();
-  send = world.send;
-  as = world.person();
-  await world.give(as.userId, 1_000_000);
+  harness = await startHarness();
+  send = harness.send;
+  as = harness.person();
+  await harness.give(as.userId, 1_000_000);
   const asked = await send('POST', '/payments/withdrawals', { as, body: { amount: 1 } });
   withdrawal = asked.body.payment.id;
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const countOf = (collection: string) => world.connection.collection(collection).countDocuments();
+const countOf = (collection: string) => harness.connection.collection(collection).countDocuments();
 
-/** Everything that a booking or a deposit leaves behind. */
+/** Everything that a booking or a deposit changes. */
 const written = async () => [
   await countOf('payments'),
   await countOf('ledger_entries'),
-  await world.balanceOf(as.userId),
+  await harness.balanceOf(as.userId),
 ];
 
-/** Sends a body as it stands: JSON text can say what no value in memory can. */
+/** Sends raw text: JSON can contain numbers that no value in memory has. */
 const sendText = async (path: string, text: string, type = 'application/json') => {
-  const answer = await fetch(`${world.wallet.url}/api/v1${path}`, {
+  const answer = await fetch(`${harness.wallet.url}/api/v1${path}`, {
     method: 'POST',
     headers: {
       [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: as }),
@@ -83,12 +84,15 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     `"${'x'.repeat(501)}"`,
     '"half \\ud83d of a pair"',
     '{"$ne":null}',
-  ])('a description that is no text of 500 characters is 422 under description (%#)', async (description) => {
-    const before = await written();
-    const { status, body } = await sendText(path, `{"amount":5000,"description":${description}}`);
-    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['description']]);
-    expect(await written()).toEqual(before);
-  });
+  ])(
+    'a description that is not text of at most 500 characters is 422 under description (%#)',
+    async (description) => {
+      const before = await written();
+      const { status, body } = await sendText(path, `{"amount":5000,"description":${description}}`);
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['description']]);
+      expect(await written()).toEqual(before);
+    },
+  );
 
   test.each([
     ['', 'application/json', [400, 422]],
@@ -112,7 +116,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
   });
 
   test.each(['', ' ', 'x'.repeat(256), 'two words'])(
-    'an Idempotency-Key that is no 255 visible characters is 422 under idempotency_key (%#)',
+    'an Idempotency-Key that is not 1 to 255 visible characters is 422 under idempotency_key (%#)',
     async (key) => {
       const before = await written();
       const headers = { 'idempotency-key': key };
@@ -122,7 +126,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     },
   );
 
-  test('an app of somebody else, which may see payments, moves no money', async () => {
+  test('a third-party app with payments.view_own cannot move money', async () => {
     const before = await written();
     const app = { ...as, tokenKind: 'oauth' as const };
     expect((await send('POST', path, { as: app, body: { amount: 5_000 } })).status).toBe(403);
@@ -130,7 +134,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     expect(await written()).toEqual(before);
   });
 
-  test('a description is one line, so that nobody writes a reference of the gateway', async () => {
+  test('a description becomes one line, so that it cannot contain a reference of the gateway', async () => {
     const description = 'Top\r\nup\u2028now\u0085or\u0000later\n123456789';
     const { body } = await send('POST', path, { as, body: { amount: 5_000, description } });
     expect(body.payment.description).toBe('Top up now or later 123456789');
@@ -138,7 +142,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
 });
 
 test.each(['pay', 'reject'])(
-  'POST /payments/{id}/%s asks for no body, and takes no amount from one',
+  'POST /payments/{id}/%s ignores a body, and a malformed id is 404',
   async (verb) => {
     for (const text of ['{"amount":1000000}', '[]', '{"$set":{}}']) {
       const { status } = await sendText(`/payments/${withdrawal}/${verb}`, text);
@@ -187,9 +191,9 @@ describe('GET /payments', () => {
     '2026-01-01 10:00:00.5',
     '٢٠٢٦-٠١-٠١',
     '2026-01-01\n',
-  ])('the moment %p is 422 under the name of its end', async (moment) => {
+  ])('the timestamp %p is 422 under its parameter', async (timestamp) => {
     for (const end of ['from', 'to']) {
-      const { status, body } = await send('GET', `/payments?${end}=${encodeURIComponent(moment)}`, { as });
+      const { status, body } = await send('GET', `/payments?${end}=${encodeURIComponent(timestamp)}`, { as });
       expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [end]]);
     }
   });
@@ -226,12 +230,12 @@ describe('GET /payments', () => {
     [`cursor=${Buffer.from('[null]').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('[1e999]').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('[[1]]').toString('base64url')}`, 'cursor'],
-  ])('a query that cannot be meant is 422 under what is wrong (%#)', async (search, field) => {
+  ])('an invalid query is 422 under its parameter (%#)', async (search, field) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as });
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
   });
 
-  test('every wrong name is named at once', async () => {
+  test('every invalid parameter is reported at once', async () => {
     const { status, body } = await send('GET', '/payments?type=x&from=x&page=0&user_id=x', { as });
     expect([status, Object.keys(body.errors).sort()]).toEqual([422, ['from', 'page', 'type', 'user_id']]);
   });
@@ -249,8 +253,8 @@ describe('GET /payments', () => {
     ['per_page=101', 100, 1],
     ['per_page=999999999', 100, 1],
     ['__proto__=1&constructor=2&user_id[$ne]=1&$where=1', 30, 1],
-  ])('?%s is a list of one’s own, %d to a page', async (search, perPage, rows) => {
-    await world.give(world.person().userId, 5);
+  ])('?%s lists the caller’s own payments, %d per page', async (search, perPage, rows) => {
+    await harness.give(harness.person().userId, 5);
     const { status, body } = await send('GET', `/payments?type=income&${search}`, { as });
     expect([status, body.meta.per_page]).toEqual([200, perPage]);
     expect(body.data.map((row: { user_id: number }) => row.user_id)).toEqual(Array(rows).fill(as.userId));
@@ -283,12 +287,15 @@ describe('the callback', () => {
     ['trackId=1&orderId=1&orderId=2', 'orderId'],
     [`trackId=1&orderId=${'1'.repeat(65)}`, 'orderId'],
     ['trackId=1&orderId={"$ne":1}', 'orderId'],
-  ])('without one readable track id and name it is 422 under what is wrong (%#)', async (search, field) => {
-    const { status, body } = await send('GET', `/payments/deposit/callback?${search}`);
-    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
-  });
+  ])(
+    'without exactly one valid track id and order id it is 422 under the parameter (%#)',
+    async (search, field) => {
+      const { status, body } = await send('GET', `/payments/deposit/callback?${search}`);
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
+    },
+  );
 
-  test('what the query claims besides is nobody’s concern, however it is written', async () => {
+  test('other parameters are ignored', async () => {
     const { body } = await send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
     const trackId = body.payment_url.split('/').at(-1);
     for (const claim of [
@@ -327,38 +334,38 @@ describe('gRPC', () => {
     [{ type: 'constructor' }, 'bookings.0.type'],
   ])('Book refuses %j', async (changes, field) => {
     const before = await written();
-    const call = world.book({ idempotency_key: 'refused', bookings: [booking(changes)] });
+    const call = harness.book({ idempotency_key: 'refused', bookings: [booking(changes)] });
     await expect(call).rejects.toMatchObject({ kind: 'validation', fields: { [field]: expect.anything() } });
     expect(await written()).toEqual(before);
   });
 
-  test('Book refuses a key that is too long and more bookings than belong together', async () => {
+  test('Book refuses a key that is too long and too many bookings', async () => {
     const before = await written();
     await expect(
-      world.book({ idempotency_key: 'x'.repeat(256), bookings: [booking({})] }),
+      harness.book({ idempotency_key: 'x'.repeat(256), bookings: [booking({})] }),
     ).rejects.toMatchObject({ kind: 'validation', fields: { idempotency_key: expect.anything() } });
     const bookings = Array.from({ length: 101 }, () => booking({}));
-    await expect(world.book({ idempotency_key: 'many', bookings })).rejects.toMatchObject({
+    await expect(harness.book({ idempotency_key: 'many', bookings })).rejects.toMatchObject({
       kind: 'validation',
       fields: { bookings: expect.anything() },
     });
     expect(await written()).toEqual(before);
   });
 
-  test('GetBalances refuses ids that are none, and more than it answers at once', async () => {
+  test('GetBalances refuses invalid ids and too many ids', async () => {
     for (const user_ids of [
       [0],
       [-1],
       ['9007199254740993'],
       Array.from({ length: 1_001 }, (_, id) => id + 1),
     ])
-      await expect(world.grpc.call('GetBalances', { user_ids })).rejects.toMatchObject({
+      await expect(harness.grpc.call('GetBalances', { user_ids })).rejects.toMatchObject({
         kind: 'validation',
         fields: { user_ids: expect.anything() },
       });
   });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

@@ -1,7 +1,7 @@
-/** The chain over the ledger: what is booked is sealed once, by whoever comes first, and told when it is. */
-import { systemClock, systemRandom } from '@fitness/shared/clock.ts';
-import { createOutbox } from '@fitness/shared/events/outbox.ts';
-import { createLog } from '@fitness/shared/log.ts';
+/** Every entry is sealed and published once, by any replica. */
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -11,37 +11,37 @@ import { entryHash, GENESIS, type Seal, sealHash } from '../src/domain/seal.ts';
 import type { RunningWallet } from '../src/service.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore } from '../src/store/store.ts';
-import { startWorld, together, type World } from './support.ts';
+import { type Harness, startHarness, together } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let replicas: RunningWallet[];
 
 beforeAll(async () => {
-  // No round comes by itself.
-  world = await startWorld({ LEDGER_SEAL_SECONDS: 3_600 });
-  replicas = [world.wallet, await world.replica(), await world.replica()];
+  // No round of the job runs during the test.
+  harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 });
+  replicas = [harness.wallet, await harness.replica(), await harness.replica()];
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const entries = () => world.connection.collection('ledger_entries');
-const allSeals = (): Promise<Seal[]> => createSeals(world.sealConnection).after(0, 10_000);
+const entries = () => harness.connection.collection('ledger_entries');
+const allSeals = (): Promise<Seal[]> => createSeals(harness.sealConnection).after(0, 10_000);
 const unsealed = () => entries().countDocuments({ seal: null });
 
-/** The payments that the seals have told of so far. */
-const told = (): number[] =>
-  world.tap.events
+/** Ids of the payments published with seals so far. */
+const published = (): number[] =>
+  harness.tap.events
     .filter(({ type }) => type === 'wallet.ledger.sealed')
     .flatMap(({ data }) => (data as { payments: { payment_id: number }[] }).payments)
     .map(({ payment_id }) => payment_id);
 
 describe('sealing', () => {
-  test('every entry is in one seal, each seal follows the one before it', async () => {
+  test('every entry is in one seal, and the seals form a chain', async () => {
     for (let round = 0; round < 3; round += 1) {
-      await together(20, () => world.give(world.person().userId, 5));
-      expect(await world.wallet.sealLedger()).toBe(20);
+      await together(20, () => harness.give(harness.person().userId, 5));
+      expect(await harness.wallet.sealLedger()).toBe(20);
     }
-    expect(await world.wallet.sealLedger()).toBe(0);
+    expect(await harness.wallet.sealLedger()).toBe(0);
     const seals = await allSeals();
     expect(seals.map(({ number }) => number)).toEqual([1, 2, 3]);
     expect(seals.map(({ previous }) => previous)).toEqual([GENESIS, seals[0]?.hash, seals[1]?.hash]);
@@ -55,9 +55,9 @@ describe('sealing', () => {
     expect(await unsealed()).toBe(0);
   });
 
-  test('each head is told, in the order of the chain, so that a copy of it is elsewhere', async () => {
+  test('each head is published, in the order of the chain', async () => {
     const seals = await allSeals();
-    const heads = () => world.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
+    const heads = () => harness.tap.events.filter(({ type }) => type === 'wallet.ledger.sealed');
     await eventually(() => heads().length >= seals.length);
     const copies = heads().map(({ data }) => data as { number: number; hash: string; entries: number });
     expect(copies.map(({ number, hash, entries: count }) => [number, hash, count])).toEqual(
@@ -65,25 +65,25 @@ describe('sealing', () => {
     );
   });
 
-  test('three replicas that seal at once while twenty callers book seal each entry once, and tell of it once', async () => {
+  test('three replicas that seal while callers book seal and publish each entry once', async () => {
     const before = (await allSeals()).flatMap(({ leaves }) => leaves).length;
-    const booking = together(60, () => world.give(world.person().userId, 7));
+    const booking = together(60, () => harness.give(harness.person().userId, 7));
     const sealing = together(24, (index) => replicas[index % 3]!.sealLedger());
     const ids = await booking;
     await sealing;
-    while ((await unsealed()) > 0) await world.wallet.sealLedger();
+    while ((await unsealed()) > 0) await harness.wallet.sealLedger();
     const leaves = (await allSeals()).flatMap((seal) => seal.leaves.map(({ key }) => key));
     expect(leaves).toHaveLength(before + 60);
     expect(new Set(leaves).size).toBe(leaves.length);
-    await eventually(() => ids.every((id) => told().includes(id)));
-    expect(told().filter((id) => ids.includes(id))).toHaveLength(ids.length);
-    expect((await world.audit()).difference).toBeUndefined();
+    await eventually(() => ids.every((id) => published().includes(id)));
+    expect(published().filter((id) => ids.includes(id))).toHaveLength(ids.length);
+    expect((await harness.audit()).difference).toBeUndefined();
   });
 
-  test('what a crash left between the seal and its marks is finished by the next round, and told', async () => {
-    const id = await world.give(world.person().userId, 9);
+  test('a seal without marks after a crash is completed and published by the next round', async () => {
+    const id = await harness.give(harness.person().userId, 9);
     const entry = await entries().findOne({ payment_ids: id });
-    const seals = createSeals(world.sealConnection);
+    const seals = createSeals(harness.sealConnection);
     const last = await seals.last(0);
     const body = {
       number: (last?.number ?? 0) + 1,
@@ -92,29 +92,29 @@ describe('sealing', () => {
       sealedAt: new Date(0),
     };
     expect(await seals.append({ ...body, hash: sealHash(body) })).toBe(true);
-    expect((await world.audit()).difference).toBeUndefined();
+    expect((await harness.audit()).difference).toBeUndefined();
     await together(9, (index) => replicas[index % 3]!.sealLedger());
     expect((await entries().findOne({ payment_ids: id }))?.seal).toBe(body.number);
-    await eventually(() => told().includes(id));
-    expect(told().filter((one) => one === id)).toHaveLength(1);
+    await eventually(() => published().includes(id));
+    expect(published().filter((one) => one === id)).toHaveLength(1);
   });
 
-  test('an entry that was changed before it was sealed is never sealed', async () => {
-    const id = await world.give(world.person().userId, 11);
+  test('an entry that was changed before its seal is not sealed', async () => {
+    const id = await harness.give(harness.person().userId, 11);
     const rows: object[] = (await entries().findOne({ payment_ids: id }))?.rows;
     await entries().updateOne({ payment_ids: id }, { $set: { rows: [...rows].reverse() } });
-    await world.wallet.sealLedger();
+    await harness.wallet.sealLedger();
     expect((await entries().findOne({ payment_ids: id }))?.seal).toBeNull();
     await entries().updateOne({ payment_ids: id }, { $set: { rows } });
-    expect(await world.wallet.sealLedger()).toBe(1);
+    expect(await harness.wallet.sealLedger()).toBe(1);
   });
 
-  test('more than one batch is sealed in one round', async () => {
-    const { connection } = world;
+  test('one round seals several batches', async () => {
+    const { connection } = harness;
     const sealLedger = createSealLedger(
       {
         store: createStore({ connection, sequences: createSequences(connection), clock: systemClock }),
-        seals: createSeals(world.sealConnection),
+        seals: createSeals(harness.sealConnection),
         outbox: createOutbox({ connection, service: 'wallet', clock: systemClock, random: systemRandom }),
         clock: systemClock,
         log: createLog({ service: 'test', level: 'silent' }),
@@ -122,15 +122,15 @@ describe('sealing', () => {
       5,
     );
     const sealsBefore = (await allSeals()).length;
-    await together(12, () => world.give(world.person().userId, 1));
+    await together(12, () => harness.give(harness.person().userId, 1));
     expect(await sealLedger()).toBe(12);
     expect(await unsealed()).toBe(0);
     expect((await allSeals()).slice(sealsBefore).map(({ leaves }) => leaves.length)).toEqual([5, 5, 2]);
   });
 
-  test('the seals are kept in a database of their own', async () => {
-    const { MONGODB_URI, MONGODB_DATABASE } = world.config;
-    expect(world.sealConnection.name).toBe(`${MONGODB_DATABASE}_seals`);
+  test('the seals are stored in a separate database', async () => {
+    const { MONGODB_URI, MONGODB_DATABASE } = harness.config;
+    expect(harness.sealConnection.name).toBe(`${MONGODB_DATABASE}_seals`);
     const ledger = await connectMongo({
       uri: MONGODB_URI,
       database: MONGODB_DATABASE,
@@ -138,7 +138,7 @@ describe('sealing', () => {
     });
     expect(await ledger.collection('ledger_seals').countDocuments({})).toBe(0);
     await ledger.close();
-    expect(await world.sealConnection.collection('ledger_seals').countDocuments({})).toBeGreaterThan(3);
+    expect(await harness.sealConnection.collection('ledger_seals').countDocuments({})).toBeGreaterThan(3);
   });
 });
 
@@ -168,7 +168,7 @@ describe('the hash of an entry', () => {
     expect(entryHash({ ...entry, ...change }, at)).not.toBe(entryHash(entry, at));
   });
 
-  test('differs by its time, and is the same for the same', () => {
+  test('differs by its time, and is equal for equal entries', () => {
     expect(entryHash(entry, new Date(at.getTime() + 1))).not.toBe(entryHash(entry, at));
     expect(entryHash(structuredClone(entry), new Date(at))).toBe(entryHash(entry, at));
   });

@@ -1,19 +1,20 @@
-/** A wallet on servers of its own, with identity, store-billing and the bank gateway beside it. */
+/** A running wallet with stand-ins of identity and store-billing, and the sandbox as the bank gateway. */
 
 import { randomUUID } from 'node:crypto';
+import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { BookRequest } from '@fitness/proto/gen/fitness/wallet/v1/BookRequest.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { type Clock, systemClock } from '@fitness/shared/clock.ts';
-import { type Broker, connectBroker } from '@fitness/shared/events/broker.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/events/testing.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { createLog } from '@fitness/shared/log.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type Clock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
   caller,
@@ -25,7 +26,6 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
-import { showUsers, wholeUser } from '@fitness/shared/testing/users.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { type AuditWallets, createAuditWallets } from '../src/app/audit-wallets.ts';
 import { readConfig, sealsDatabase, type WalletConfig } from '../src/config.ts';
@@ -40,7 +40,7 @@ interface Person {
   bankAccount: string | null;
 }
 
-export interface World {
+export interface Harness {
   config: WalletConfig;
   wallet: RunningWallet;
   send: Send;
@@ -48,14 +48,14 @@ export interface World {
   connection: Connection;
   tap: EventTap;
   sandboxUrl: string;
-  /** A user that identity knows, with a wallet of his own; `bankAccount: null` has none. */
+  /** A new user, known to identity. `bankAccount: null`: without a bank account. */
   person(options?: { bankAccount?: string | null }): UserCaller;
-  /** From now on identity knows the user no more. */
+  /** Removes the user from identity. */
   erase(userId: number): void;
   /** Number of ShowUsers calls so far. */
   identityCalls(): number;
   setIdentityDown(down: boolean): void;
-  /** Puts money into a wallet. */
+  /** Books an income; resolves with the payment id. */
   give(userId: number, amount: number): Promise<number>;
   book(request: BookRequest): ReturnType<GrpcClient<WalletDefinition>['call']>;
   balanceOf(userId: number): Promise<number>;
@@ -64,13 +64,13 @@ export interface World {
     data: EventInput<Definition>,
     options?: { id?: string },
   ): Promise<string>;
-  /** Seals what is booked, and audits. */
+  /** Seals the booked entries and audits. */
   audit: AuditWallets;
-  /** Audits alone. */
+  /** Audits without sealing. */
   inspect: AuditWallets;
-  /** The database of the seals. */
+  /** To the database of the seals. */
   sealConnection: Connection;
-  /** Another process of the same service, on the same database. */
+  /** Another instance of the service on the same database. */
   replica(changes?: Partial<WalletConfig>, clock?: Clock): Promise<RunningWallet>;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export const OPERATOR = caller(900_001, [
   'payments.settle_withdrawals',
 ]);
 
-/** Answers like identity, and can fall silent. */
+/** A stand-in of identity; `state.down` makes its calls fail. */
 const startIdentity = async (people: Map<number, Person>) => {
   const state = { calls: 0, down: false };
   const show = showUsers((id) => {
@@ -109,7 +109,7 @@ const startStoreBilling = (): Promise<GrpcServer> =>
   );
 
 const publisher =
-  (broker: Broker): World['publish'] =>
+  (broker: Broker): Harness['publish'] =>
   async (definition, data, { id = randomUUID() } = {}) => {
     const event = {
       specversion: '1.0',
@@ -137,8 +137,7 @@ const baseConfig = (): WalletConfig => {
   };
 };
 
-/** Gives everybody an id of his own. */
-const registrar = (people: Map<number, Person>): World['person'] => {
+const registrar = (people: Map<number, Person>): Harness['person'] => {
   let lastId = 100;
   return ({ bankAccount = 'IR062960000000100324200001' } = {}) => {
     lastId += 1;
@@ -147,10 +146,10 @@ const registrar = (people: Map<number, Person>): World['person'] => {
   };
 };
 
-export const startWorld = async (
+export const startHarness = async (
   changes: Partial<WalletConfig> = {},
   options: { clock?: Clock } = {},
-): Promise<World> => {
+): Promise<Harness> => {
   const people = new Map<number, Person>([[OPERATOR.userId, { id: OPERATOR.userId, bankAccount: null }]]);
   const sandbox = await startSandbox({ port: 0 });
   const identity = await startIdentity(people);
@@ -164,7 +163,7 @@ export const startWorld = async (
   };
   const personOf = registrar(people);
   const replicas: RunningWallet[] = [];
-  const replica: World['replica'] = async (other = {}, clock = options.clock) => {
+  const replica: Harness['replica'] = async (other = {}, clock = options.clock) => {
     const started = await startWallet({ ...config, ...other }, clock === undefined ? {} : { clock });
     replicas.push(started);
     return started;
@@ -186,7 +185,7 @@ export const startWorld = async (
     signer: testSigner,
     deadlineMs: 20_000,
   });
-  const book: World['book'] = (request) => grpc.call('Book', request);
+  const book: Harness['book'] = (request) => grpc.call('Book', request);
   const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
   const seals = sealsDatabase(config);
   const sealConnection = await connectMongo({ ...seals, log });
@@ -211,7 +210,7 @@ export const startWorld = async (
       return ids[0] ?? 0;
     },
     book,
-    balanceOf: async (userId) => (await store.wallets.balances([userId])).get(userId) ?? 0,
+    balanceOf: (userId) => store.wallets.balance(userId),
     publish: publisher(broker),
     audit: async (noted) => {
       await wallet.sealLedger();
@@ -237,14 +236,14 @@ export const startWorld = async (
   };
 };
 
-/** What a payer does at the bank: pays or cancels, and is sent back. Answers the path of the callback, below /api/v1. */
+/** The payer pays or cancels at the bank. Resolves with the path of the callback, below /api/v1. */
 export const atTheBank = async (
-  world: World,
+  harness: Harness,
   paymentUrl: string,
   click: 'pay' | 'cancel',
 ): Promise<string> => {
   const trackId = paymentUrl.split('/').at(-1);
-  const answer = await fetch(`${world.sandboxUrl}/_sandbox/zibal/${trackId}/${click}`, {
+  const answer = await fetch(`${harness.sandboxUrl}/_sandbox/zibal/${trackId}/${click}`, {
     method: 'POST',
     redirect: 'manual',
   });
@@ -252,14 +251,14 @@ export const atTheBank = async (
   return `${location.pathname.replace('/api/v1', '')}${location.search}`;
 };
 
-export const setZibalMode = async (world: World, mode: 'ok' | 'unreachable'): Promise<void> => {
-  await fetch(`${world.sandboxUrl}/_sandbox/zibal/mode`, {
+export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable'): Promise<void> => {
+  await fetch(`${harness.sandboxUrl}/_sandbox/zibal/mode`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ mode }),
   });
 };
 
-/** Runs `count` of `work` released together. */
+/** Runs `work` `count` times concurrently. */
 export const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));

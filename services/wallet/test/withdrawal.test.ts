@@ -1,24 +1,24 @@
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OPERATOR, startWorld, together, type World } from './support.ts';
+import { type Harness, OPERATOR, startHarness, together } from './support.ts';
 
-let world: World;
+let harness: Harness;
 let send: Send;
 
 beforeAll(async () => {
-  world = await startWorld();
-  send = world.send;
+  harness = await startHarness();
+  send = harness.send;
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const saver = async (balance: number) => {
-  const as = world.person();
-  await world.give(as.userId, balance);
+const userWithBalance = async (balance: number) => {
+  const as = harness.person();
+  await harness.give(as.userId, balance);
   return as;
 };
 
-const withdraw = async (as: Awaited<ReturnType<typeof saver>>, amount: number): Promise<number> => {
+const withdraw = async (as: Awaited<ReturnType<typeof userWithBalance>>, amount: number): Promise<number> => {
   const answer = await send('POST', '/payments/withdrawals', { as, body: { amount } });
   expect(answer.status).toBe(201);
   return answer.body.payment.id;
@@ -26,7 +26,7 @@ const withdraw = async (as: Awaited<ReturnType<typeof saver>>, amount: number): 
 
 describe('POST /payments/withdrawals', () => {
   test('holds the amount out of the balance at once', async () => {
-    const as = await saver(80_000);
+    const as = await userWithBalance(80_000);
     const answer = await send('POST', '/payments/withdrawals', {
       as,
       body: { amount: 50_000, description: 'Rent' },
@@ -42,16 +42,16 @@ describe('POST /payments/withdrawals', () => {
       rejected_at: null,
     });
     expect(answer.body.payment).not.toHaveProperty('user_balance');
-    expect(await world.balanceOf(as.userId)).toBe(30_000);
+    expect(await harness.balanceOf(as.userId)).toBe(30_000);
     const { id } = answer.body.payment;
-    const event = await world.tap.waitFor('wallet.payment.booked', {
+    const event = await harness.tap.waitFor('wallet.payment.booked', {
       matches: ({ subject }) => subject === String(id),
     });
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'withdrawal', amount: 50_000 });
   });
 
-  test('with payments.view_all its user_balance has its own hold out, at the request and after both outcomes', async () => {
-    const person = await saver(3_000);
+  test('with payments.view_all user_balance is the balance after the hold, and after both outcomes', async () => {
+    const person = await userWithBalance(3_000);
     const as = { ...person, permissions: new Set([...person.permissions, 'payments.view_all' as const]) };
     const ask = async () =>
       (await send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 } })).body.payment;
@@ -64,62 +64,77 @@ describe('POST /payments/withdrawals', () => {
   });
 
   test('more than the balance is 422 under amount, and nothing is held', async () => {
-    const as = await saver(1_000);
+    const as = await userWithBalance(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual({ amount: ['Your balance is not sufficient.'] });
-    expect(await world.balanceOf(as.userId)).toBe(1_000);
+    expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
   test('without a bank account it is 422 under bank_account_number', async () => {
     for (const bankAccount of [null, '  ']) {
-      const as = world.person({ bankAccount });
-      await world.give(as.userId, 1_000);
+      const as = harness.person({ bankAccount });
+      await harness.give(as.userId, 1_000);
       const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 500 } });
       expect(answer.status).toBe(422);
       expect(Object.keys(answer.body.errors)).toEqual(['bank_account_number']);
-      expect(await world.balanceOf(as.userId)).toBe(1_000);
+      expect(await harness.balanceOf(as.userId)).toBe(1_000);
     }
   });
 
   test.each([0, -5, 1.5, '100', 2 ** 53, null])('amount %p is 422', async (amount) => {
-    const answer = await send('POST', '/payments/withdrawals', { as: await saver(1_000), body: { amount } });
+    const answer = await send('POST', '/payments/withdrawals', {
+      as: await userWithBalance(1_000),
+      body: { amount },
+    });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toHaveProperty('amount');
   });
 
-  test('identity out of reach is 503, and nothing is held', async () => {
-    const as = await saver(1_000);
-    world.setIdentityDown(true);
+  test('unreachable identity is 503, and nothing is held', async () => {
+    const as = await userWithBalance(1_000);
+    harness.setIdentityDown(true);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 500 } });
-    world.setIdentityDown(false);
+    harness.setIdentityDown(false);
     expect(answer.status).toBe(503);
-    expect(await world.balanceOf(as.userId)).toBe(1_000);
+    expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
-  test('twenty requests at once hold no more than there is', async () => {
-    const as = await saver(5_000);
+  test('twenty concurrent requests never hold more than the balance', async () => {
+    const as = await userWithBalance(5_000);
     const answers = await together(20, () =>
       send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 } }),
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 201)).toHaveLength(5);
     expect(statuses.filter((status) => status === 422)).toHaveLength(15);
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('another amount under the same Idempotency-Key is 422 under it, and holds nothing', async () => {
-    const as = await saver(5_000);
+  test('a repeated Idempotency-Key holds once and answers the same bytes', async () => {
+    const as = await userWithBalance(5_000);
+    const headers = { 'idempotency-key': 'withdraw-again' };
+    const request = () =>
+      send('POST', '/payments/withdrawals', { as, headers, body: { amount: 1_000, description: 'Rent' } });
+    const first = await request();
+    const again = await request();
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.text).toBe(first.text);
+    expect(await harness.balanceOf(as.userId)).toBe(4_000);
+  });
+
+  test('another amount with the same Idempotency-Key is 422 under idempotency_key, and holds nothing', async () => {
+    const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-other' };
     const ask = (amount: number) => send('POST', '/payments/withdrawals', { as, headers, body: { amount } });
     expect((await ask(1_000)).status).toBe(201);
     const { status, body } = await ask(1_001);
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['idempotency_key']]);
-    expect(await world.balanceOf(as.userId)).toBe(4_000);
+    expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('twenty requests at once with one Idempotency-Key hold once; the others are 201 or 409', async () => {
-    const as = await saver(5_000);
+  test('twenty concurrent requests with one Idempotency-Key hold once; the others are 201 or 409', async () => {
+    const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-1' };
     const request = () => send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 }, headers });
     const answers = await together(20, request);
@@ -128,41 +143,41 @@ describe('POST /payments/withdrawals', () => {
     expect(later.status).toBe(201);
     const ids = [...answers, later].filter(({ status }) => status === 201).map(({ body }) => body.payment.id);
     expect(new Set(ids).size).toBe(1);
-    expect(await world.balanceOf(as.userId)).toBe(4_000);
+    expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 });
 
 describe('POST /payments/:id/pay and /reject', () => {
-  test('paid: the transfer happened, the balance stays as it is', async () => {
-    const as = await saver(3_000);
+  test('paid: the balance does not change', async () => {
+    const as = await userWithBalance(3_000);
     const id = await withdraw(as, 2_000);
     const answer = await send('POST', `/payments/${id}/pay`, { as: OPERATOR });
     expect(answer.status).toBe(200);
     expect(answer.body.payment).toMatchObject({ id, is_done: true, rejected_at: null, user_balance: 1_000 });
     expect(answer.body.payment.user).toMatchObject({ bank_account_number: 'IR062960000000100324200001' });
-    expect(await world.balanceOf(as.userId)).toBe(1_000);
-    const event = await world.tap.waitFor('wallet.withdrawal.settled', {
+    expect(await harness.balanceOf(as.userId)).toBe(1_000);
+    const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
       matches: ({ subject }) => subject === String(id),
     });
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, outcome: 'paid' });
   });
 
   test('rejected: the hold is released', async () => {
-    const as = await saver(3_000);
+    const as = await userWithBalance(3_000);
     const id = await withdraw(as, 2_000);
     const answer = await send('POST', `/payments/${id}/reject`, { as: OPERATOR });
     expect(answer.status).toBe(200);
     expect(answer.body.payment).toMatchObject({ id, is_done: false, user_balance: 3_000 });
     expect(answer.body.payment.rejected_at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-    expect(await world.balanceOf(as.userId)).toBe(3_000);
-    const event = await world.tap.waitFor('wallet.withdrawal.settled', {
+    expect(await harness.balanceOf(as.userId)).toBe(3_000);
+    const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
       matches: ({ subject }) => subject === String(id),
     });
     expect(event.data).toMatchObject({ outcome: 'rejected' });
   });
 
-  test.each(['pay', 'reject'])('a settled one is 409 for pay and reject alike (after %s)', async (first) => {
-    const id = await withdraw(await saver(2_000), 2_000);
+  test.each(['pay', 'reject'])('a settled withdrawal is 409 for pay and reject (after %s)', async (first) => {
+    const id = await withdraw(await userWithBalance(2_000), 2_000);
     await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
     for (const verb of ['pay', 'reject']) {
       const answer = await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
@@ -171,8 +186,8 @@ describe('POST /payments/:id/pay and /reject', () => {
     }
   });
 
-  test('ten pays and ten rejects at once have exactly one outcome', async () => {
-    const as = await saver(2_000);
+  test('ten concurrent pays and ten rejects have exactly one outcome', async () => {
+    const as = await userWithBalance(2_000);
     const id = await withdraw(as, 2_000);
     const answers = await together(20, (index) =>
       send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
@@ -182,38 +197,40 @@ describe('POST /payments/:id/pay and /reject', () => {
     const { body } = await send('GET', `/payments/${id}`, { as: OPERATOR });
     const rejected = body.payment.rejected_at !== null;
     expect(body.payment.is_done).toBe(!rejected);
-    expect(await world.balanceOf(as.userId)).toBe(rejected ? 2_000 : 0);
+    expect(await harness.balanceOf(as.userId)).toBe(rejected ? 2_000 : 0);
     const matches = ({ subject }: { subject: string }) => subject === String(id);
-    const event = await world.tap.waitFor('wallet.withdrawal.settled', { matches });
+    const event = await harness.tap.waitFor('wallet.withdrawal.settled', { matches });
     expect(event.data).toMatchObject({ outcome: rejected ? 'rejected' : 'paid' });
-    expect(world.tap.events.filter((told) => told.type === event.type && matches(told))).toHaveLength(1);
+    expect(
+      harness.tap.events.filter((published) => published.type === event.type && matches(published)),
+    ).toHaveLength(1);
   });
 
-  test('a payment that is no withdrawal, or none at all, is 404', async () => {
-    const income = await world.give(world.person().userId, 5);
+  test('another type of payment and an unknown id are 404', async () => {
+    const income = await harness.give(harness.person().userId, 5);
     for (const id of [income, 999_999, 'abc', '0', '9007199254740993'])
       expect((await send('POST', `/payments/${id}/pay`, { as: OPERATOR })).status).toBe(404);
   });
 
-  test('without payments.settle_withdrawals it is 403, as a guest 401', async () => {
-    const as = await saver(1_000);
+  test('without payments.settle_withdrawals it is 403, for a guest 401', async () => {
+    const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const viewer = caller(as.userId, ['payments.view_own', 'payments.view_all']);
     expect((await send('POST', `/payments/${id}/pay`, { as: viewer })).status).toBe(403);
     expect((await send('POST', `/payments/${id}/reject`, {})).status).toBe(401);
   });
 
-  test('identity out of reach settles nothing', async () => {
-    const as = await saver(1_000);
+  test('unreachable identity is 503, and nothing is settled', async () => {
+    const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
-    world.setIdentityDown(true);
+    harness.setIdentityDown(true);
     const answer = await send('POST', `/payments/${id}/reject`, { as: OPERATOR });
-    world.setIdentityDown(false);
+    harness.setIdentityDown(false);
     expect(answer.status).toBe(503);
-    expect(await world.balanceOf(as.userId)).toBe(0);
+    expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 });
 
-test('after all of this the audit finds nothing', async () => {
-  expect((await world.audit()).difference).toBeUndefined();
+test('the audit finds no difference after these tests', async () => {
+  expect((await harness.audit()).difference).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /**
- * A typed client of one gRPC service: every call has a deadline and passes a circuit breaker; a refusal of the other
- * side comes back as the AppError that it threw, a failure of it as 503. An unanswered question is never a "no".
+ * A typed client of one gRPC service. Every call has a deadline and a circuit breaker. An error that the target threw is
+ * thrown again here; a missing answer is `unavailable` (503), never taken as a "no".
  */
 import {
   Client,
@@ -10,12 +10,13 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import CircuitBreaker from 'opossum';
-import { CALLER_HEADER, type Caller, type CallerSigner, GUEST } from '../caller.ts';
-import { deadlineIn } from '../clock.ts';
-import { unavailable } from '../error.ts';
-import type { Metrics } from '../metrics.ts';
-import { childTraceparent, currentTrace } from '../trace.ts';
+import { CALLER_HEADER, type Caller, type CallerSigner, GUEST } from '../kernel/caller.ts';
+import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
+import { deadlineIn } from '../kernel/clock.ts';
+import { unavailable } from '../kernel/error.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { sleep } from '../kernel/timing.ts';
+import { childTraceparent, currentTrace } from '../kernel/trace.ts';
 import { fromServiceError, isRefusal } from './errors.ts';
 
 export interface GrpcClientOptions<Definition> {
@@ -36,7 +37,7 @@ interface CallOptions {
   deadlineMs?: number;
   /** The user on whose behalf the call is made. */
   caller?: Caller;
-  /** Reads, and calls with an idempotency key, may be sent again once when the target was not reached. */
+  /** Retry once when the target was not reached. Only for reads and for calls with an idempotency key. */
   retry?: boolean;
 }
 
@@ -48,7 +49,7 @@ type ResponseOf<Method> = Method extends { responseDeserialize: (bytes: Buffer) 
   : never;
 
 export interface GrpcClient<Definition> {
-  /** Throws AppError: the target's own refusal, or kind `unavailable` when no answer could be had. */
+  /** Throws the AppError of the target, or `unavailable` when there is no answer. */
   call<Name extends keyof Definition & string>(
     method: Name,
     request: RequestOf<Definition[Name]>,
@@ -60,13 +61,7 @@ export interface GrpcClient<Definition> {
 }
 
 const DEFAULT_DEADLINE_MS = 5_000;
-/** A breaker needs this many calls in its window to judge, and tries again after this long. */
-const BREAKER = {
-  volumeThreshold: 10,
-  errorThresholdPercentage: 50,
-  rollingCountTimeout: 10_000,
-  resetTimeout: 1_000,
-};
+const BREAKER_RESET_MS = 1_000;
 const RETRY_DELAY_MS = 100;
 
 const CHANNEL_OPTIONS = {
@@ -78,8 +73,8 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 500,
 } as const;
 
-/** How long a target that came back may have to wait until it is asked again. */
-export const LONGEST_WAIT_MS = BREAKER.resetTimeout + CHANNEL_OPTIONS['grpc.max_reconnect_backoff_ms'];
+/** The longest delay before a reconnection to a target that is up again. */
+export const LONGEST_RECONNECT_MS = BREAKER_RESET_MS + CHANNEL_OPTIONS['grpc.max_reconnect_backoff_ms'];
 
 const HEALTH_METHOD = {
   path: '/grpc.health.v1.Health/Check',
@@ -114,16 +109,19 @@ export const createGrpcClient = <Definition>(
       );
     });
   };
-  const breaker = new CircuitBreaker(send, { ...BREAKER, timeout: false, errorFilter: isRefusal });
-  breaker.on('open', () => metrics?.breakerOpen.set({ target }, 1));
-  breaker.on('close', () => metrics?.breakerOpen.set({ target }, 0));
+  const breaker = createCircuitBreaker(send, {
+    target,
+    metrics,
+    resetTimeoutMs: BREAKER_RESET_MS,
+    isRefusal,
+  });
   const fire = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {
     try {
       return await breaker.fire(method, request, call);
     } catch (error) {
       const retryable = call.retry === true && (error as ServiceError).code === status.UNAVAILABLE;
       if (!retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
+      await sleep(RETRY_DELAY_MS);
       return breaker.fire(method, request, call);
     }
   };

@@ -1,8 +1,8 @@
-/** AppError ↔ gRPC status, in one place. The stable code and the public text travel in metadata. */
+/** AppError ↔ gRPC status. The code and the public text are sent as metadata. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { z } from 'zod';
-import { AppError, type ErrorKind, type Message, message } from '../error.ts';
-import type { MessageKey } from '../i18n/catalogue.ts';
+import { AppError, type ErrorKind, type Message, message } from '../kernel/error.ts';
+import type { MessageKey } from '../kernel/i18n/catalogue.ts';
 
 const ERROR_KEY = 'x-error-bin';
 
@@ -22,8 +22,8 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, status>> = {
 };
 
 /**
- * A status without our payload comes from somewhere below a handler. UNAUTHENTICATED is not among these: it says that
- * our own signature was refused, which is a fault between processes and not the user's.
+ * For a status without our metadata, which does not come from a handler. UNAUTHENTICATED is missing: it means that the
+ * signature of the calling process was refused, which is not the user's error.
  */
 const KIND_BY_STATUS: Partial<Record<status, ErrorKind>> = {
   [status.FAILED_PRECONDITION]: 'bad_request',
@@ -75,13 +75,13 @@ const payloadOf = (error: Partial<ServiceError>): Payload | undefined => {
 const kindOf = (error: Partial<ServiceError>): ErrorKind | undefined =>
   payloadOf(error)?.kind ?? KIND_BY_STATUS[error.code as status];
 
-/** True for answers that the other side meant: they open no breaker and are never retried. */
+/** True for errors that a handler threw: they open no breaker and are not retried. */
 export const isRefusal = (error: Partial<ServiceError>): boolean => {
   const kind = kindOf(error);
   return kind !== undefined && kind !== 'internal' && kind !== 'unavailable';
 };
 
-/** A refusal of another service as the AppError that it threw there. */
+/** The AppError that the other service threw. */
 export const fromServiceError = (error: ServiceError): AppError => {
   const kind = kindOf(error) ?? 'unavailable';
   const payload = payloadOf(error);

@@ -1,4 +1,4 @@
-/** Loads our `.proto` contracts; the options match those of the generated types, else fields vanish. */
+/** Loads the `.proto` contracts. The options must equal those of the generated types, else fields are lost. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
@@ -27,7 +27,7 @@ const load = <Definition>(file: string, service: string): Definition => {
   return definition as ServiceDefinition as Definition;
 };
 
-/** The gRPC services by name; loaded when first asked for, so that a process pays only for what it uses. */
+/** The gRPC services by name, loaded on demand. */
 export const grpcDefinitions = {
   blockers: () => load<BlockersDefinition>('common/v1/blockers.proto', 'fitness.common.v1.Blockers'),
   identity: () => load<IdentityDefinition>('identity/v1/identity.proto', 'fitness.identity.v1.Identity'),

@@ -1,4 +1,4 @@
-/** The gRPC door of a service: signed callers only, errors mapped in one place, the standard health service. */
+/** The gRPC server of a service: signed callers only, AppErrors as statuses, the standard health service. */
 import {
   Metadata,
   Server,
@@ -10,20 +10,19 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { CALLER_HEADER, type CallerSigner, type InternalContext } from '../caller.ts';
-import { isAppError } from '../error.ts';
-import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import { childTraceparent, runWithTrace } from '../trace.ts';
+import { CALLER_HEADER, type CallerSigner, type InternalContext } from '../kernel/caller.ts';
+import { isAppError } from '../kernel/error.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
 import { toServiceError } from './errors.ts';
 
-/** What a method is recognised by: how its request is read and its answer written. */
 interface Method {
   requestDeserialize: (bytes: Buffer) => unknown;
   responseSerialize: (response: never) => Buffer;
 }
 
-/** One async function per RPC: the decoded request in, the answer out; a thrown AppError becomes its status. */
+/** One async function per RPC, from the decoded request to the response; a thrown AppError becomes its status. */
 export type GrpcHandlers<Definition> = {
   [Name in keyof Definition as string extends Name
     ? never
@@ -42,7 +41,7 @@ export interface GrpcService {
   handlers: Record<string, (request: never, context: InternalContext) => Promise<unknown>>;
 }
 
-/** Pairs a definition with its handlers, checked by the types. */
+/** A definition with its handlers, type-checked. */
 export const grpcService = <Definition>(
   definition: Definition,
   handlers: GrpcHandlers<Definition>,
@@ -58,7 +57,7 @@ export interface GrpcServerOptions {
   signer: CallerSigner;
   metrics: Metrics;
   log: Logger;
-  /** How long a call that is under way keeps a closing server from its end. */
+  /** How long closing waits for current calls, in milliseconds. */
   closeGraceMs?: number | undefined;
 }
 
@@ -96,7 +95,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
         health.setStatus('', 'NOT_SERVING');
         const force = setTimeout(() => {
           server.forceShutdown();
-          // Not once the library says so: for a connection that never spoke HTTP/2 it waits without end.
+          // grpc-js waits without end for a connection that never spoke HTTP/2.
           resolve();
         }, options.closeGraceMs ?? GRPC_CLOSE_GRACE_MS);
         server.tryShutdown(() => {
@@ -107,7 +106,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   };
 };
 
-const first = (metadata: Metadata, key: string): string | undefined => metadata.get(key)[0]?.toString();
+const firstValue = (metadata: Metadata, key: string): string | undefined => metadata.get(key)[0]?.toString();
 
 const wrap =
   (
@@ -118,7 +117,7 @@ const wrap =
   (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>): void => {
     const stop = metrics.grpcServerDuration.startTimer({ method: name });
     const answer = async (): Promise<void> => {
-      const context = await signer.verify(first(call.metadata, CALLER_HEADER));
+      const context = await signer.verify(firstValue(call.metadata, CALLER_HEADER));
       if (context === undefined) {
         stop({ code: 'UNAUTHENTICATED' });
         callback({ code: status.UNAUTHENTICATED, details: 'unsigned call' });
@@ -134,8 +133,8 @@ const wrap =
         callback(mapped);
       }
     };
-    const requestId = first(call.metadata, 'x-request-id');
-    const traceparent = childTraceparent(first(call.metadata, 'traceparent'));
+    const requestId = firstValue(call.metadata, 'x-request-id');
+    const traceparent = childTraceparent(firstValue(call.metadata, 'traceparent'));
     void runWithTrace({ traceparent, requestId }, answer);
   };
 

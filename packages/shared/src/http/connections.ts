@@ -1,24 +1,23 @@
 /**
- * The connections under a server: none is kept for ever, whatever its client does or leaves undone, and none keeps the
- * server from closing.
+ * Limits on connections: no client can keep one open for ever, and none delays the shutdown beyond its grace period.
  */
 import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { SECOND_MS } from '../clock.ts';
-import { DEFAULT_LOCALE, translate } from '../i18n/translate.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
+import { DEFAULT_LOCALE, translate } from '../kernel/i18n/translate.ts';
 
 export interface ConnectionLimits {
-  /** The headers of a request have arrived after this long. */
+  /** Time for the headers of a request to arrive. */
   headersMs: number;
-  /** A request has arrived whole after this long, or it is refused; as long as a large file may take a phone. */
+  /** Time for a whole request to arrive: as long as a phone may need for a large file. */
   requestMs: number;
-  /** A connection on which nothing moves either way is given up: longer than any handler thinks. */
+  /** A connection without traffic is closed after this; longer than any handler takes. */
   stalledMs: number;
-  /** How long a request that is under way keeps a closing server from its end. */
+  /** How long closing waits for current requests. */
   closeGraceMs: number;
-  /** How often the first two of these are looked at. */
+  /** How often the first two limits are checked. */
   checkMs: number;
 }
 
@@ -30,7 +29,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   checkMs: 30 * SECOND_MS,
 };
 
-/** Time for a client to read why it was refused, before its connection ends with whatever it still sends. */
+/** Time for a client to read the error before its connection is closed. */
 const LINGER_MS = SECOND_MS;
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -38,9 +37,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** What is not HTTP never becomes a request; its answer has the form of all others. */
+/** Answers what is not HTTP, in the form of all other errors. */
 export const answerUnreadable = (error: { code?: string }, socket: Socket): void => {
-  // Amid the answer to an earlier request, or behind one that is still to come, this one would be read as part of it.
+  // While another response of this connection is pending, the client would read this one as part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
@@ -64,7 +63,7 @@ const answering = new WeakMap<Socket, Set<ServerResponse>>();
 const isAnswering = (socket: Socket): boolean =>
   [...(answering.get(socket) ?? [])].some((response) => response.headersSent);
 
-/** Knows every connection of `app`, and ends them when it closes. */
+/** Closes the connections of `app` when it closes. */
 export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: number): void => {
   const server = app.server as Server;
   const open = new Set<Socket>();
@@ -78,14 +77,14 @@ export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: num
     answering.set(socket, responses.add(response));
     response.once('close', () => {
       responses.delete(response);
-      // Its headers may have promised another request before anybody thought of closing.
+      // Its response headers may have announced keep-alive before the shutdown began.
       if (closing && responses.size === 0) socket.destroySoon();
     });
   });
   app.addHook('preClose', async () => {
     closing = true;
     for (const socket of open) {
-      // Opened ahead of need: the platform counts it among those that are in use.
+      // Opened without a request: Node counts it as active.
       if (socket.bytesRead === 0) socket.destroy();
     }
     setTimeout(() => {

@@ -1,22 +1,22 @@
 /**
- * A route as data. The server takes the checks in the contract's order: who calls (401), the limit (429), the route's
- * permission (403), all before the body is read; then the input (422); then the use case decides the rest (404, 403 of
- * the resource, state). So the order is structure, not care.
+ * A route as data. The server makes the checks in the order of the contract: caller (401), limit (429), the route's
+ * permission (403), all before the body is read; then the input (422). The use case decides the rest (404, 403 of the
+ * resource, state).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Caller, UserCaller } from '../caller.ts';
-import type { Locale, Translate } from '../i18n/translate.ts';
-import type { Permission } from '../permissions.ts';
-import type { RateLimit } from './rate-limit-types.ts';
+import { ANY_TOKEN, type Caller, FIRST_PARTY, type UserCaller } from '../kernel/caller.ts';
+import type { Locale, Translate } from '../kernel/i18n/translate.ts';
+import type { Permission } from '../kernel/permissions.ts';
+import type { RateLimit } from '../kernel/rate-limit.ts';
 
-/** What a handler of a raw body, or of a stream, works with. */
+/** For handlers of raw bodies and streams. */
 export type RawRequest = FastifyRequest;
 export type RawReply = FastifyReply;
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** `user`: a valid token is needed. `guest`: anyone; a caller with a token is known. */
+/** `user`: a valid token is required. `guest`: a token is optional. */
 export type Access = 'user' | 'guest';
 
 /** `message`: `{message}`. `error_code`: `{error, code}` for 400, 404 and 500 (contract 1). */
@@ -31,11 +31,11 @@ interface RouteInput<A extends Access, Params, Query, Body> {
   body: Parsed<Body>;
   locale: Locale;
   t: Translate;
-  /** The path and query as the client asked, for the links of a list: `/api/v1/posts?page=2`. */
+  /** Path and query of the request, for the links of a list: `/api/v1/posts?page=2`. */
   url: string;
-  /** `Idempotency-Key`, where the route is `idempotent` and the client sent one. */
+  /** `Idempotency-Key`, if the route is `idempotent` and the client sent one. */
   idempotencyKey: string | undefined;
-  /** The client's address as the gateway saw it. */
+  /** The client's IP address, from the gateway. */
   clientAddress: string;
   request: FastifyRequest;
   reply: FastifyReply;
@@ -47,7 +47,17 @@ export interface RouteReply {
   headers?: Record<string, string>;
 }
 
-export interface RouteSpec<A extends Access, Params, Query, Body> {
+/** Status → schema of the body; null: no body. */
+type Responses = Record<number, z.ZodType | null>;
+
+/** The replies that a handler may return: a declared status with a body of its schema. */
+type ReplyOf<R extends Responses> = {
+  [Status in keyof R & number]: R[Status] extends z.ZodType
+    ? { status: Status; body: z.input<R[Status]>; headers?: Record<string, string> }
+    : { status: Status; body?: undefined; headers?: Record<string, string> };
+}[keyof R & number];
+
+export interface RouteSpec<A extends Access, Params, Query, Body, R extends Responses> {
   method: Method;
   /** Below `/api/v1`, e.g. `/gyms/:id`. */
   path: string;
@@ -55,55 +65,61 @@ export interface RouteSpec<A extends Access, Params, Query, Body> {
   description?: string;
   tag: string;
   access: A;
-  /** The caller must hold one of these, unless he is a guest where guests are let in; decided before the body is read. */
+  /** A signed-in caller must have one of these; checked before the body is read. */
   permissions?: readonly Permission[];
-  /** The caller must hold all of these besides; decided with `permissions`. */
+  /** The caller must also have all of these; checked with `permissions`. */
   alsoNeeds?: readonly Permission[];
   /**
-   * Kinds of token that have access; decided with `permissions`. When left out: all where a permission is needed or
-   * guests are let in, else first-party ones alone. A third party may do what a scope names, and what asks for no
-   * permission no scope speaks of.
+   * Kinds of token with access; checked with `permissions`. Default: all for a route that needs a permission or admits
+   * guests, else first-party tokens only, because no OAuth scope covers a route without a permission.
    */
   tokenKinds?: readonly UserCaller['tokenKind'][];
-  /** A budget for each user (or address, for a guest), taken before the body is read. */
+  /** For each user, or each address of guests; taken before the body is read. */
   limit?: RateLimit;
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Status → schema of the body (null: no body). Only what a schema declares leaves the process. */
-  responses: Record<number, z.ZodType | null>;
+  /** Fields that a schema does not declare are removed. */
+  responses: R;
   errorStyle?: ErrorStyle;
   /** Accepts `Idempotency-Key`. */
   idempotent?: boolean;
-  /** Not JSON: the handler reads the stream itself. */
+  /** The body is not JSON; the handler reads the stream. */
   rawBody?: boolean;
-  /** Of a raw body, for the document only: its media type and the schema of its fields. */
+  /** For OpenAPI: the media type and the fields of a raw body. */
   rawBodySchema?: { mediaType: string; fields: z.ZodType };
-  /** The media type of the answers, where it is not JSON; for the document only. */
+  /** For OpenAPI: the media type of the response, if it is not JSON. */
   produces?: string;
-  /** Statuses that the use case may answer besides those that the server derives from this route; for the document. */
+  /** For OpenAPI: error statuses of the use case, besides those that the server derives from the route. */
   mayRefuse?: readonly number[];
-  /** Left out of the public document. */
+  /** Omitted from OpenAPI. */
   hidden?: boolean;
-  /** Undefined when the handler has sent the answer itself on `reply`. */
-  handle(input: RouteInput<A, Params, Query, Body>): Promise<RouteReply | undefined>;
+  /** Undefined: the handler has sent the response on `reply`. */
+  handle(input: RouteInput<A, Params, Query, Body>): Promise<ReplyOf<R> | undefined>;
 }
 
-/** A route whose type parameters no longer matter: what `routes.ts` lists. */
-export type Route = Omit<RouteSpec<Access, z.ZodType, z.ZodType, z.ZodType>, 'handle'> & {
+/** A route without its type parameters, for the list in `routes.ts`. */
+export type Route = Omit<RouteSpec<Access, z.ZodType, z.ZodType, z.ZodType, Responses>, 'handle'> & {
   handle(input: never): Promise<RouteReply | undefined>;
 };
 
 export const defineRoute = <
   const A extends Access,
+  R extends Responses,
   Params extends z.ZodType | undefined = undefined,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
-  spec: RouteSpec<A, Params, Query, Body>,
+  spec: RouteSpec<A, Params, Query, Body, R>,
 ): Route => spec as unknown as Route;
 
-export const ok = (body: unknown): RouteReply => ({ status: 200, body });
-export const created = (body: unknown): RouteReply => ({ status: 201, body });
-export const accepted = (body: unknown): RouteReply => ({ status: 202, body });
-export const noContent = (): RouteReply => ({ status: 204 });
+/** The kinds of token with access to a route; see `RouteSpec.tokenKinds`. */
+export const tokenKindsOf = ({ tokenKinds, access, permissions, alsoNeeds }: Route): typeof ANY_TOKEN => {
+  const isScoped = access === 'guest' || permissions !== undefined || alsoNeeds !== undefined;
+  return tokenKinds ?? (isScoped ? ANY_TOKEN : FIRST_PARTY);
+};
+
+export const ok = <Body>(body: Body): { status: 200; body: Body } => ({ status: 200, body });
+export const created = <Body>(body: Body): { status: 201; body: Body } => ({ status: 201, body });
+export const accepted = <Body>(body: Body): { status: 202; body: Body } => ({ status: 202, body });
+export const noContent = (): { status: 204 } => ({ status: 204 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { encodeCursor, listBody, listOf, type PageOf, pageQuery, toPageRequest } from './pagination.ts';
+import type { PageOf } from '../kernel/page.ts';
+import { encodeCursor, listBody, listOf, pageQuery, toPageRequest } from './pagination.ts';
 import { parseInputs } from './validation.ts';
 
 const schema = z.object(pageQuery);
@@ -33,7 +34,7 @@ const bodyOf = (query: Record<string, string>, page: Partial<PageOf<number>> = {
 const POSTS = 'https://api.example/api/v1/posts';
 
 describe('the request', () => {
-  test('is the first thirty when nothing is asked', () => {
+  test('is the first thirty rows by default', () => {
     expect(toPageRequest(parse({}))).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
   });
 
@@ -66,7 +67,7 @@ describe('a cursor', () => {
     });
   });
 
-  test('is plain text in an address', () => {
+  test('is URL-safe', () => {
     expect(encodeCursor([123_456_789, 987_654_321])).toMatch(/^[\w-]+$/);
   });
 
@@ -88,11 +89,11 @@ describe('a cursor', () => {
     expect(fieldsOf(() => toPageRequest(parse({ cursor })))).toEqual(['cursor']);
   });
 
-  test('too long to be one is 422', () => {
+  test('that is too long is 422', () => {
     expect(fieldsOf(() => parse({ cursor: 'a'.repeat(501) }))).toEqual(['cursor']);
   });
 
-  test('wins over a page, and leads from row to row to the end', () => {
+  test('has priority over a page number and leads through all rows', () => {
     const first = bodyOf({ page: '3', cursor: encodeCursor([20]) }, { rows: [21, 22], next: [22] });
     expect(first.links).toEqual({
       first: `${POSTS}?per_page=10&page=1`,
@@ -145,14 +146,14 @@ describe('a page', () => {
     expect(body.meta).toMatchObject({ from: null, to: null, total: 0, last_page: 1, next_cursor: null });
   });
 
-  test('of more rows than can be counted knows no last page, only whether more follow', () => {
+  test('of uncounted rows has no last page, only a next one', () => {
     const body = bodyOf({ page: '2' }, { total: undefined, next: [20] });
     expect(body.links).toMatchObject({ last: null, prev: link(1), next: link(3) });
     expect(body.meta).toMatchObject({ total: null, last_page: null });
     expect(bodyOf({ page: '2' }, { total: undefined, next: undefined }).links.next).toBeNull();
   });
 
-  test('keeps the other parts of the question in its links, encoded', () => {
+  test('keeps the other query parameters in its links, encoded', () => {
     const body = bodyOf({ search: 'a b&page=9', page: '2' });
     const next = new URL(body.links.next ?? '');
     expect(Object.fromEntries(next.searchParams)).toEqual({
@@ -162,7 +163,7 @@ describe('a page', () => {
     });
   });
 
-  test('of rows that were dropped at reading time keeps its place in the whole', () => {
+  test('with rows hidden at reading time keeps its position', () => {
     const request = toPageRequest(parse({ per_page: '10', page: '2' }));
     const page = { rows: [11, 12, 13], total: 13, next: undefined };
     const body = listBody({

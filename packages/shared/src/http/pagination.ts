@@ -1,10 +1,11 @@
 /**
- * Lists (contract 1): `{data, links, meta}`, by page number or by keyset cursor. Ordered by an integer key that only
- * grows, so a cursor is the last key seen and costs the same at any depth.
+ * Lists (contract 1): `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
+ * a cursor is the last key of a page, so that every page costs the same.
  */
 import { z } from 'zod';
-import { invalid, message } from '../error.ts';
-import { says } from './validation.ts';
+import { invalid, message } from '../kernel/error.ts';
+import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
+import { says } from '../kernel/refinements.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
@@ -14,7 +15,7 @@ const wholeNumber = z
   .refine((value) => /^\d{1,9}$/.test(value), says('validation.type.integer'))
   .transform(Number);
 
-/** The query fields of every list; spread into a route's own query schema. */
+/** The query fields of every list; spread them into the query schema of a route. */
 export const pageQuery = {
   page: wholeNumber.pipe(z.int().min(1)).optional(),
   per_page: wholeNumber.pipe(z.int().min(1)).optional(),
@@ -27,14 +28,6 @@ export type PageQuery = {
   cursor?: string | undefined;
 };
 
-/** What a store is asked for: a window by offset, or what follows a cursor. */
-export type PageRequest =
-  | { mode: 'page'; page: number; perPage: number; skip: number }
-  | { mode: 'cursor'; perPage: number; after: CursorKey };
-
-/** The sort key of the last row seen: usually `[id]`; `[rank, id]` where a list has a leading order. */
-export type CursorKey = readonly number[];
-
 export const encodeCursor = (key: CursorKey): string =>
   Buffer.from(JSON.stringify(key)).toString('base64url');
 
@@ -45,12 +38,12 @@ const decodeCursor = (cursor: string, length: number): CursorKey => {
     const key = cursorSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
     if (key.length === length) return key;
   } catch {
-    // Falls through: whatever is wrong with it, the answer is the same.
+    // Every invalid cursor gets the same error.
   }
   throw invalid({ cursor: message('validation.cursor') });
 };
 
-/** `keyLength`: how many numbers the list's cursor has. Throws 422 under `cursor`. */
+/** `keyLength`: the number of integers in a cursor of this list. Throws 422 for the field `cursor`. */
 export const toPageRequest = (query: PageQuery, keyLength = 1): PageRequest => {
   const perPage = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
   if (query.cursor !== undefined)
@@ -58,14 +51,6 @@ export const toPageRequest = (query: PageQuery, keyLength = 1): PageRequest => {
   const page = query.page ?? 1;
   return { mode: 'page', page, perPage, skip: (page - 1) * perPage };
 };
-
-export interface PageOf<Row> {
-  rows: Row[];
-  /** How many rows there are in all; undefined for a cursor, or where there are too many to count. */
-  total: number | undefined;
-  /** The key of the last row, when more rows follow it. */
-  next: CursorKey | undefined;
-}
 
 const linksSchema = z
   .object({
@@ -89,7 +74,7 @@ const metaSchema = z
   })
   .meta({ id: 'PageMeta' });
 
-/** The answer schema of a list of `row`. */
+/** The response schema of a list of `row`. */
 export const listOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ data: z.array(row), links: linksSchema, meta: metaSchema });
 
@@ -100,8 +85,8 @@ export interface ListBody<Row> {
 }
 
 /**
- * The body of a list. `baseUrl` is the public origin, `url` the path and query as the client asked; `data` are the
- * rows as resources (rows dropped at reading time may make it shorter than `page.rows`).
+ * The body of a list. `baseUrl` is the public origin, `url` the path and query of the request. `data` are the resources;
+ * they may be fewer than `page.rows` when rows are hidden at reading time.
  */
 export const listBody = <Row>(options: {
   baseUrl: string;
@@ -138,7 +123,7 @@ export const listBody = <Row>(options: {
       },
     };
   }
-  // Undefined where there are too many rows to count: then nobody knows the last page.
+  // Undefined when the rows are not counted; then the last page is unknown.
   const { total } = page;
   const lastPage = total === undefined ? undefined : Math.max(1, Math.ceil(total / request.perPage));
   const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;

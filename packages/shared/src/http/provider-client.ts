@@ -1,9 +1,9 @@
 /**
- * HTTP calls to an outside provider: each has a deadline and passes a circuit breaker of its provider. What the
- * provider means by its answer is the client's business; here counts only whether there was one.
+ * HTTP calls to an external provider, with a deadline each and one circuit breaker per provider. The client of the
+ * provider interprets the answer.
  */
-import CircuitBreaker from 'opossum';
-import type { Metrics } from '../metrics.ts';
+import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 
 export interface ProviderRequest {
   method: 'GET' | 'POST' | 'PUT';
@@ -16,12 +16,12 @@ export interface ProviderRequest {
 
 export interface ProviderResponse {
   status: number;
-  /** Of a body longer than a megabyte the beginning, and an ellipsis: that is nobody's JSON any more. */
+  /** Longer than a megabyte: its beginning and an ellipsis, which no parser takes for JSON. */
   text: string;
 }
 
 export interface ProviderClientOptions {
-  /** Names the provider in metrics and errors, e.g. `zibal`. */
+  /** The name in metrics and errors, e.g. `zibal`. */
   target: string;
   metrics?: Metrics | undefined;
   /** Default 5 s. */
@@ -31,26 +31,20 @@ export interface ProviderClientOptions {
 export interface ProviderClient {
   /**
    * Any answer below 500. Throws {@link ProviderFailure} for a refused connection, a timeout, a 5xx, and while the
-   * breaker is open. Its message names neither the address nor the body: keys and tokens may be in them.
+   * breaker is open. Its message contains neither the address nor the body, which may hold keys and tokens.
    */
   send(request: ProviderRequest): Promise<ProviderResponse>;
   close(): void;
 }
 
-/** No answer could be had. */
+/** There was no answer. */
 class ProviderFailure extends Error {
   override name = 'ProviderFailure';
 }
 
 const DEADLINE_MS = 5_000;
 const MAX_BODY_BYTES = 1024 * 1024;
-const BREAKER = {
-  timeout: false as const,
-  volumeThreshold: 10,
-  errorThresholdPercentage: 50,
-  rollingCountTimeout: 10_000,
-  resetTimeout: 2_000,
-};
+const BREAKER_RESET_MS = 2_000;
 
 export const createProviderClient = (options: ProviderClientOptions): ProviderClient => {
   const { target, metrics } = options;
@@ -67,15 +61,13 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
     await response.body?.cancel();
     throw new ProviderFailure(`${target} answered ${response.status}`);
   };
-  const breaker = new CircuitBreaker(exchange, BREAKER);
-  breaker.on('open', () => metrics?.breakerOpen.set({ target }, 1));
-  breaker.on('close', () => metrics?.breakerOpen.set({ target }, 0));
+  const breaker = createCircuitBreaker(exchange, { target, metrics, resetTimeoutMs: BREAKER_RESET_MS });
   return {
     send: async (request) => {
       try {
         return await breaker.fire(request);
       } catch (error) {
-        if ((error as Error).name === 'ProviderFailure') throw error;
+        if (error instanceof ProviderFailure) throw error;
         throw new ProviderFailure(`${target} gave no answer: ${reasonOf(error)}`, { cause: error });
       }
     },
@@ -83,20 +75,20 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
   };
 };
 
-/** No more of it than fits into {@link MAX_BODY_BYTES}, whatever it claims to be. */
+/** At most {@link MAX_BODY_BYTES} of the body, whatever its headers say. */
 const readText = async (response: Response): Promise<string> => {
   const decoder = new TextDecoder();
   let [text, bytes] = ['', 0];
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the stream.
     if (bytes > MAX_BODY_BYTES) return `${text}…`;
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 };
 
-/** The code of a network error, or the kind of error: never its message, which may hold the address. */
+/** The code or the name of a network error; not its message, which may contain the address. */
 const reasonOf = (error: unknown): string => {
   const { name, code, cause } = error as { name?: string; code?: unknown; cause?: { code?: unknown } };
   const known = [cause?.code, code, name].find((candidate) => typeof candidate === 'string');

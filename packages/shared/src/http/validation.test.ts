@@ -1,17 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { isAppError, type Message } from '../error.ts';
-import { translator } from '../i18n/translate.ts';
-import {
-  idParam,
-  idParams,
-  parseInput,
-  parseInputs,
-  queryBoolean,
-  queryId,
-  says,
-  wellFormed,
-} from './validation.ts';
+import { isAppError, type Message } from '../kernel/error.ts';
+import { translator } from '../kernel/i18n/translate.ts';
+import { says, wellFormed } from '../kernel/refinements.ts';
+import { idParam, idParams, parseInput, parseInputs, queryBoolean, queryId } from './validation.ts';
 
 const refusalOf = (work: () => unknown): Record<string, Message[]> => {
   try {
@@ -23,7 +15,7 @@ const refusalOf = (work: () => unknown): Record<string, Message[]> => {
   throw new Error('it was accepted');
 };
 
-/** What a client reads about `value` under `schema`: field → texts in English. */
+/** The English messages for `value` under `schema`, by field. */
 const textsOf = (schema: z.ZodType, value: unknown): Record<string, string[]> => {
   const fields = refusalOf(() => parseInput(schema, value));
   return Object.fromEntries(
@@ -88,7 +80,7 @@ describe('an id in a query', () => {
   });
 });
 
-describe('a yes or no in a query', () => {
+describe('a boolean in a query', () => {
   test.each([
     ['true', true],
     ['1', true],
@@ -105,7 +97,7 @@ describe('a yes or no in a query', () => {
   });
 });
 
-describe('what is wrong is said for each field', () => {
+describe('each invalid field has its message', () => {
   test.each<[string, z.ZodType, unknown, string]>([
     ['missing', z.string(), undefined, 'This field is required.'],
     ['missing out of a choice', z.enum(['a', 'b']), undefined, 'This field is required.'],
@@ -149,13 +141,13 @@ describe('what is wrong is said for each field', () => {
     expect(textsOf(z.object({ field: schema }), { field: value })).toEqual({ field: [text] });
   });
 
-  test('with the place inside lists and objects', () => {
+  test('with its path inside lists and objects', () => {
     const schema = z.object({ periods: z.array(z.object({ weekday: z.int().max(6) })) });
     const fields = textsOf(schema, { periods: [{ weekday: 1 }, { weekday: 7 }, {}] });
     expect(Object.keys(fields)).toEqual(['periods.1.weekday', 'periods.2.weekday']);
   });
 
-  test('for query and body together, and the whole under its own name', () => {
+  test('for query and body together; an issue with the whole body is under `body`', () => {
     const fields = refusalOf(() =>
       parseInputs([
         { schema: z.object({ page: z.string() }), value: {}, root: 'query' },
@@ -166,7 +158,7 @@ describe('what is wrong is said for each field', () => {
     expect(Object.keys(fields)).toEqual(['page', 'body']);
   });
 
-  test('also when the client chose the names of the fields', () => {
+  test("also with field names of the client's choice", () => {
     const schema = z.object({ titles: z.record(z.string(), z.int()) });
     const flat = z.record(z.string(), z.int());
     const names = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
@@ -176,12 +168,12 @@ describe('what is wrong is said for each field', () => {
   });
 });
 
-test('what is right comes back parsed, without fields that nobody asked for', () => {
+test('valid input is returned parsed, without unknown fields', () => {
   const schema = z.object({ name: z.string(), size: z.int().default(3) });
   expect(parseInput(schema, { name: 'x', other: 1 })).toEqual({ name: 'x', size: 3 });
 });
 
-test('well-formed text has no half of a surrogate pair, and keeps the rules that it had', () => {
+test('well-formed text has no lone surrogate, and its other rules still apply', () => {
   const schema = z.object({ text: wellFormed(z.string().trim().max(10)) });
   expect(parseInput(schema, { text: ' سارا 🏋 ' })).toEqual({ text: 'سارا 🏋' });
   for (const text of ['\ud800', 'a\udc00b', '\udfcb\ud83c']) {

@@ -1,7 +1,8 @@
-/** zod issues → the 422 body of the specification, in the reader's language. */
+/** zod issues → the fields of a 422, as catalogue messages. */
 import { z } from 'zod';
-import { invalid, type Message, message } from '../error.ts';
-import type { MessageKey } from '../i18n/catalogue.ts';
+import { invalid, type Message, message } from '../kernel/error.ts';
+import type { MessageKey } from '../kernel/i18n/catalogue.ts';
+import { says } from '../kernel/refinements.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -67,21 +68,9 @@ const messageOf = (issue: Issue): Message => {
   }
 };
 
-/** For `.refine(…, says('validation.phone'))`: a refinement with a catalogue text. */
-export const says = (key: MessageKey, values?: Record<string, string | number>) => ({
-  params: { key, values },
-});
-
-/**
- * Text without half a surrogate pair, which JSON can say and UTF-8 cannot: it would be stored as another text than was
- * sent. `wellFormed(z.string().max(100))`.
- */
-export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
-  schema.refine((value) => value.isWellFormed(), says('validation.format'));
-
-/** Field name → messages; an issue with the whole input is under `root`. */
+/** Field name → messages; an issue with the whole input gets the name `root`. */
 export const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
-  // Without a prototype: the client may have chosen the names, `constructor` among them.
+  // Without a prototype: a client may choose names such as `constructor`.
   const fields: Record<string, Message[]> = Object.create(null);
   for (const issue of issues) {
     const name = issue.path.length === 0 ? root : issue.path.map(String).join('.');
@@ -93,7 +82,7 @@ export const issuesToFields = (issues: readonly Issue[], root: string): Record<s
 
 type Input = { schema: z.ZodType | undefined; value: unknown; root: string };
 
-/** Parses all inputs and throws one 422 that names every wrong field of all of them. */
+/** Parses all inputs; throws one 422 with every invalid field. */
 export const parseInputs = (inputs: readonly Input[]): unknown[] => {
   const fields: Record<string, Message[]> = Object.create(null);
   const outputs = inputs.map(({ schema, value, root }) => {
@@ -107,11 +96,11 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
   return outputs;
 };
 
-/** As {@link parseInputs} for a single value, e.g. multipart fields. */
+/** {@link parseInputs} for one value, e.g. multipart fields. */
 export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
   parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
 
-/** A schema that reads text, documented as what the text stands for. */
+/** A schema for text that OpenAPI shows as the parsed type. */
 const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<string, unknown>): Schema => {
   schema._zod.toJSONSchema = () => ({ ...json });
   return schema;
@@ -120,10 +109,13 @@ const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<str
 const ID = { type: 'integer', minimum: 1 };
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** A path id: a positive integer that a double holds. Anything else in the path is 404. */
+/** An id in a path: a positive safe integer. Anything else is 404. */
 export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Number), ID);
 
 export const idParams = z.object({ id: idParam });
+
+/** `Idempotency-Key`: 1 to 255 visible characters. */
+export const idempotencyKeySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 
 /** `true`/`false`/`1`/`0` in a query string. */
 export const queryBoolean = z

@@ -1,8 +1,7 @@
-/** One connection per process and database, with the settings that every store relies on. */
+/** MongoDB connections with the settings that every store relies on. */
 import mongoose, { type Connection } from 'mongoose';
-import type { Logger } from 'pino';
-import { sleep } from './backoff.ts';
-import { registerEventModels } from './event-models.ts';
+import type { Logger } from '../kernel/log.ts';
+import { sleep } from '../kernel/timing.ts';
 import { prepareModel } from './indexes.ts';
 
 export type { ClientSession, Connection } from 'mongoose';
@@ -18,22 +17,22 @@ export interface ConnectMongoOptions {
   database: string;
   log?: Logger | undefined;
   appName?: string | undefined;
-  /** Connections kept at most; a request waits for one rather than opening more. Default 50. */
+  /** Maximum number of connections; further queries wait. Default 50. */
   maxPoolSize?: number | undefined;
   /** How long the database may take to come up, in milliseconds. Default 30 s. */
   startTimeoutMs?: number | undefined;
 }
 
 /**
- * Wraps a filter value that is meant to hold query operators: `{ ends_at: trusted({ $lte: now }) }`. Filters are
- * sanitized, so an operator that is not wrapped is compared as a plain value; what came from a caller is never wrapped.
+ * Marks a filter value with query operators: `{ ends_at: trusted({ $lte: now }) }`. Filters are sanitized: an operator
+ * without this mark is compared as a plain value. Never use it for client input.
  */
 export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(value);
 
 /**
- * Connects to `database`, trying for up to 30 s because services start in parallel with their database. Rejects with
- * the driver's last error. Filters are strict and sanitized (see {@link trusted}); indexes and collections are made by
- * {@link syncIndexes} alone. The caller closes the connection.
+ * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
+ * driver's last error. Filters are strict and sanitized (see {@link trusted}); only {@link syncIndexes} creates indexes
+ * and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
   mongoose.set('strictQuery', true);
@@ -42,8 +41,7 @@ export const connectMongo = async (options: ConnectMongoOptions): Promise<Connec
   for (let attempt = 1; ; attempt += 1) {
     try {
       const connection = await openOnce(options);
-      registerEventModels(connection);
-      watch(connection, options.log);
+      logChanges(connection, options.log);
       return connection;
     } catch (error) {
       if (performance.now() >= deadline) throw error;
@@ -64,7 +62,7 @@ const openOnce = async ({
     ...(appName === undefined ? {} : { appName }),
     autoIndex: false,
     autoCreate: false,
-    // A query during an outage fails after the server selection timeout instead of waiting in memory.
+    // During an outage a query fails after the server selection timeout instead of being queued in memory.
     bufferCommands: false,
     maxPoolSize: maxPoolSize ?? POOL_SIZE,
     minPoolSize: 1,
@@ -83,10 +81,10 @@ const openOnce = async ({
   }
 };
 
-const watch = (connection: Connection, log: Logger | undefined): void => {
+const logChanges = (connection: Connection, log: Logger | undefined): void => {
   connection.on('error', (error) => log?.warn({ err: error }, 'MongoDB connection error'));
   let closing = false;
-  // Only our own close announces itself.
+  // Emitted only when this process closes the connection.
   connection.on('disconnecting', () => {
     closing = true;
   });
@@ -97,10 +95,9 @@ const watch = (connection: Connection, log: Logger | undefined): void => {
 };
 
 /**
- * Makes the collections and indexes of every model registered on the connection, and waits for them. Await it before
- * the first write: uniqueness is the database's job from the first document on. Indexes that no model knows are left
- * alone, so that a release can be rolled back; one that a release has changed is made anew. Rejects when an index
- * cannot be built over what is stored.
+ * Creates the collections and indexes of every model of the connection. Await it before the first write: unique indexes
+ * decide races. Unknown indexes are kept, so that a release can be rolled back; changed ones are rebuilt. Rejects when
+ * stored data prevent an index.
  */
 export const syncIndexes = async (connection: Connection): Promise<void> => {
   for (const name of connection.modelNames()) await prepareModel(connection.model(name));

@@ -1,30 +1,29 @@
-/** How common the grams of a query are, from a sample: it decides how a search is read, never what it finds. */
-
+/** Estimates by a sample how common the grams of a query are. This decides how a search is executed, never its result. */
 import type { Collection } from 'mongoose';
-import { foldedSpellings, matchesFolded, queryGrams } from '../text-search.ts';
+import { foldedSpellings, matchesFolded, queryGrams } from '../kernel/text-search.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 export interface Gram {
   text: string;
-  /** Of all rows, how many hold it, from 0 to 1; a guess. */
+  /** Estimated share of the rows that contain it, from 0 to 1. */
   share: number;
 }
 
 const textsOf = (row: Row, fields: readonly string[]): string[] =>
   fields.map((field) => (row[field] as string | undefined) ?? '');
 
-/** Whether one of the fields holds the text. */
+/** Whether one of the fields contains the query. */
 export const holdsText = (row: Row, fields: readonly string[], query: string): boolean =>
   textsOf(row, fields).some((text) => matchesFolded(text, query));
 
-/** Spread over all ids: what was written about today must not look as if it were everywhere. */
+/** Spread evenly over all ids, because recent rows may have common topics. */
 const spreadIds = (newest: number, size: number): number[] => {
   const ids = Array.from({ length: size }, (_, index) => 1 + Math.floor(((index + 0.5) * newest) / size));
   return [...new Set(ids)];
 };
 
-/** The gram of the query that the fewest of `size` rows hold; undefined where the query folds to nothing. */
+/** The rarest gram of the query in a sample of `size` rows; undefined for a query that folds to ''. */
 export const rarestGram = async (
   collection: Collection,
   query: string,
@@ -32,8 +31,7 @@ export const rarestGram = async (
   { newest, size }: { newest: number; size: number },
 ): Promise<Gram | undefined> => {
   const grams = queryGrams(query);
-  const [only] = grams;
-  if (only === undefined) return undefined;
+  if (grams.length === 0) return undefined;
   const projection = Object.fromEntries(fields.map((field) => [field, 1]));
   const ids = spreadIds(newest, size);
   const rows = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();

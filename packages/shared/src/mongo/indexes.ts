@@ -1,4 +1,4 @@
-/** What stands in the database of a model's schema. */
+/** Collections and indexes of mongoose models. */
 import type { Connection } from 'mongoose';
 
 type AnyModel = Pick<
@@ -7,8 +7,8 @@ type AnyModel = Pick<
 >;
 
 /**
- * Makes the collection and the indexes of one model, and waits for them. Indexes that the model does not know are left
- * alone; one that a release has changed is made anew. Rejects when an index cannot be built over what is stored.
+ * Creates the collection and the indexes of a model. Unknown indexes are kept; a changed index is rebuilt. Rejects when
+ * stored data prevent an index.
  */
 export const prepareModel = async (model: AnyModel): Promise<void> => {
   await model.createCollection();
@@ -21,7 +21,7 @@ export const prepareModel = async (model: AnyModel): Promise<void> => {
   }
 };
 
-/** IndexOptionsConflict and IndexKeySpecsConflict of the server: its index of that name is another one. */
+/** IndexOptionsConflict and IndexKeySpecsConflict: an index of that name has another definition. */
 const CHANGED_INDEX = new Set([85, 86]);
 
 const dropChangedIndexes = async (model: AnyModel): Promise<void> => {

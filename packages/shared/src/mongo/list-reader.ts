@@ -1,43 +1,43 @@
 /**
- * The rows of a list in the order of their ids, at the same cost at any depth of a cursor (docs/adr/0013). There are
- * three ways to read one: windows of ids where most rows are in the list, the list's own condition where few are, and
- * for a text the index of its rarest gram (`grams` of each row, see text-search.ts). What is known beforehand tells
- * which is the cheapest. Each asks for what one index answers whole, and everything else is looked at here.
+ * Reads the rows of a list in the order of their ids, at the same cost at any cursor (docs/adr/0013). There are three
+ * plans: windows of ids if most rows are in the list, the condition of the list if few are, and for a text search the
+ * index of its rarest gram (`grams` of each row, see text-search.ts). Estimates decide which one is cheapest. Each plan
+ * queries one index; all other conditions are checked here.
  */
 import type { Collection } from 'mongoose';
-import type { PageOf, PageRequest } from '../http/pagination.ts';
-import { asksForText } from '../text-search.ts';
+import type { PageOf, PageRequest } from '../kernel/page.ts';
+import { asksForText } from '../kernel/text-search.ts';
 import { type Gram, holdsText, rarestGram } from './gram-shares.ts';
 
 export type Order = 'ASC' | 'DESC';
 
 export interface ListQuery {
   /**
-   * What every row of the list meets: one field that is equal to a value, or to one of several, which an index answers
-   * in the order of the ids; or that and a range of another field behind it in an index, which is read whole.
+   * A condition of every row of the list: one field that equals one or one of several values, with an index that is
+   * ordered by id; or that and a range of the next field of the index, which is read completely.
    */
   condition: Record<string, unknown>;
-  /** Whether a row is in the list, its text left aside. */
+  /** Whether a row is in the list, not considering `search`. */
   accept: (row: ListRow) => boolean;
-  /** How many rows the list has, its text left aside; a guess does. */
+  /** Number of rows of the list, not considering `search`; may be an estimate. */
   total: number;
-  /** No id is larger. */
+  /** The largest id. */
   newest: number;
-  /** As it was written; one that folds to nothing asks for nothing. */
+  /** Not folded; ignored if it folds to ''. */
   search?: string | undefined;
 }
 
 export interface Slice {
   order: Order;
-  /** Ids beyond this one; from the beginning without it. */
+  /** Only ids after this one in `order`. */
   after?: number | undefined;
   skip: number;
   take: number;
-  /** Whether a search shall tell how many rows it finds. */
+  /** Whether to count the rows of a search. */
   counted: boolean;
 }
 
-/** A row as stored, without its grams. */
+/** A stored row without `grams`. */
 export interface ListRow {
   _id: number;
   [field: string]: unknown;
@@ -45,9 +45,9 @@ export interface ListRow {
 
 export interface Listed {
   rows: ListRow[];
-  /** Whether rows follow. */
+  /** Whether more rows follow. */
   more: boolean;
-  /** How many there are from `after` on; undefined where that was not learnt on the way. */
+  /** Number of rows after `after`, if it is known. */
   total: number | undefined;
 }
 
@@ -55,60 +55,59 @@ export interface ListReader {
   read(query: ListQuery, slice: Slice): Promise<Listed>;
 }
 
-/** What is in more rows than this is not counted. */
+/** A search with more results than this is not counted. */
 export const COUNTED_MAX = 1_000;
 const SEARCH_CHUNK = COUNTED_MAX + 1;
-/** Rows that are looked at to guess how common a text is: some, and more where the guess was wrong. */
+/** Sample sizes for the estimate of a text's frequency; the second one if the first estimate was wrong. */
 const SAMPLES = [128, 1_024] as const;
-/** With so many times the rows that were expected, the guess was wrong. */
+/** An estimate is wrong after this many times the expected rows. */
 const BUDGET = 4;
 const FIRST_SLACK = 1.3;
 const WINDOW_GROWTH = 4;
-/** A database may compare each row with each id that is named. */
+/** Limited because a database may compare every row with every id of `$in`. */
 const WINDOW_MAX = 500;
 
 type Projection = Readonly<Record<string, 0 | 1>>;
 const WHOLE: Projection = { grams: 0 };
 
-interface Way {
-  /** What an index is asked for; undefined for windows of ids. */
+interface Plan {
+  /** The indexed condition; undefined: windows of ids. */
   condition: Record<string, unknown> | undefined;
-  /** Rows that will be read, about. */
+  /** Estimated number of rows to read. */
   cost: number;
 }
 
-/** Some rows in order. */
 interface Batch {
   rows: ListRow[];
-  /** Where the next one begins. */
+  /** The last id; the next batch starts after it. */
   edge: number | undefined;
   isLast: boolean;
 }
 
 const direction = (order: Order): 1 | -1 => (order === 'ASC' ? 1 : -1);
 
-/** A text is sought chunk after chunk, and a database may read all rows for each. */
+/** A search reads chunks, and a database may read all rows for each chunk. */
 const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CHUNK);
 
-/** `densityMax`: of the rows that were looked at, how many were wanted; 1 where none were. */
-const cheapestWay = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Way => {
+/** `densityMax`: the share of matching rows among those read so far; 1 at the start. */
+const cheapestPlan = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Plan => {
   const { condition, total, newest } = query;
-  const byList: Way = { condition, cost: gram === undefined ? total : searchCost(total) };
+  const byList: Plan = { condition, cost: gram === undefined ? total : searchCost(total) };
   const byGram = gram && { condition: { grams: gram.text }, cost: searchCost(gram.share * newest) };
   const byIndex = byGram === undefined || byList.cost < byGram.cost ? byList : byGram;
   const density = Math.min((total / newest) * (gram?.share ?? 1), densityMax);
-  const byWindows: Way = { condition: undefined, cost: (slice.skip + slice.take + 1) / density };
+  const byWindows: Plan = { condition: undefined, cost: (slice.skip + slice.take + 1) / density };
   const isCountable = slice.counted && gram !== undefined && byIndex.cost <= COUNTED_MAX;
   return isCountable || byIndex.cost <= byWindows.cost ? byIndex : byWindows;
 };
 
-/** The ids of a window of `width` beyond `edge`, in order. */
+/** The next `width` ids after `edge`. */
 const idsBeyond = (edge: number, width: number, newest: number, order: Order): number[] =>
   order === 'ASC'
     ? Array.from({ length: Math.max(Math.min(width, newest - edge), 0) }, (_, index) => edge + 1 + index)
     : Array.from({ length: Math.max(Math.min(width, edge - 1), 0) }, (_, index) => edge - 1 - index);
 
-/** A cursor may say anything; ids lie between 0 and the one after the newest. */
+/** Limits the cursor, which is client input, to the range of ids. */
 const firstEdge = ({ order, after }: Slice, newest: number): number =>
   order === 'ASC'
     ? Math.max(Math.floor(after ?? 0), 0)
@@ -120,18 +119,18 @@ const inOrder = (rows: ListRow[], order: Order): ListRow[] =>
 const isBeyond = (id: number, after: number | undefined, order: Order): boolean =>
   after === undefined || (order === 'ASC' ? id > after : id < after);
 
-/** An index with a range in it is not in the order of the ids behind that. */
+/** After a range, an index is not ordered by id. */
 const hasRange = (condition: Record<string, unknown>): boolean =>
   Object.values(condition).some(
     (wanted) => typeof wanted === 'object' && wanted !== null && !Object.hasOwn(wanted, '$in'),
   );
 
-/** `texts`: the fields that a search looks at. `accepted`: those that the lists' `accept` looks at. */
+/** `texts`: the fields that a search reads. `accepted`: the fields that `accept` reads. */
 export const createListReader = (
   collection: Collection,
   { texts, accepted }: { texts: readonly string[]; accepted: readonly string[] },
 ): ListReader => {
-  const standing: Projection = Object.fromEntries(accepted.map((field) => [field, 1]));
+  const acceptedOnly: Projection = Object.fromEntries(accepted.map((field) => [field, 1]));
 
   const find = async (filter: Record<string, unknown>, projection: Projection): Promise<ListRow[]> =>
     (await collection.find(filter as never, { projection }).toArray()) as unknown as ListRow[];
@@ -186,14 +185,14 @@ export const createListReader = (
   }
 
   const batches = (
-    way: Way,
+    plan: Plan,
     query: ListQuery,
     slice: Slice,
     projection: Projection,
   ): AsyncGenerator<Batch> => {
-    if (way.condition === undefined) return fromWindows(query.newest, slice, projection, way.cost);
+    if (plan.condition === undefined) return fromWindows(query.newest, slice, projection, plan.cost);
     const chunk = asksForText(query.search) ? SEARCH_CHUNK : slice.skip + slice.take + 1;
-    return fromIndex(way.condition, slice, projection, chunk);
+    return fromIndex(plan.condition, slice, projection, chunk);
   };
 
   const filterOf = ({ accept, search }: ListQuery): ((row: ListRow) => boolean) => {
@@ -201,9 +200,13 @@ export const createListReader = (
     return (row) => accept(row) && (!isSearch || holdsText(row, texts, search));
   };
 
-  /** The wanted rows in order, the cheapest way, and another way from where the first turned out to be dear. */
-  async function* wantedRows(query: ListQuery, slice: Slice, projection: Projection): AsyncGenerator<Batch> {
-    const isWanted = filterOf(query);
+  /** The matching rows in order, by the cheapest plan; by another one as soon as the first exceeds its budget. */
+  async function* matchingRows(
+    query: ListQuery,
+    slice: Slice,
+    projection: Projection,
+  ): AsyncGenerator<Batch> {
+    const matches = filterOf(query);
     let rest = slice;
     let seen = 0;
     let kept = 0;
@@ -211,10 +214,10 @@ export const createListReader = (
       const gram = asksForText(query.search)
         ? await rarestGram(collection, query.search, texts, { newest: query.newest, size })
         : undefined;
-      const way = cheapestWay(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
-      const budget = size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : way.cost * BUDGET;
-      for await (const batch of batches(way, query, rest, projection)) {
-        const rows = batch.rows.filter(isWanted);
+      const plan = cheapestPlan(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
+      const budget = size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : plan.cost * BUDGET;
+      for await (const batch of batches(plan, query, rest, projection)) {
+        const rows = batch.rows.filter(matches);
         yield { ...batch, rows };
         if (batch.isLast) return;
         seen += batch.rows.length;
@@ -225,10 +228,10 @@ export const createListReader = (
     }
   }
 
-  /** Past `slice.skip` rows of a list without a text, read without their contents; undefined past the end. */
+  /** The id of the row `slice.skip`, read without contents; undefined after the end. Not for searches. */
   const idAfterSkipped = async (query: ListQuery, slice: Slice): Promise<number | undefined> => {
     let left = slice.skip;
-    for await (const { rows } of wantedRows(query, slice, standing)) {
+    for await (const { rows } of matchingRows(query, slice, acceptedOnly)) {
       if (rows.length >= left) return rows[left - 1]?._id;
       left -= rows.length;
     }
@@ -238,7 +241,7 @@ export const createListReader = (
   const readRows = async (query: ListQuery, slice: Slice): Promise<Listed> => {
     const found: ListRow[] = [];
     let count = 0;
-    for await (const { rows, isLast } of wantedRows(query, slice, WHOLE)) {
+    for await (const { rows, isLast } of matchingRows(query, slice, WHOLE)) {
       for (const row of rows) {
         count += 1;
         if (count > slice.skip && found.length <= slice.take) found.push(row);
@@ -262,8 +265,8 @@ export const createListReader = (
 };
 
 /**
- * A page of a list of which the total is known (`query.total` is exact, its text left aside), read by `read`; the cursor
- * is the last id. `total` of a search is what was learnt by reading it, undefined where too many rows hold the text.
+ * A page of a list with a known total (`query.total` must be exact, not considering `search`); the cursor is the last id.
+ * The total of a search is undefined if there are too many results to count.
  */
 export const readListPage = async <Row extends { id: number }>(
   read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,

@@ -1,14 +1,13 @@
 /**
- * What becomes of each stored field when the account of the person that it is about is erased (contract 2.2): said
- * beside its schema, in one of three words with a reason. `test/tidy/privacy.test.ts` reads the words of all services,
- * refuses a field without one and a word without its field, and keeps `docs/erasure.md` to what they say.
+ * What an erasure does to each stored field (contract 2.2), declared beside its schema with a reason.
+ * `test/architecture/privacy.test.ts` requires a declaration for every field and compares `docs/erasure.md` with them.
  */
 import type { Schema } from 'mongoose';
 
 /**
- * - `erase`: the value is gone once the service has handled the erasure; with its document, or replaced by nothing.
- * - `pseudonymise`: the value stays, and leads to nobody any more: it is the number of an account without a person.
- * - `retain`: the value stays as it is, for the reason given; or it says nothing about anybody.
+ * - `erase`: the value is deleted, with or without its document.
+ * - `pseudonymise`: the value stays; it is the id of an account that no longer has personal data.
+ * - `retain`: the value stays for the given reason, or is not personal.
  */
 export type Handling = 'erase' | 'pseudonymise' | 'retain';
 
@@ -18,7 +17,7 @@ export interface Declaration<Path extends string = string> {
   paths: readonly Path[];
 }
 
-const declaring =
+const declarationOf =
   (handling: Handling) =>
   <const Path extends string>(reason: string, ...paths: readonly Path[]): Declaration<Path> => ({
     handling,
@@ -26,16 +25,16 @@ const declaring =
     paths,
   });
 
-export const erase = declaring('erase');
-export const pseudonymise = declaring('pseudonymise');
-export const retain = declaring('retain');
+export const erase = declarationOf('erase');
+export const pseudonymise = declarationOf('pseudonymise');
+export const retain = declarationOf('retain');
 
-/** A field of the document, or one inside it: `gateway.track_id`. */
+/** A field or a nested field: `gateway.track_id`. */
 type PathOf<Document> = '_id' | (keyof Document & string) | `${keyof Document & string}.${string}`;
 
 const declared = new Map<object | string, readonly Declaration[]>();
 
-/** Declares every path of a schema; one that holds anything (Mixed) as a whole, and what differs inside it besides. */
+/** Declares every path of a schema. A Mixed path is declared as a whole; nested exceptions follow. */
 export const privacy = <Document>(
   schema: Schema<Document>,
   ...declarations: readonly Declaration<PathOf<Document>>[]
@@ -43,7 +42,7 @@ export const privacy = <Document>(
   declared.set(schema, declarations);
 };
 
-/** The same for a collection that is used without a schema. */
+/** The same for a collection without a schema. */
 export const collectionPrivacy = <Document>(
   collection: string,
   ...declarations: readonly Declaration<PathOf<Document>>[]
@@ -51,10 +50,10 @@ export const collectionPrivacy = <Document>(
   declared.set(collection, declarations);
 };
 
-/** By schema, and by name where a collection has none. */
+/** By schema, or by name for a collection without a schema. */
 export const privacyOf = (schemaOrCollection: object | string): readonly Declaration[] | undefined =>
   declared.get(schemaOrCollection);
 
-/** The collections without a schema. */
-export const undescribedCollections = (): string[] =>
+/** The names of the declared collections without a schema. */
+export const collectionsWithoutSchema = (): string[] =>
   [...declared.keys()].filter((key) => typeof key === 'string');

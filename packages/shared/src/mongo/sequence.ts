@@ -1,18 +1,17 @@
-/** Integer ids that grow with time. */
+/** Increasing integer ids. */
 import type { Connection } from 'mongoose';
-import { jitteredDelayMs, sleep } from './backoff.ts';
+import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
-import { isDuplicateKey } from './transaction.ts';
+import { isDuplicateKey, isWriteConflict } from './transaction.ts';
 
 export interface Sequences {
   /**
-   * The next number of the sequence `name`, from 1 on: larger than every number that was handed out before the call,
-   * by whichever process. Taken outside any transaction, so that concurrent creations do not conflict on the counter:
-   * a creation that fails leaves a gap. Take it before the transaction starts, not inside the retried callback.
-   * Calls of one process that come while the counter is being asked share the next question.
+   * The next number of the sequence `name`, from 1: larger than every number that any process got before the call. Call
+   * it before a transaction starts, not inside: concurrent creations would conflict on the counter. A creation that fails
+   * leaves a gap. Calls during a query of the counter share the next query.
    */
   next(name: string): Promise<number>;
-  /** `count` numbers of the sequence `name`, one after the other. As {@link Sequences.next} otherwise. */
+  /** `count` consecutive numbers of the sequence `name`; otherwise as {@link Sequences.next}. */
   take(name: string, count: number): Promise<number[]>;
 }
 
@@ -30,12 +29,11 @@ interface Waiter {
 }
 
 const ATTEMPTS = 50;
-const WRITE_CONFLICT = 112;
 
-/** Sequences kept in the collection `sequences` of the connection's database. */
+/** Sequences in the collection `sequences`. */
 export const createSequences = (connection: Connection): Sequences => {
   const reserve = createReserve(connection);
-  /** Who waits for a number of each sequence that is being asked for at the moment. */
+  /** Callers that wait for the next query of a sequence. */
   const waiting = new Map<string, Waiter[]>();
 
   const serve = async (name: string, waiters: readonly Waiter[]): Promise<void> => {
@@ -52,7 +50,7 @@ export const createSequences = (connection: Connection): Sequences => {
     }
   };
 
-  /** Rounds one after the other, until nobody waits. */
+  /** Queries in sequence until no caller waits. */
   const run = async (name: string): Promise<void> => {
     for (let batch = waiting.get(name) ?? []; batch.length > 0; batch = waiting.get(name) ?? []) {
       waiting.set(name, []);
@@ -82,7 +80,7 @@ export const createSequences = (connection: Connection): Sequences => {
   };
 };
 
-/** Moves a counter on by `count` and returns where it stands then. */
+/** Increments a counter by `count` and returns the new value. */
 const createReserve = (connection: Connection) => {
   const counters = connection.collection<SequenceDocument>('sequences');
 
@@ -95,7 +93,7 @@ const createReserve = (connection: Connection) => {
     return counter?.value;
   };
 
-  /** An upsert inside the increment would race with another first caller; an insert that loses has nothing to undo. */
+  /** Upserts of two first callers would conflict; an insert that loses has no effect. */
   const create = async (name: string): Promise<void> => {
     await counters.insertOne({ _id: name, value: 0 }).catch((error: unknown) => {
       if (!isDuplicateKey(error)) throw error;
@@ -107,11 +105,10 @@ const createReserve = (connection: Connection) => {
       try {
         const value = await increment(name, count);
         if (value !== undefined) return value;
-        if (attempt >= ATTEMPTS) throw new Error(`The sequence ${name} gives no number`);
+        if (attempt >= ATTEMPTS) throw new Error(`The sequence ${name} returned no number`);
         await create(name);
       } catch (error) {
-        const again = (error as { code?: unknown }).code === WRITE_CONFLICT && attempt < ATTEMPTS;
-        if (!again) throw error;
+        if (!isWriteConflict(error) || attempt >= ATTEMPTS) throw error;
         await sleep(jitteredDelayMs(attempt, 1, 20));
       }
     }

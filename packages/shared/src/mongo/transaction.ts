@@ -1,15 +1,16 @@
-/** Transactions that retry what the database asks to retry, and work that waits for the commit. */
+/** Transactions with retries, and hooks before and after the commit. */
 import type { ClientSession, Connection } from 'mongoose';
-import type { Logger } from 'pino';
-import { unavailable } from '../error.ts';
-import { jitteredDelayMs, sleep } from './backoff.ts';
+import { unavailable } from '../kernel/error.ts';
+import type { Logger } from '../kernel/log.ts';
+import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const BACKOFF_MIN_MS = 2;
 const BACKOFF_MAX_MS = 50;
-/** Of a conflict on a slow database: see {@link conflictCeilingMs}. */
+/** See {@link conflictCeilingMs}. */
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
 const DUPLICATE_KEY = 11_000;
+const WRITE_CONFLICT = 112;
 const CAUSE_DEPTH = 5;
 
 export interface TransactionOptions {
@@ -17,9 +18,8 @@ export interface TransactionOptions {
   deadlineMs?: number | undefined;
   log?: Logger | undefined;
   /**
-   * Default `snapshot`. With `default` the database's own is used: a replica set reads one snapshot either way, and a
-   * commit by the majority makes what it read durable, too. A transaction whose first command is `bulkWrite` needs it:
-   * not every server takes a read concern with that.
+   * Default `snapshot`. `default` sends none: a replica set reads one snapshot either way, and the majority commit makes
+   * the read data durable. Needed when the first command is `bulkWrite`, which some servers refuse with a read concern.
    */
   readConcern?: 'snapshot' | 'default' | undefined;
 }
@@ -27,7 +27,7 @@ export interface TransactionOptions {
 type Hook = () => unknown;
 type TransactionSettings = NonNullable<Parameters<ClientSession['startTransaction']>[0]>;
 
-/** What one attempt of a transaction still has to do. */
+/** The hooks of one attempt. */
 interface Attempt {
   beforeCommit: Hook[];
   afterCommit: Hook[];
@@ -36,15 +36,15 @@ interface Attempt {
 const attempts = new WeakMap<ClientSession, Attempt>();
 
 /**
- * Runs `work` in one transaction and returns what it returned, once it is committed.
+ * Runs `work` in one transaction and returns its result after the commit.
  *
- * `work` may run several times: a write conflict undoes everything and starts it again. It therefore loads every
- * document it changes inside itself, passes `session` to every query, and has no effect outside the database; such an
- * effect goes into {@link afterCommit}. Queries of one session run one after the other, never with Promise.all.
+ * `work` may run several times: after a write conflict it starts again. It must therefore read every document that it
+ * changes inside itself, pass `session` to every query, and have no effect outside the database; {@link afterCommit} is
+ * for such effects. Queries of one session must run one after the other, never with Promise.all.
  *
- * Rejects with what `work` threw (nothing is stored then), or with `unavailable` and the database's last error as its
- * cause when others were faster until the deadline: nothing is stored then either. When the answer to the commit itself
- * is lost and stays lost until the deadline, it rejects with the database's error and the outcome is unknown.
+ * Rejects with the error of `work`, or with `unavailable` when write conflicts last until the deadline; nothing is stored
+ * in either case. If the response to the commit is lost until the deadline, it rejects with the database's error and the
+ * outcome is unknown.
  */
 export const inTransaction = async <T>(
   connection: Connection,
@@ -53,7 +53,7 @@ export const inTransaction = async <T>(
 ): Promise<T> => {
   const deadline = performance.now() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
   const { readConcern = 'snapshot' } = options;
-  // What a session has seen goes along with its next transaction's first command as part of a read concern.
+  // Causal consistency would add a read concern to the first command of the transaction.
   const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });
   const settings: TransactionSettings = {
     ...(readConcern === 'snapshot' ? { readConcern: { level: 'snapshot' } } : {}),
@@ -90,20 +90,20 @@ const untilCommitted = async <T>(
       const now = performance.now();
       if (!isTransient(error)) throw error;
       if (now >= deadline)
-        throw unavailable('a transaction found its documents taken until its deadline', error);
+        throw unavailable('write conflicts of a transaction lasted until its deadline', error);
       await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt)));
     }
   }
 };
 
 /**
- * The longest wait before the next attempt: the losers of a conflict on one document stay away longer the longer an
- * attempt takes, or on a slow database they meet again at every try until their deadlines.
+ * The longest delay before the next attempt. It grows with the duration of an attempt: on a slow database the losers of a
+ * conflict would otherwise conflict again at every attempt.
  */
 const conflictCeilingMs = (attempt: number, tookMs: number): number =>
   Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
-/** Commits, asking again while the answer is lost: a repeated commit of the same transaction has one effect. */
+/** Commits, and repeats the commit while the response is lost. A repeated commit of one transaction has one effect. */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -127,34 +127,33 @@ const runHooks = async (session: ClientSession, log: Logger | undefined): Promis
   }
 };
 
-const attemptOf = (session: ClientSession, asker: string): Attempt => {
+const attemptOf = (session: ClientSession, caller: string): Attempt => {
   const attempt = attempts.get(session);
-  if (attempt === undefined) throw new Error(`${asker} needs the session of a running inTransaction`);
+  if (attempt === undefined) throw new Error(`${caller} needs the session of a running inTransaction`);
   return attempt;
 };
 
 /**
- * Runs `fn` as the last thing inside the transaction of `session`; what it throws aborts the transaction. For writes
- * that gather while the work goes on and are sent together. Throws when the session is not one that `inTransaction`
- * handed out.
+ * Runs `fn` last inside the transaction of `session`; an error aborts the transaction. For writes that are collected and
+ * sent together. Throws for a session that is not from `inTransaction`.
  */
 export const beforeCommit = (session: ClientSession, fn: () => Promise<void>): void => {
   attemptOf(session, 'beforeCommit').beforeCommit.push(fn);
 };
 
 /**
- * Runs `fn` once, after the transaction of `session` is committed; never when it is not. `inTransaction` waits for it.
- * It may be lost in a crash right after the commit: use it to hurry something that would happen anyway. A failure is
- * logged. Throws when the session is not one that `inTransaction` handed out.
+ * Runs `fn` once after the commit of the transaction of `session`, never after an abort. `inTransaction` waits for it. A
+ * crash right after the commit loses it: use it only to speed up what would happen anyway. A failure is logged. Throws
+ * for a session that is not from `inTransaction`.
  */
 export const afterCommit = (session: ClientSession, fn: () => unknown): void => {
   attemptOf(session, 'afterCommit').afterCommit.push(fn);
 };
 
-/** What is the same during one attempt of the transaction of `session`, and another thing in the next. */
+/** An object that identifies the current attempt of the transaction of `session`. */
 export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
 
-/** The error and what caused it, read by shape: a test run may hold several copies of a class. */
+/** The error and its causes. */
 const causes = (error: unknown): Record<string, unknown>[] => {
   const chain: Record<string, unknown>[] = [];
   for (let next = error; typeof next === 'object' && next !== null && chain.length < CAUSE_DEPTH; ) {
@@ -171,19 +170,23 @@ const hasLabel = (error: unknown, label: string): boolean =>
     return Array.isArray(errorLabels) && errorLabels.includes(label);
   });
 
-/** Whether the database asks to start the transaction again. */
+/** Whether the database asks for a new attempt of the transaction. */
 const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
-/** Whether the database could not be reached or had no primary: nothing that the work itself could have caused. */
+/** Whether the database could not be reached or had no primary. */
 export const isDatabaseDown = (error: unknown): boolean =>
   causes(error).some(({ name }) => typeof name === 'string' && DATABASE_DOWN.test(name));
 
 const DATABASE_DOWN =
   /^(Mongo(Network|ServerSelection|PoolCleared|WaitQueueTimeout|NotConnected|TopologyClosed)|MongooseServerSelection)/;
 
+/** Whether a write outside a transaction conflicted with another one; it can be repeated. */
+export const isWriteConflict = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === WRITE_CONFLICT;
+
 /**
- * Whether `error` says that a unique index refused a write; with `indexOrField`, that it was the index of this name or
- * one over this field. Inside a transaction the database has then aborted it: no further query of that session works.
+ * Whether a unique index refused a write; with `indexOrField`, whether it was the index of this name or one over this
+ * field. The database has then aborted the current transaction: no further query of that session works.
  */
 export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =>
   causes(error).some((link) => {

@@ -1,24 +1,22 @@
 /**
- * What older releases have stored, brought into the form of this one: each upgrade once per database, before the
- * process says that it is ready.
+ * Migrations of stored data (ADR 14). Each upgrade runs once per database, before the process is ready.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
-import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
 import { privacy, retain } from './privacy.ts';
 
 export interface Upgrade {
-  /** For ever the same: what was done once under a name is not done again. */
+  /** Never changes: an upgrade whose name is recorded is not run again. */
   name: string;
   /**
-   * Changes what is stored and returns how many documents it has changed. Several replicas may run it at once, and one
-   * may end in the middle of it: every step can be repeated, and a document that has the new form is left alone.
+   * Migrates the data and returns the number of changed documents. Several replicas may run it at once, and a replica may
+   * crash during it: every step must be repeatable and skip migrated documents.
    */
   run(): Promise<number>;
 }
 
 interface UpgradeDocument {
-  /** The name. */
   _id: string;
   done_at: Date;
 }
@@ -33,7 +31,7 @@ privacy(upgradeSchema, retain('which upgrades of stored data are done', '_id', '
 const registerUpgrades = (connection: Connection): Model<UpgradeDocument> =>
   connection.models.Upgrade ?? connection.model<UpgradeDocument>('Upgrade', upgradeSchema);
 
-/** Runs those of `upgrades` that this database has not had, in their order. Rejects with what one of them throws. */
+/** Runs the `upgrades` that this database has not had, in order. Rejects with the error of an upgrade. */
 export const upgradeData = async (
   { connection, clock, log }: { connection: Connection; clock: Clock; log: Logger },
   upgrades: readonly Upgrade[],
@@ -45,7 +43,6 @@ export const upgradeData = async (
   for (const { name, run } of upgrades.filter((upgrade) => !done.has(upgrade.name))) {
     const changed = await run();
     await model.updateOne({ _id: name }, { $setOnInsert: { done_at: clock.now() } }, { upsert: true });
-    if (changed > 0)
-      log.info({ upgrade: name, changed }, 'what an older release has stored has the form of this one');
+    if (changed > 0) log.info({ upgrade: name, changed }, 'stored data of an older release was upgraded');
   }
 };

@@ -1,22 +1,22 @@
 /**
- * A browser without scripts: keeps cookies by their path, reads the form of a page, and follows nothing by itself. Used
- * by tests only.
+ * A browser without scripts for tests: it keeps cookies by path and reads the form of a page. It follows no redirect by
+ * itself.
  */
 
 export interface BrowserPage {
   status: number;
   headers: Headers;
   html: string;
-  /** Where it redirects to, absolute. */
+  /** The absolute target of a redirect. */
   location: URL | undefined;
 }
 
 export interface Browser {
   get(url: string, headers?: Record<string, string>): Promise<BrowserPage>;
   post(url: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<BrowserPage>;
-  /** Follows redirects until there is a page, or one leads to another origin. */
+  /** Follows redirects to a page or to another origin. */
   follow(page: BrowserPage): Promise<BrowserPage>;
-  /** Sends the form of the page, its hidden fields included, by the button of this name. */
+  /** Submits the form of the page with its hidden fields by the named button. */
   submit(
     page: BrowserPage,
     action: string,
@@ -36,7 +36,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const fromEntities = (text: string): string =>
   text.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (e) => ENTITIES[e] ?? e);
 
-/** The form of a page: where it goes, and what it carries. */
+/** The action and the fields of a form. */
 export const formOf = (
   html: string,
 ): { action: string; fields: Record<string, string>; buttons: string[] } => {
@@ -51,7 +51,7 @@ export const formOf = (
   };
 };
 
-/** `headers` goes with every request; `origin` is where relative addresses lead. */
+/** `headers` are sent with every request; `origin` is the base of relative URLs. */
 export const createBrowser = (
   origin: string,
   headers: () => Promise<Record<string, string>> = async () => ({}),
@@ -97,7 +97,7 @@ export const createBrowser = (
     };
   };
 
-  /** A service behind a gateway names the gateway's origin. */
+  /** A service behind the gateway redirects to the gateway's origin. */
   const here = (url: URL): URL => new URL(`${url.pathname}${url.search}`, origin);
 
   const browser: Browser = {

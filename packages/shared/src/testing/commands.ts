@@ -1,6 +1,6 @@
 /**
- * What a service asks its database, and how the database would find it. Used by tests only. The service under test runs
- * as a whole, with {@link monitored} in its configuration; its connection is found by the name of its database.
+ * Records the database commands of a service and explains their plans, for tests. The service runs with
+ * {@link monitored} in its configuration; its connection is found by the name of its database.
  */
 import mongoose, { type Connection } from 'mongoose';
 
@@ -9,16 +9,16 @@ type Document = Record<string, unknown>;
 export interface SentCommand {
   /** `find`, `aggregate`, `insert`, `update`, `delete`, `findAndModify`, `commitTransaction`, … */
   name: string;
-  /** Empty for a command that names no collection. */
+  /** Empty for a command without a collection. */
   collection: string;
   inTransaction: boolean;
   command: Document;
-  /** In milliseconds of `performance.now()`; the answer's is infinite while there is none. */
+  /** `performance.now()` in milliseconds; `answeredAt` is infinite until there is a response. */
   sentAt: number;
   answeredAt: number;
 }
 
-/** How often somebody waited for the database: commands that are on their way together are one round trip. */
+/** Number of sequential round trips: concurrent commands count as one. */
 export const roundTrips = (commands: readonly SentCommand[]): number => {
   let [trips, answeredAt] = [0, Number.NEGATIVE_INFINITY];
   for (const command of commands.toSorted((one, other) => one.sentAt - other.sentAt)) {
@@ -29,54 +29,53 @@ export const roundTrips = (commands: readonly SentCommand[]): number => {
 };
 
 export interface CommandWatch {
-  /** What was sent while `work` ran, oldest first, by whichever part of the process. */
+  /** All commands of the process during `work`, oldest first. */
   during(work: () => Promise<unknown>): Promise<SentCommand[]>;
   /**
-   * What is wrong with the plans of the commands, as texts that name command and plan: a collection scan, an in-memory
-   * sort, an index that leads to a great part of the collection, an index that the command names. Throws when a
-   * collection that is read holds fewer than {@link FILLED} documents, or when the database shows no plan, as either
-   * would let everything pass.
+   * Faults in the plans, as texts with command and plan: a collection scan, an in-memory sort, an index that reads a large
+   * part of the collection, an index hint. Throws when a collection has fewer than {@link FILLED} documents, or when the
+   * database returns no plan: the check would prove nothing.
    */
   faults(commands: readonly SentCommand[]): Promise<string[]>;
 }
 
-/** A plan that stays as it is on a stand-in of MongoDB. There are none for MongoDB itself. */
+/** An accepted fault on a stand-in for MongoDB. There are none for MongoDB itself. */
 export interface PlanException {
-  /** How its name and version begin: `SecantusDB 0.5.3-beta.165`. */
+  /** Prefix of name and version: `SecantusDB 0.5.3-beta.165`. */
   server: `SecantusDB${string}`;
-  /** How the fault begins: `SORT: find posts {"facets":"?"`. */
+  /** Prefix of the fault: `SORT: find posts {"facets":"?"`. */
   fault: string;
   reason: string;
 }
 
-/** The default where there is neither MongoDB nor Docker, and the server that plans worst (docs/adr/0018). */
+/** The default without MongoDB and Docker, and the server with the weakest planner (docs/adr/0018). */
 const PREBUILT = 'SecantusDB 0.5.3-beta.165';
 
-/** Plans that stay as they are on the prebuilt server, for one reason; `faults`: how they begin. */
+/** Accepted faults on the prebuilt server with their reason; `faults` are prefixes. */
 export const exceptOnPrebuilt = (reason: string, faults: readonly string[]): PlanException[] =>
   faults.map((fault) => ({ server: PREBUILT, fault, reason }));
 
 export interface WatchOptions {
-  /** Collections that are small in production as well, each with its reason; how they are read does not matter. */
+  /** Collections that stay small in production, with the reason; their plans are not checked. */
   small?: Readonly<Record<string, string>>;
   exceptions?: readonly PlanException[];
-  /** Judges what is asked of the collections below as well. */
-  ground?: boolean;
+  /** Also checks the collections of the service runtime. */
+  withRuntime?: boolean;
 }
 
-/** What every service keeps besides its own; how it is asked is judged once, in packages/shared/test/mongo/explain.test.ts. */
-const GROUND = ['outbox', 'inbox', 'idempotency_keys', 'rate_limits'];
+/** Collections of the service runtime; packages/shared/test/mongo/explain.test.ts checks their queries for all services. */
+const RUNTIME_COLLECTIONS = ['outbox', 'inbox', 'idempotency_keys', 'rate_limits'];
 
-/** Of every collection that a checked command reads. */
+/** Minimum number of documents in a collection that a checked command reads. */
 export const FILLED = 20_000;
 
-/** More than this is no lookup: a tenth of a filled collection. */
+/** A plan that examines more than this is a fault: a tenth of a filled collection. */
 const EXAMINED_MAX = FILLED / 10;
 
-/** For the hook that fills some collections: on an idle machine each takes about a second. */
-export const FILL_TIMEOUT_MS = 180_000;
+/** Timeout of a hook that fills collections; an idle machine takes about a second for each. */
+export const FILL_TIMEOUT_MS = 300_000;
 
-/** Documents of one insertion. */
+/** Documents per insert command. */
 const BATCH = 2_000;
 
 const SMALL = {
@@ -92,16 +91,16 @@ interface Plan {
   queryPlan?: Plan;
 }
 
-/** A configuration whose connections tell what they send. */
+/** A configuration with command monitoring. */
 export const monitored = <Config extends { MONGODB_URI: string }>(config: Config): Config => {
   const separator = config.MONGODB_URI.includes('?') ? '&' : '?';
   return { ...config, MONGODB_URI: `${config.MONGODB_URI}${separator}monitorCommands=true` };
 };
 
-/** Watches the connection that this process holds to `database`. */
+/** Records the commands of this process's connection to `database`. */
 export const watchCommands = (
   database: string,
-  { small = {}, exceptions = [], ground = false }: WatchOptions = {},
+  { small = {}, exceptions = [], withRuntime = false }: WatchOptions = {},
 ): CommandWatch => {
   const connection = mongoose.connections.find(
     (candidate) => candidate.name === database && candidate.getClient().options.monitorCommands,
@@ -136,7 +135,7 @@ export const watchCommands = (
       return sent;
     },
     faults: (commands) =>
-      findFaults(connection, commands, { small: { ...SMALL, ...small }, exceptions, ground }, known),
+      findFaults(connection, commands, { small: { ...SMALL, ...small }, exceptions, withRuntime }, known),
   };
 };
 
@@ -152,7 +151,7 @@ const toSent = (name: string, command: Document): SentCommand => {
   };
 };
 
-/** Of a command, what says which transaction it belongs to; `explain` takes none of it. */
+/** The transaction fields of a command, which `explain` does not accept. */
 const ENVELOPE = new Set([
   ...['lsid', 'txnNumber', 'autocommit', 'startTransaction', 'readConcern', 'writeConcern'],
   ...['$db', '$clusterTime', '$readPreference', 'maxTimeMS', 'stmtId'],
@@ -161,13 +160,13 @@ const ENVELOPE = new Set([
 const asSent = (command: Document): Document =>
   Object.fromEntries(Object.entries(command).filter(([field]) => !ENVELOPE.has(field)));
 
-/** One write as the command that does it alone, and as the read that finds the same documents. */
+/** A single write as its own command, and as the read with the same filter. */
 interface Lookup {
   command: Document;
   read: Document;
 }
 
-/** What a command looks up. An insert looks up nothing. */
+/** The lookups of a command. An insert has none. */
 const lookupsOf = ({ name, collection, command }: SentCommand): Lookup[] => {
   const reads = (read: Document): Lookup => ({ command: read, read });
   switch (name) {
@@ -220,7 +219,7 @@ const bulkLookups = ({ ops, nsInfo }: Document): Lookup[] =>
 
 const aggregateReads = (collection: string, command: Document): Document[] => {
   const stages = command.pipeline as Document[];
-  // Over documents of its own it looks up nothing but what it joins.
+  // An aggregation over literal documents reads only the collections that it joins.
   const joined = stages.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [$lookup as Document]));
   const joins = joined.map(({ from, foreignField }) => ({
     find: from,
@@ -228,7 +227,7 @@ const aggregateReads = (collection: string, command: Document): Document[] => {
   }));
   if (collection === '') return joins;
   const [first, second] = stages;
-  // Not every server says in the plan of an aggregation how it sorts.
+  // Not every server shows the sort in the plan of an aggregation.
   const sorted =
     first?.$match === undefined || second?.$sort === undefined
       ? []
@@ -236,7 +235,7 @@ const aggregateReads = (collection: string, command: Document): Document[] => {
   return [asSent(command), ...sorted, ...joins];
 };
 
-/** What a watch has asked already: an explanation may read the whole collection. */
+/** Explained lookups, cached because an explain may read the whole collection. */
 interface Known {
   filled: Set<string>;
   plans: Map<string, ExplainedPlan>;
@@ -245,7 +244,7 @@ interface Known {
 const findFaults = async (
   connection: Connection,
   commands: readonly SentCommand[],
-  { small, exceptions, ground }: Required<WatchOptions>,
+  { small, exceptions, withRuntime }: Required<WatchOptions>,
   { filled, plans }: Known,
 ): Promise<string[]> => {
   const server = await serverOf(connection);
@@ -256,7 +255,7 @@ const findFaults = async (
   const found = new Map<string, string>();
   for (const sent of commands)
     for (const { command, read } of lookupsOf(sent)) {
-      if (!ground && GROUND.includes(collectionOf(read))) continue;
+      if (!withRuntime && RUNTIME_COLLECTIONS.includes(collectionOf(read))) continue;
       const shape = `${sent.name} ${shapeOf(read)}`;
       if (read.hint !== undefined) found.set(`a named index: ${shape}`, '');
       if (small[collectionOf(read)] !== undefined) continue;
@@ -287,19 +286,18 @@ const assertFilled = async (
 };
 
 interface Server {
-  /** With its version. */
+  /** Name and version. */
   name: string;
-  /** A stand-in may explain every write as a collection scan, whatever it does. */
+  /** False for a stand-in that explains every write as a collection scan. */
   explainsWrites: boolean;
-  /** Scans for whatever stands beside the `_id`, and for every findAndModify. */
+  /** Scans for every condition besides `_id`, and for every findAndModify. */
   scansWritesById: boolean;
 }
 
 const WRITES = ['update', 'delete', 'findAndModify', 'bulkWrite'];
 
 /**
- * A conditional write of documents that it names. It stays one atomic command: every other server finds the document by
- * its id.
+ * A conditional write by `_id`. It stays one atomic command: every other server finds the document by its id.
  */
 const isWriteById = (name: string, { filter }: Document): boolean =>
   WRITES.includes(name) && isDocument(filter) && Object.hasOwn(filter, '_id');
@@ -349,8 +347,8 @@ const kindsOfFault = ({ stages, examined }: ExplainedPlan): string[] => {
 };
 
 /**
- * Fills `collection` with {@link FILLED} copies of a document that it holds, each changed by `change`, which gives at least
- * what is unique; without an `_id` each gets an ObjectId.
+ * Fills `collection` with {@link FILLED} copies of one of its documents. `change` returns at least the unique fields of each
+ * copy; without an `_id` each gets an ObjectId.
  */
 export const fillLike = async (
   connection: Connection,
@@ -369,13 +367,13 @@ export const fillLike = async (
 };
 
 /**
- * What a server that does not explain its writes looks up for one. It reads what findAndModify is to change, and then
- * writes it by `{_id, $and: [query]}`.
+ * The lookups of a write on a server that does not explain writes. For findAndModify it reads the document and then writes
+ * it by `{_id, $and: [query]}`.
  */
 const servedAs = (name: string, read: Document): Document =>
   name === 'findAndModify' ? { ...read, filter: { $and: [read.filter] } } : read;
 
-/** A lookup without its values: what two calls of one query have in common. */
+/** A lookup without its values, equal for two calls of one query. */
 const shapeOf = ({ find, filter, sort, limit, aggregate, pipeline }: Document): string => {
   const blank = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.every((one) => isDocument(one)) ? value.map(blank) : ['?'];
@@ -393,10 +391,10 @@ const shapeOf = ({ find, filter, sort, limit, aggregate, pipeline }: Document): 
 const isDocument = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** The driver sends a sort as a Map. */
+/** The driver represents a sort as a Map. */
 const toPlain = (sort: unknown): unknown => (sort instanceof Map ? Object.fromEntries(sort) : sort);
 
-/** Every value of `field`, at whatever depth, that is not inside another one. */
+/** All values of `field` at any depth, except those inside another one. */
 const valuesOf = (answer: unknown, field: string): unknown[] => {
   if (typeof answer !== 'object' || answer === null) return [];
   return Object.entries(answer).flatMap(([key, value]) => (key === field ? [value] : valuesOf(value, field)));

@@ -1,57 +1,54 @@
 /**
- * The inside of a crash-test process, loaded before anything else by `startCrashTestProcess` of crash.ts. It tells the
- * test in which sessions of the database the process has transactions, and answers the test's questions.
+ * Loaded first in a crash-test process, by `startCrashTestProcess` of crash.ts. It reports the database sessions with
+ * transactions to the test, and serves its requests.
  */
 import { EventEmitter, once } from 'node:events';
 import { createRequire, flushCompileCache } from 'node:module';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import mongoose, { type Connection, type mongo } from 'mongoose';
 
-const tell = (message: object): void => void process.send?.(message);
+const send = (message: object): void => void process.send?.(message);
 
 const reported = new Set<string>();
 const report = ({ command }: mongo.CommandStartedEvent): void => {
   const session = command.autocommit === false ? command.lsid.id.toString('hex') : undefined;
   if (session === undefined || reported.has(session)) return;
   reported.add(session);
-  tell({ session });
+  send({ session });
 };
 
 const { events } = mongoose as unknown as { events: NodeJS.EventEmitter };
 events.on('createConnection', (connection: Connection) =>
   connection.once('connected', () => {
     connection.getClient().on('commandStarted', report);
-    // A process that is killed does not write it at its end.
+    // Node writes it at exit, which a killed process does not reach.
     flushCompileCache();
   }),
 );
 
 type Handlers = Record<string, (...args: never[]) => unknown>;
 
-/** Answers the questions of the test by running these functions. */
+/** Serves the requests of the test by these functions. */
 export const answer = (handlers: Handlers): void => {
-  process.on(
-    'message',
-    async ({ question, name, args }: { question: number; name: string; args: never[] }) => {
-      try {
-        tell({ answers: question, value: await handlers[name]?.(...args) });
-      } catch (error) {
-        tell({ answers: question, error: String((error as Error).stack) });
-      }
-    },
-  );
+  process.on('message', async ({ request, name, args }: { request: number; name: string; args: never[] }) => {
+    try {
+      send({ answers: request, value: await handlers[name]?.(...args) });
+    } catch (error) {
+      send({ answers: request, error: String((error as Error).stack) });
+    }
+  });
 };
 
-/** Of the event loop: what goes on after an answer has sent its next command by then. */
-const QUIET_TURNS = 3;
+/** Iterations of the event loop after which work that continues has sent its next command. */
+const QUIET_TICKS = 3;
 const NEVER = new Promise<never>(() => undefined);
 
-/** Commands that their connection is not to send. */
+/** Request ids of commands that are not sent. */
 const held = new Set<number>();
 interface Writer {
   writeCommand(message: { requestId: number }, options: unknown): Promise<void>;
 }
-/** The driver announces a command right before it writes it, and has no place of its own to wait there. */
+/** The driver emits `commandStarted` right before it writes, and has no hook to hold a command back. */
 const driver = createRequire(createRequire(import.meta.url).resolve('mongoose'))(
   'mongodb/lib/cmap/connection.js',
 ) as { Connection: { prototype: Writer } };
@@ -61,15 +58,15 @@ driver.Connection.prototype.writeCommand = function (message, options) {
   return held.has(message.requestId) ? NEVER : writeCommand.call(this, message, options);
 };
 
-/** The relay of the outbox works by itself, whatever the request does. */
+/** The outbox relay works independently of the request. */
 const isOfRelay = ({ commandName, command }: mongo.CommandStartedEvent): boolean => {
   const collection = command[commandName];
   return collection === 'relay_leases' || (collection === 'outbox' && command.autocommit !== false);
 };
 
-/** Holds back the `nth` command from now on of these connections, and every later one. */
+/** Holds back the `nth` command of these connections, counted from now, and all later ones. */
 const holdCommands = (connections: readonly Connection[], nth: number) => {
-  const underWay = new Set<number>();
+  const pending = new Set<number>();
   const answers = new EventEmitter();
   let left = nth;
   let holdFrom: (command: string) => void = () => undefined;
@@ -80,37 +77,36 @@ const holdCommands = (connections: readonly Connection[], nth: number) => {
     const { commandName, command, requestId } = event;
     if (!isOfRelay(event)) {
       left -= 1;
-      underWay.add(requestId);
+      pending.add(requestId);
       const collection = command[commandName];
       if (left === 0) holdFrom(typeof collection === 'string' ? `${commandName} ${collection}` : commandName);
     }
     if (left <= 0) held.add(requestId);
   };
   const ended = ({ requestId }: { requestId: number }): void => {
-    underWay.delete(requestId);
+    pending.delete(requestId);
     answers.emit('answer');
   };
   for (const connection of connections) {
     const client = connection.getClient();
     client.on('commandStarted', started).on('commandSucceeded', ended).on('commandFailed', ended);
   }
-  /** Resolves when no command is under way, and none follows those that were. */
+  /** Resolves when no command is pending and no other one follows. */
   const idle = async (): Promise<void> => {
-    for (let quietTurns = 0; quietTurns < QUIET_TURNS; quietTurns += 1) {
-      if (underWay.size > 0) {
+    for (let quietTicks = 0; quietTicks < QUIET_TICKS; quietTicks += 1) {
+      if (pending.size > 0) {
         await once(answers, 'answer');
-        quietTurns = -1;
+        quietTicks = -1;
       }
-      await turn();
+      await nextTick();
     }
   };
   return { heldBefore, idle };
 };
 
 /**
- * Opens one instance of a service after the other, as the test asks for them. The n-th command of an instance, counted
- * from its opening on, and all after it never leave the process: as on a network that is slow to carry them. So
- * when the process is killed, each of its instances dies right before a command of its own.
+ * Opens instances of a service on request. The n-th command of an instance and all later ones are never sent. So when the
+ * process is killed, each of its instances crashes right before its own n-th command.
  */
 export const serveInstances = <Instance extends { url: string; grpcAddress: string; idle?(): Promise<void> }>(
   start: () => Promise<Instance>,
@@ -122,7 +118,7 @@ export const serveInstances = <Instance extends { url: string; grpcAddress: stri
     if (found === undefined) throw new Error(`there is no instance ${index}`);
     return found;
   };
-  // By turns, so that the connections that come into being are those of the one that starts.
+  // One at a time, so that new connections belong to the instance that is starting.
   let opening: Promise<unknown> = Promise.resolve();
   const open = async (nth: number) => {
     const others = new Set(mongoose.connections);

@@ -1,8 +1,8 @@
 /**
- * Processes that a test kills, as by `kill -9`. Used by tests only; `crash-process.ts` is their part inside the process.
+ * Processes that a test kills by SIGKILL. `crash-process.ts` is the part inside the process.
  *
- * The database keeps the open transactions of a dead process, with what they have locked, until their lifetime is over
- * (a minute). The test ends exactly these sessions right after the death: what the database does itself, only sooner.
+ * The database keeps the open transactions of a killed process, with their locks, for a minute. The test ends exactly
+ * these sessions at once: what the database would do later.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import mongoose from 'mongoose';
 import { monitored } from './commands.ts';
 
 const INSIDE = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
-/** Where Node puts it by itself; every process after the first loads its modules from there. */
+/** Node's default; every process after the first one loads its modules from it. */
 const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
 interface Answer {
@@ -24,17 +24,17 @@ interface Answer {
 }
 
 export interface CrashTestProcess {
-  /** The address in the log line that says "ready"; rejects when the process ends without one. */
+  /** The URL in the log line "ready"; rejects when the process ends before. */
   url(): Promise<string>;
-  /** Lets one of the functions that the process has given to `answer` run there; rejects when the process dies. */
+  /** Runs a function that the process has given to `answer`; rejects when the process ends. */
   ask<T>(name: string, ...args: unknown[]): Promise<T>;
-  /** Kills it, and ends its sessions of the database once it is gone. */
+  /** Kills the process, then ends its database sessions. */
   kill(): Promise<void>;
-  /** Resolves when it is gone, of whatever it died, and its sessions are ended. */
+  /** Resolves when the process has ended and its database sessions as well. */
   gone: Promise<void>;
 }
 
-/** The environment of a service's process: a variable for each value of its configuration. */
+/** The configuration of a service as environment variables. */
 export const environmentOf = (config: object): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   NODE_COMPILE_CACHE: COMPILE_CACHE,
@@ -43,7 +43,7 @@ export const environmentOf = (config: object): NodeJS.ProcessEnv => ({
   ),
 });
 
-/** Starts `program` with a service's configuration. The caller kills it. */
+/** Starts `program` with the configuration of a service. The caller kills it. */
 export const startCrashTestProcess = (
   program: string,
   config: { MONGODB_URI: string; [name: string]: unknown },
@@ -59,14 +59,14 @@ export const startCrashTestProcess = (
     if (message.session !== undefined) sessions.add(message.session);
     if (message.answers !== undefined) open.get(message.answers)?.(message);
   });
-  // All that it has said is read by then.
+  // After `close` and `disconnect` all output and messages have been read.
   const ended = Promise.all([once(child, 'close'), once(child, 'disconnect')]);
   void ended.then(() => {
     for (const answer of open.values()) answer({ error: 'the process is gone' });
   });
   const gone = ended.then(() => endSessions(config.MONGODB_URI, sessions));
   const url = readyAt(child);
-  // Who asks for it hears of it.
+  // A test that awaits it gets the rejection.
   url.catch(() => undefined);
   let lastQuestion = 0;
   return {
@@ -77,7 +77,7 @@ export const startCrashTestProcess = (
         open.set(lastQuestion, ({ value, error }) =>
           error === undefined ? resolve(value as T) : reject(new Error(error)),
         );
-        child.send({ question: lastQuestion, name, args }, (error) => error && reject(error));
+        child.send({ request: lastQuestion, name, args }, (error) => error && reject(error));
       }),
     kill: () => {
       child.kill('SIGKILL');
@@ -96,16 +96,16 @@ interface Addresses {
 export interface Instance {
   url: string;
   grpcAddress: string;
-  /** Runs one of the functions that the program has given to `serveInstances`. */
+  /** Runs a function that the program has given to `serveInstances`. */
   work(name: string): Promise<unknown>;
   /**
-   * The command that it did not get to send while it did `work`, as `<command> <collection>`; undefined when it has done
-   * it, and what follows it, to the end.
+   * The command that was held back during `work`, as `<command> <collection>`; undefined when `work` and what follows it
+   * came to their end.
    */
   heldBefore(work: Promise<unknown>): Promise<string | undefined>;
 }
 
-/** Opens an instance that stops before its `nth` command, in a process whose program calls `serveInstances`. */
+/** Opens an instance that holds back its `nth` command, in a process that calls `serveInstances`. */
 export const openInstance = async ({ ask }: CrashTestProcess, nth: number): Promise<Instance> => {
   const { index, ...addresses } = await ask<Addresses>('open', nth);
   return {
@@ -127,7 +127,7 @@ const readyAt = (child: ChildProcess): Promise<string> =>
   });
 
 const endSessions = async (uri: string, sessions: ReadonlySet<string>): Promise<void> => {
-  // Without one the command would end everybody's.
+  // With an empty list `killSessions` ends the sessions of all clients.
   if (sessions.size === 0) return;
   const connection = await mongoose.createConnection(uri).asPromise();
   const killSessions = [...sessions].map((hex) => ({ id: new mongoose.mongo.UUID(hex) }));

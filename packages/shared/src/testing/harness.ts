@@ -1,24 +1,25 @@
 /**
- * What service tests share: a configuration of their own on the real servers, signed callers, stand-ins of other
- * services that speak real gRPC. Used by tests only.
+ * For service tests: configuration with a database of its own on real servers, signed callers, and stand-ins of other
+ * services over real gRPC.
  */
 import { randomUUID } from 'node:crypto';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { createConnection } from 'mongoose';
-import { CALLER_HEADER, type Caller, createCallerSigner, GUEST, type UserCaller } from '../caller.ts';
-import { systemClock } from '../clock.ts';
-import { connectBroker } from '../events/broker.ts';
-import { commandQueue } from '../events/rpc-protocol.ts';
-import { deleteTopology } from '../events/testing.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
-import { createLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
-import type { Permission } from '../permissions.ts';
-import type { FoundationConfig } from '../service.ts';
+import { CALLER_HEADER, type Caller, createCallerSigner, GUEST, type UserCaller } from '../kernel/caller.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createLog } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import type { Permission } from '../kernel/permissions.ts';
+import { sleep } from '../kernel/timing.ts';
+import { connectBroker } from '../messaging/broker.ts';
+import { commandQueue } from '../messaging/rpc.ts';
+import type { RuntimeConfig } from '../runtime/service-runtime.ts';
+import { deleteTopology } from './events.ts';
 
 export const TEST_SECRET = 'a secret for tests, thirty-two characters or more';
 
-const needed = (name: string): string => {
+const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (value === undefined)
     throw new Error(`${name} is not set: run the tests by \`npm test\`, which starts the servers`);
@@ -26,13 +27,13 @@ const needed = (name: string): string => {
 };
 
 export const testServers = (): { MONGODB_URI: string; REDIS_URL: string; AMQP_URL: string } => ({
-  MONGODB_URI: needed('MONGODB_URI'),
-  REDIS_URL: needed('REDIS_URL'),
-  AMQP_URL: needed('AMQP_URL'),
+  MONGODB_URI: requiredVariable('MONGODB_URI'),
+  REDIS_URL: requiredVariable('REDIS_URL'),
+  AMQP_URL: requiredVariable('AMQP_URL'),
 });
 
-/** A configuration with a database and a namespace of its own, on free ports. */
-export const testConfig = (service: string): FoundationConfig & { PUBLIC_BASE_URL: string } => {
+/** A configuration with its own database and namespace, on free ports. */
+export const testConfig = (service: string): RuntimeConfig & { PUBLIC_BASE_URL: string } => {
   const id = randomUUID().slice(0, 8);
   return {
     NODE_ENV: 'test',
@@ -55,14 +56,14 @@ export const dropDatabase = async (config: {
   const connection = await createConnection(config.MONGODB_URI, {
     dbName: config.MONGODB_DATABASE,
   }).asPromise();
-  // Where the servers are temporary nothing is dropped: a stand-in of MongoDB hangs on it beside an open transaction.
+  // On temporary servers nothing is dropped: SecantusDB blocks on a drop during an open transaction.
   if (process.env.TEST_KEEP_DATABASES === undefined) await connection.dropDatabase();
   await connection.close();
 };
 
-/** What a service of the test has declared on the broker; for tests that hold no connection to it themselves. */
+/** Deletes the queues of a service, for tests without a broker connection. */
 export const dropQueues = async (
-  config: FoundationConfig,
+  config: RuntimeConfig,
   service: string,
   commands: readonly string[] = [],
 ): Promise<void> => {
@@ -91,7 +92,7 @@ export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'payments.boost_own',
 ];
 
-/** A signed-in user with the permissions of a member, or those given. */
+/** A signed-in user, by default with the permissions of a member. */
 export const caller = (
   userId: number,
   permissions: readonly Permission[] = MEMBER_PERMISSIONS,
@@ -130,7 +131,7 @@ const toAnswer = async (response: Response): Promise<Answer> => {
   };
 };
 
-/** Sends signed requests straight to a service, as the gateway would. `path` is below `/api/v1`. */
+/** Sends signed requests to a service, as the gateway does. `path` is below `/api/v1`. */
 export const apiClient =
   (baseUrl: string): Send =>
   async (method, path, { as = GUEST, body, headers = {} } = {}) => {
@@ -148,7 +149,7 @@ export const apiClient =
     return toAnswer(response);
   };
 
-/** A stand-in of another service on real gRPC; a call that a test gives no handler for answers UNIMPLEMENTED. */
+/** A stand-in for other services on real gRPC; a call without a handler answers UNIMPLEMENTED. */
 export const standIn = async (
   ...services: { definition: ServiceDefinition; handlers: Record<string, unknown> }[]
 ): Promise<GrpcServer> =>
@@ -160,7 +161,7 @@ export const standIn = async (
     log: createLog({ service: 'stand-in', level: 'silent' }),
   });
 
-/** One service of a stand-in, typed by its definition. */
+/** One service of a stand-in. */
 export const standInService = <Definition>(
   definition: Definition,
   handlers: Partial<GrpcHandlers<Definition>>,
@@ -168,8 +169,8 @@ export const standInService = <Definition>(
   grpcService(definition, handlers as unknown as GrpcHandlers<Definition>);
 
 /**
- * Waits until `check` gives something other than undefined or false; fails after `timeoutMs`. The default is more than
- * ten times what an idle machine needs, and leaves a test's own minute room to say what did not happen.
+ * Waits until `check` returns something other than undefined or false; rejects after `timeoutMs`. The default is more than
+ * ten times what an idle machine needs, and less than the timeout of a test.
  */
 export const eventually = async <T>(
   check: () => Promise<T | undefined | false> | T | undefined | false,
@@ -180,6 +181,6 @@ export const eventually = async <T>(
     const value = await check();
     if (value !== undefined && value !== false) return value;
     if (performance.now() > giveUpAt) throw new Error('it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, intervalMs));
+    await sleep(intervalMs);
   }
 };

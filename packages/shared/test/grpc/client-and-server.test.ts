@@ -2,8 +2,16 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { CALLER_HEADER, type Caller, createCallerSigner, type InternalContext } from '../../src/caller.ts';
-import { deadlineIn, systemClock } from '../../src/clock.ts';
+import { createGrpcClient, type GrpcClient, LONGEST_RECONNECT_MS } from '../../src/grpc/client.ts';
+import { grpcDefinitions } from '../../src/grpc/load.ts';
+import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
+import {
+  CALLER_HEADER,
+  type Caller,
+  createCallerSigner,
+  type InternalContext,
+} from '../../src/kernel/caller.ts';
+import { deadlineIn, systemClock } from '../../src/kernel/clock.ts';
 import {
   AppError,
   badRequest,
@@ -15,14 +23,11 @@ import {
   notFound,
   unauthenticated,
   unavailable,
-} from '../../src/error.ts';
-import { createGrpcClient, type GrpcClient, LONGEST_WAIT_MS } from '../../src/grpc/client.ts';
-import { grpcDefinitions } from '../../src/grpc/load.ts';
-import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
-import { createMetrics } from '../../src/metrics.ts';
+} from '../../src/kernel/error.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
+import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
 import { caller, eventually, testSigner } from '../../src/testing/harness.ts';
-import { currentTrace, runWithTrace, type TraceContext } from '../../src/trace.ts';
-import { log, pause } from '../events/support.ts';
+import { log, pause } from '../messaging/support.ts';
 
 type GetBalances = GrpcHandlers<WalletDefinition>['GetBalances'];
 
@@ -69,7 +74,7 @@ const fixed: GetBalances = async ({ user_ids }) => ({
   balances: user_ids.map((user_id) => ({ user_id, balance: 5 })),
 });
 
-/** What a call comes to: its answer, or the error that it was refused with. */
+/** The response of a call, or its error. */
 const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
   try {
     return await call;
@@ -83,7 +88,7 @@ const ask = (client: GrpcClient<WalletDefinition>, options?: Parameters<typeof c
 
 const answered = { balances: [{ user_id: 1, balance: 5 }] };
 
-/** A process that can be killed: a wire in front of a server, which loses every connection at once. */
+/** Simulates a process that is killed: a proxy that closes every connection at once. */
 const killable = async (address: string) => {
   const [host, port] = address.split(':');
   const sockets = new Set<Socket>();
@@ -201,7 +206,7 @@ describe('who calls', () => {
     });
   };
 
-  test('a call without a signature, or with that of another secret, reaches no handler', async () => {
+  test('a call without a valid signature reaches no handler', async () => {
     let handled = 0;
     const server = await startServer(async (request, context) => {
       handled += 1;
@@ -218,7 +223,7 @@ describe('who calls', () => {
     expect(await unsigned(server.address, signed)).toEqual(answered);
   });
 
-  test('a process with another secret gets no 401 for its user, but a part that cannot be had', async () => {
+  test('a process with another secret gets `unavailable`, not 401', async () => {
     const server = await startServer(fixed);
     const signer = createCallerSigner('another secret of thirty-two characters', systemClock);
     const client = connect(server.address, { signer });
@@ -241,7 +246,7 @@ describe('who calls', () => {
     ]);
   });
 
-  test('the trace id and the request id travel, each call with a span of its own', async () => {
+  test('the trace id and the request id are propagated; each call has its own span', async () => {
     const traces: (TraceContext | undefined)[] = [];
     const server = await startServer(async (request, context) => {
       await pause(1);
@@ -268,17 +273,17 @@ describe('who calls', () => {
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('a target that does not answer', () => {
-  test('within the deadline is unavailable, and the call of the default is not longer', async () => {
+  test('within the deadline is unavailable; the default deadline is not longer', async () => {
     const server = await startServer(never);
     const client = connect(server.address, { deadlineMs: 100 });
     const startedAt = performance.now();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
     expect(await ask(client, { deadlineMs: 200, retry: true })).toMatchObject({ kind: 'unavailable' });
-    // Sooner than the deadline of a client that was told none.
+    // Sooner than the default deadline of a client.
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test('because nobody listens is unavailable at once', async () => {
+  test('because it is down is unavailable at once', async () => {
     const client = connect('127.0.0.1:1', { deadlineMs: 10_000 });
     const startedAt = performance.now();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
@@ -286,7 +291,7 @@ describe('a target that does not answer', () => {
     await expect(client.ping()).rejects.toThrow();
   });
 
-  test('because it was killed is unavailable at once, calls under way too, and well again after its return', async () => {
+  test('because it was killed is unavailable at once, also for current calls, and recovers after its restart', async () => {
     let isUnderWay = false;
     const server = await startServer(async (request, context) => {
       if (request.user_ids[0] !== 2) return fixed(request, context);
@@ -303,7 +308,7 @@ describe('a target that does not answer', () => {
     expect(await underWay).toMatchObject({ kind: 'unavailable' });
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
     expect(performance.now() - killedAt).toBeLessThan(5_000);
-    // Enough of them to open the breaker.
+    // Enough to open the breaker.
     for (let i = 0; i < 12; i += 1) await ask(client);
     await process.start();
     await eventually(
@@ -314,7 +319,7 @@ describe('a target that does not answer', () => {
 });
 
 describe('the breaker', () => {
-  /** A target whose answers are counted, and that fails as long as it is told to. */
+  /** A target that counts its calls and fails on demand. */
   const fickle = async () => {
     const state = { asked: 0, failing: true, refusing: false };
     const server = await startServer(async (request, context) => {
@@ -326,7 +331,7 @@ describe('the breaker', () => {
     return { state, client: connect(server.address) };
   };
 
-  test('does not judge by fewer than ten calls', async () => {
+  test('does not open before ten calls', async () => {
     const { state, client } = await fickle();
     for (let i = 0; i < 9; i += 1) await ask(client);
     state.failing = false;
@@ -334,7 +339,7 @@ describe('the breaker', () => {
     expect(state.asked).toBe(10);
   });
 
-  test('opens after ten failures, spares the target, and closes after its recovery', async () => {
+  test('opens after ten failures, sends no calls while open, and closes after the recovery', async () => {
     const { state, client } = await fickle();
     for (let i = 0; i < 10; i += 1) await ask(client);
     expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 1');
@@ -349,8 +354,8 @@ describe('the breaker', () => {
     for (let i = 0; i < 20; i += 1) expect(await ask(client)).toEqual(answered);
   });
 
-  test('and the channel let a target that is back wait for two seconds at most', () => {
-    expect(LONGEST_WAIT_MS).toBeLessThanOrEqual(2_000);
+  test('and the channel reach a restarted target within two seconds', () => {
+    expect(LONGEST_RECONNECT_MS).toBeLessThanOrEqual(2_000);
   });
 
   test('never opens on refusals', async () => {
@@ -361,7 +366,7 @@ describe('the breaker', () => {
   });
 });
 
-describe('a call that finds nobody', () => {
+describe('a call to a target that is down', () => {
   const failingOnce = async () => {
     let asked = 0;
     const server = await startServer(async (request, context) => {
@@ -372,19 +377,19 @@ describe('a call that finds nobody', () => {
     return { client: connect(server.address), asked: () => asked };
   };
 
-  test('is sent again once when it may be', async () => {
+  test('is retried once if that is allowed', async () => {
     const { client, asked } = await failingOnce();
     expect(await ask(client, { retry: true })).toEqual(answered);
     expect(asked()).toBe(2);
   });
 
-  test('is not sent again unless that was asked for', async () => {
+  test('is not retried by default', async () => {
     const { client, asked } = await failingOnce();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
     expect(asked()).toBe(1);
   });
 
-  test('is never sent again for a fault, a refusal or a deadline', async () => {
+  test('is never retried after an error, a refusal or a deadline', async () => {
     let asked = 0;
     const thrown = [new Error('broken'), forbidden()];
     const server = await startServer(async () => {
@@ -401,7 +406,7 @@ describe('a call that finds nobody', () => {
 });
 
 describe('a server', () => {
-  test('answers a thousand calls at once, each with its own answer', async () => {
+  test('answers a thousand concurrent calls, each with its own response', async () => {
     const server = await startServer(fixed);
     const client = connect(server.address, { deadlineMs: 20_000 });
     const answers = await Promise.all(
@@ -412,7 +417,7 @@ describe('a server', () => {
     );
   });
 
-  test('that closes lets the calls under way finish', async () => {
+  test('that closes finishes current calls', async () => {
     const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const server = await startServer(async (request, context) => {
       arrived.resolve();

@@ -3,20 +3,20 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { CALLER_HEADER, createCallerSigner, GUEST } from '../../src/caller.ts';
-import { systemClock } from '../../src/clock.ts';
-import { createHealth } from '../../src/health.ts';
 import type { ConnectionLimits } from '../../src/http/connections.ts';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { finishesWithin } from '../../src/mongo/backoff.ts';
-import { until } from '../events/support.ts';
+import { CALLER_HEADER, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { createHealth } from '../../src/kernel/health.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
+import { finishesWithin } from '../../src/kernel/timing.ts';
+import { until } from '../messaging/support.ts';
 
 const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
 const servers: FastifyInstance[] = [];
-/** The servers' ends of the connections. */
+/** The server sides of the connections. */
 const accepted: Socket[] = [];
 const sockets: Socket[] = [];
 let logged: string[] = [];
@@ -44,7 +44,7 @@ afterEach(async () => {
 const anything = { 200: z.object({}) };
 const route = { summary: 'A route', tag: 'routes', access: 'guest', responses: anything } as const;
 
-/** Ten bytes now and then, for as long as somebody reads. */
+/** Ten bytes at intervals, as long as the client reads. */
 const drip = (): Readable => {
   const stream = new Readable({
     read() {
@@ -129,7 +129,7 @@ const signed = async (line: string, headers: readonly string[] = []): Promise<st
 
 const JSON_OF_100 = ['content-type: application/json', 'content-length: 100'];
 
-/** A client that never hangs up by itself. */
+/** A client that never closes its connection. */
 const talk = async (server: FastifyInstance, said?: string) => {
   const { port } = server.server.address() as AddressInfo;
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
@@ -167,7 +167,7 @@ const closing = async (server: FastifyInstance): Promise<number> => {
 };
 
 describe('a server closes', () => {
-  test('at once with a connection on which nothing was ever asked', async () => {
+  test('at once with a connection without a request', async () => {
     const server = await listen();
     await talk(server);
     await until(async () => (await connectionsOf(server)) === 1);
@@ -184,7 +184,7 @@ describe('a server closes', () => {
     ],
     ['something that is not HTTP', async () => 'garbage\r\n\r\n'],
     ['an answer that nobody reads', async () => signed('GET /api/v1/flood')],
-  ])('after its grace with a client who sent %s and waits', async (_what, said) => {
+  ])('after its grace period with a client that sent %s and waits', async (_what, said) => {
     const server = await listen({ closeGraceMs: 300 });
     const { socket } = await talk(server, await said());
     socket.pause();
@@ -192,7 +192,7 @@ describe('a server closes', () => {
     expect(await closing(server)).toBeLessThan(3_000);
   });
 
-  test('once what is under way was answered, and not only at the end of its grace', async () => {
+  test('as soon as current requests are answered', async () => {
     const server = await listen({ closeGraceMs: 6_000 });
     const { heard } = await talk(server, await signed('GET /api/v1/held'));
     await until(() => started === 1);
@@ -205,7 +205,7 @@ describe('a server closes', () => {
   });
 });
 
-describe('a connection is given up', () => {
+describe('a connection is closed', () => {
   test.each([
     ['headers', async () => 'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\nx: ', '1'],
     ['a body', async () => signed('POST /api/v1/things', JSON_OF_100), ' '],
@@ -230,7 +230,7 @@ describe('a connection is given up', () => {
     await until(() => streams.every((stream) => stream.destroyed));
   });
 
-  test('after a refusal of what is not HTTP, though its client keeps it open', async () => {
+  test('after the error for invalid HTTP, although its client keeps it open', async () => {
     const server = await listen();
     const { heard } = await talk(server, 'garbage\r\n\r\n');
     await until(() => heard.ended);
@@ -238,7 +238,7 @@ describe('a connection is given up', () => {
     await until(async () => (await connectionsOf(server)) === 0);
   });
 
-  test('without a word amid a streamed answer that it would become a part of', async () => {
+  test('without an error during a streamed response', async () => {
     const server = await listen();
     const { socket, heard } = await talk(server, await signed('GET /api/v1/drip'));
     await until(() => heard.text.includes('0123456789'));
@@ -250,7 +250,7 @@ describe('a connection is given up', () => {
   });
 });
 
-describe('a client who hangs up', () => {
+describe('a client that disconnects', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['by a reset', (socket) => socket.resetAndDestroy()],
     ['by an end', (socket) => socket.end()],
@@ -270,7 +270,7 @@ describe('a client who hangs up', () => {
   });
 });
 
-describe('an odd request is answered in the form of all others', () => {
+describe('an invalid request gets the usual error body', () => {
   test.each([
     ['without a host', 'GET /api/v1/quick HTTP/1.1\r\n\r\n', 400],
     [

@@ -35,7 +35,7 @@ const withClient = async (
   }
 };
 
-describe('an outside provider', () => {
+describe('an external provider', () => {
   test.each([200, 302, 400, 404, 429])('its %i is an answer', (status) =>
     withClient(async (client) => {
       const answer = await client.send({ method: 'POST', url: `${url}/status/${status}`, body: '{}' });
@@ -62,7 +62,7 @@ describe('an outside provider', () => {
       await expect(failed).rejects.toMatchObject({ name: 'ProviderFailure' });
     }));
 
-  test('one that keeps failing is left alone for a while, one that refuses is not', () =>
+  test('the breaker opens on failures and not on refusals', () =>
     withClient(async (client) => {
       for (let i = 0; i < 20; i += 1) await client.send({ method: 'GET', url: `${url}/status/400` });
       const get = (status: number) => client.send({ method: 'GET', url: `${url}/status/${status}` });

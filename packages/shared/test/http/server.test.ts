@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { CALLER_HEADER, type Caller, createCallerSigner, GUEST } from '../../src/caller.ts';
-import { systemClock } from '../../src/clock.ts';
-import { badRequest, forbidden, message, unavailable } from '../../src/error.ts';
-import { createHealth } from '../../src/health.ts';
 import { created, defineRoute, noContent, ok, type Route } from '../../src/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
-import { rateLimited } from '../../src/http/rate-limit.ts';
 import { createServer } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { CALLER_HEADER, type Caller, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { badRequest, forbidden, message, unavailable } from '../../src/kernel/error.ts';
+import { createHealth } from '../../src/kernel/health.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
+import { rateLimited } from '../../src/kernel/rate-limit.ts';
 
 const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
 const member: Caller = {
@@ -214,14 +214,14 @@ describe('before the body is read', () => {
     return statusCode;
   };
 
-  test('the app of a third party is 403 where no permission is asked for that a scope could name', async () => {
+  test('a third-party token is 403 on a route without a permission', async () => {
     expect(await statusFor('/things/own', { ...member, tokenKind: 'oauth' })).toBe(403);
     expect(await statusFor('/things/own', { ...member, tokenKind: 'personal' })).toBe(400);
     expect(await statusFor('/things/own', member)).toBe(400);
     expect(await statusFor('/things', { ...member, tokenKind: 'oauth' })).toBe(400);
   });
 
-  test('what is needed besides is needed of everybody: 401 of a guest, 403 of who lacks it', async () => {
+  test('`alsoNeeds` is 401 for a guest and 403 without the permission', async () => {
     expect(await statusFor('/things/ours', GUEST)).toBe(401);
     expect(await statusFor('/things/ours', member)).toBe(403);
     const payer = { ...member, permissions: new Set(['payments.view_own'] as const) };
@@ -231,7 +231,7 @@ describe('before the body is read', () => {
   });
 });
 
-test('a limit that is taken inside the handler answers with the same headers', async () => {
+test('a limit taken inside the handler has the same headers', async () => {
   const answer = await send('GET', '/things/3');
   expect(answer.statusCode).toBe(429);
   expect(answer.headers).toMatchObject({
@@ -242,7 +242,7 @@ test('a limit that is taken inside the handler answers with the same headers', a
 });
 
 describe('bad input', () => {
-  test('names every wrong field, in the language asked for', async () => {
+  test('names every invalid field in the requested language', async () => {
     const answer = await send('POST', '/things', {
       caller: member,
       headers: { ...json, 'accept-language': 'de, fa-IR;q=0.9, en;q=0.5' },
@@ -254,7 +254,7 @@ describe('bad input', () => {
     expect(answer.json().errors.name[0]).toContain('2');
   });
 
-  test('a missing field is required, a missing body misses all of them', async () => {
+  test('a missing body is reported as all required fields', async () => {
     const answer = await send('POST', '/things', { caller: member });
     expect(answer.json()).toEqual({
       message: 'The given data was invalid.',
@@ -320,7 +320,7 @@ describe('bad input', () => {
     expect((await send('GET', `/things/${id}`)).statusCode).toBe(404);
   });
 
-  test('another method is 405 and says which are allowed', async () => {
+  test('another method is 405 with `Allow`', async () => {
     const answer = await send('PUT', '/things/1');
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, DELETE']);
   });
@@ -343,13 +343,13 @@ describe('bad input', () => {
 });
 
 describe('answers', () => {
-  test('only declared fields leave the process', async () => {
+  test('fields that are not declared are removed', async () => {
     const answer = await send('GET', '/things?per_page=500&page=2');
     expect(answer.json().data).toEqual([{ id: 1, name: 'a' }]);
     expect(answer.json().meta).toMatchObject({ per_page: 100, current_page: 2, total: 61, last_page: 1 });
   });
 
-  test('a failure of ours is a 500 that says nothing about our insides', async () => {
+  test('a server error is a 500 without internal details', async () => {
     const answer = await send('GET', '/things/2');
     expect(answer.statusCode).toBe(500);
     expect(answer.body).not.toContain('db-7');
@@ -377,7 +377,7 @@ describe('answers', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
-  test('a part that cannot be reached is 503 with the time after which to come again', async () => {
+  test('an unavailable dependency is 503 with `Retry-After`', async () => {
     const answer = await send('GET', '/things/4');
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
     expect(answer.json()).toEqual({ message: expect.not.stringContaining('db-7') });
@@ -388,11 +388,11 @@ describe('answers', () => {
     expect((await send('GET', '/things/5')).json()).toEqual({ message: expect.any(String) });
   });
 
-  test('a route of the error_code style says its code', async () => {
+  test('a route with the error_code style returns its code', async () => {
     expect((await send('GET', '/things/1')).json()).toMatchObject({ code: 'things.odd' });
   });
 
-  test('a well-formed request id comes back, another one is replaced', async () => {
+  test('a valid request id is returned, an invalid one is replaced', async () => {
     const kept = await send('GET', '/things', { headers: { 'x-request-id': 'abc-1' } });
     const replaced = await send('GET', '/things', { headers: { 'x-request-id': 'a b' } });
     expect([kept.headers['x-request-id'], replaced.headers['x-request-id']]).toEqual([
@@ -401,7 +401,7 @@ describe('answers', () => {
     ]);
   });
 
-  test('a refusal is documented as JSON, whatever the route produces', async () => {
+  test('errors are documented as JSON, whatever the route produces', async () => {
     const document = (await app.inject('/internal/openapi.json')).json();
     const { responses } = document.paths['/api/v1/things/count'].post;
     expect(Object.keys(responses['401'].content)).toEqual(['application/json']);

@@ -1,20 +1,24 @@
-/** What the ground asks of the collections that every service has. */
+/** The queries of the service runtime on the collections that every service has. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { HOUR_MS, ManualClock, MINUTE_MS, systemRandom } from '../../src/clock.ts';
-import type { Broker } from '../../src/events/broker.ts';
-import { handleOnce } from '../../src/events/inbox.ts';
-import { createOutbox } from '../../src/events/outbox.ts';
-import { startRelay } from '../../src/events/relay.ts';
-import { tapEvents } from '../../src/events/testing.ts';
 import { created } from '../../src/http/define-route.ts';
-import { createIdempotency, createIdempotencyIndexes, storedKey } from '../../src/http/idempotency.ts';
-import { createKeyAgreement } from '../../src/http/key-agreement.ts';
-import { createRateLimitIndexes, createWindowCounter } from '../../src/http/window-counter.ts';
+import { HOUR_MS, ManualClock, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
+import type { Broker } from '../../src/messaging/broker.ts';
+import { handleOnce } from '../../src/messaging/inbox.ts';
+import { registerEventModels } from '../../src/messaging/models.ts';
+import { createOutbox } from '../../src/messaging/outbox.ts';
+import { startRelay } from '../../src/messaging/relay.ts';
 import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
-import { registerEventModels } from '../../src/mongo/event-models.ts';
+import {
+  createIdempotency,
+  createIdempotencyIndexes,
+  type StoredReply,
+  storedKey,
+} from '../../src/mongo/idempotency.ts';
+import { createRateLimitIndexes, createRateLimitWindows } from '../../src/mongo/rate-limit-windows.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import { connectRedis, type Redis } from '../../src/redis.ts';
+import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
+import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
 import {
   type CommandWatch,
   exceptOnPrebuilt,
@@ -32,7 +36,7 @@ import {
   redisUrl,
   removeBroker,
   until,
-} from '../events/support.ts';
+} from '../messaging/support.ts';
 
 const config = monitored(testConfig('ground'));
 const NEVER = new Date('2100-01-01T00:00:00Z');
@@ -40,17 +44,8 @@ const clock = new ManualClock();
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt(
-    'it reads all that a condition finds, and sorts it anew; these wait for a moment, as a rule',
-    [
-      'SORT: find outbox {"unroutableSince":"?"}',
-      'SORT: find outbox {"unroutableSince":{"$gt":"?"}}',
-      'a wide index scan: find outbox {"unroutableSince":"?"}',
-      'a wide index scan: find outbox {"unroutableSince":{"$gt":"?"}}',
-    ],
-  ),
-  ...exceptOnPrebuilt(
-    'it scans for a condition beside the indexed one; once a minute, for what nobody hears',
-    ['COLLSCAN: delete outbox {"unroutableSince":{"$lte":"?"},"type":{"$in":["?"]}}'],
+    'it reads and sorts the whole outbox for each batch; the outbox is normally nearly empty',
+    ['COLLSCAN: find outbox {} sort {"_id":1} limit'],
   ),
 ];
 
@@ -62,13 +57,15 @@ let watch: CommandWatch;
 const fill = async (): Promise<void> => {
   const { outbox, inbox } = registerEventModels(connection);
   const event = { type: orderCancelled.type, aggregate: 'shop/1', aggregateVersion: 1, occurredAt: NEVER };
-  await outbox.create({ ...event, _id: 1_000_000, body: '{}', unroutableSince: NEVER });
+  await outbox.create({ ...event, _id: 1_000_000, body: '{}' });
   await fillLike(connection, 'outbox', (n) => ({ _id: 1_000_000 + n, aggregate: `shop/${n}` }));
   await inbox.create({ consumer: 'shop', eventId: 'none', processedAt: new Date() });
   await fillLike(connection, 'inbox', (n) => ({ eventId: `event-${n}` }));
-  await idempotency().run({ userId: 0, key: 'first', fingerprint: {} }, async () => created({ data: {} }));
+  await idempotency().run({ userId: 0, key: 'first', fingerprint: {} }, asItIs, async () =>
+    created({ data: {} }),
+  );
   await fillLike(connection, 'idempotency_keys', (n) => ({ _id: `key-${n}`, user_id: n, expires_at: NEVER }));
-  await createWindowCounter(connection).take({ points: 3, windowS: 60 }, 'first');
+  await createRateLimitWindows(connection).take({ points: 3, windowS: 60 }, 'first');
   await fillLike(connection, 'rate_limits', (n) => ({ _id: `key-${n}`, expire: NEVER }));
 };
 
@@ -80,7 +77,7 @@ beforeAll(async () => {
   await createIdempotencyIndexes(connection);
   await createRateLimitIndexes(connection);
   await fill();
-  watch = watchCommands(config.MONGODB_DATABASE, { ground: true, exceptions: EXCEPTIONS });
+  watch = watchCommands(config.MONGODB_DATABASE, { withRuntime: true, exceptions: EXCEPTIONS });
 }, FILL_TIMEOUT_MS);
 afterAll(async () => {
   redis.disconnect();
@@ -89,10 +86,12 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
+const asItIs = (reply: StoredReply): StoredReply => reply;
+
 const idempotency = (at = clock) =>
   createIdempotency({
     connection,
-    agreement: createKeyAgreement(redis, config.EVENTS_NAMESPACE, at),
+    crossServiceCheck: createCrossServiceCheck(redis, config.EVENTS_NAMESPACE, at),
     clock: at,
     uuid: () => systemRandom.uuid(),
   });
@@ -103,26 +102,24 @@ const expectServed = async (collection: string, work: () => Promise<unknown>): P
   expect(await watch.faults(sent)).toEqual([]);
 };
 
-test('the relay: what is heard, and what nobody hears', async () => {
+test('the relay, with a full outbox', async () => {
   const outbox = createOutbox({ connection, service: 'shop', clock, random: systemRandom });
-  const emit = (definition: typeof orderPlaced | typeof orderCancelled, subject: string) =>
-    inTransaction(connection, (session) =>
-      outbox.emit(session, definition, { subject, data: { order_id: 1 }, aggregateVersion: 1 }),
-    );
-  const tap = await tapEvents(broker, orderPlaced.type);
+  /** Refuses the events that fill the outbox, so that they stay. */
+  const refusing: Broker = {
+    ...broker,
+    publish: async (exchange, type, ...rest) => {
+      if (type === orderCancelled.type) throw new Error('refused by the test');
+      return broker.publish(exchange, type, ...rest);
+    },
+  };
   await expectServed('outbox', async () => {
-    const timing = { pollIntervalMs: 20, unroutableRetryMs: 20 };
-    const relay = startRelay({ connection, broker, log, clock, ...timing });
-    await emit(orderPlaced, 'heard');
-    await tap.waitFor(orderPlaced.type);
-    await emit(orderCancelled, 'unheard');
-    const waiting = () => registerEventModels(connection).outbox.countDocuments({ unroutableSince: null });
-    await until(async () => (await waiting()) === 0);
-    clock.advance(MINUTE_MS);
-    await until(() => relay.stats().unheard === 1);
+    const relay = startRelay({ connection, broker: refusing, log, clock, pollIntervalMs: 20 });
+    await inTransaction(connection, (session) =>
+      outbox.publish(session, orderPlaced, { subject: 'new', data: { order_id: 1 }, aggregateVersion: 1 }),
+    );
+    await until(() => relay.published() === 1);
     await relay.close();
   });
-  await tap.close();
 });
 
 test('the inbox', async () => {
@@ -140,31 +137,33 @@ describe('an Idempotency-Key', () => {
   const request = (key: string) => ({ userId: 1, key, fingerprint: {} });
   const reply = created({ data: { id: 1 } });
 
-  test('that is new, repeated, and used again a day later', async () => {
+  test('new, repeated, and reused after a day', async () => {
     const later = new ManualClock(clock.now());
     await expectServed('idempotency_keys', async () => {
-      await idempotency().run(request('a'), (run) =>
+      await idempotency().run(request('a'), asItIs, (complete) =>
         inTransaction(connection, async (session) => {
-          await run.complete(session, reply);
+          await complete(session, reply);
           return reply;
         }),
       );
-      expect(await idempotency().run(request('a'), async () => created({}))).toMatchObject({ status: 201 });
+      expect(await idempotency().run(request('a'), asItIs, async () => created({}))).toMatchObject({
+        status: 201,
+      });
       later.advance(25 * HOUR_MS);
-      await idempotency(later).run(request('a'), async () => reply);
+      await idempotency(later).run(request('a'), asItIs, async () => reply);
     });
   });
 
-  test('of a run that hangs, and of one that fails', async () => {
+  test('of a run that hangs, and of a run that fails', async () => {
     const later = new ManualClock(clock.now());
     later.advance(2 * MINUTE_MS);
     await expectServed('idempotency_keys', async () => {
-      const hung = idempotency().run(request('b'), async () => {
-        await idempotency(later).run(request('b'), async () => reply);
+      const hung = idempotency().run(request('b'), asItIs, async () => {
+        await idempotency(later).run(request('b'), asItIs, async () => reply);
         return reply;
       });
       await hung;
-      const failing = idempotency().run(request('c'), () => Promise.reject(new Error('failed')));
+      const failing = idempotency().run(request('c'), asItIs, () => Promise.reject(new Error('failed')));
       await expect(failing).rejects.toThrow('failed');
       expect(
         await connection.collection('idempotency_keys').findOne({ _id: storedKey(1, 'c') as never }),
@@ -174,13 +173,13 @@ describe('an Idempotency-Key', () => {
 
   test('of an erased user', async () => {
     await expectServed('idempotency_keys', () =>
-      inTransaction(connection, (session) => idempotency().forgetUser(session, 1)),
+      inTransaction(connection, (session) => idempotency().eraseAccount(session, 1)),
     );
   });
 });
 
-test('a window of requests that begins, goes on, is spent and ends', async () => {
-  const { take } = createWindowCounter(connection);
+test('a rate-limit window that starts, continues, is spent and ends', async () => {
+  const { take } = createRateLimitWindows(connection);
   await expectServed('rate_limits', async () => {
     for (const points of [2, 2, 2, 3]) await take({ points, windowS: 60 }, 'new');
     await connection

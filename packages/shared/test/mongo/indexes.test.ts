@@ -23,7 +23,7 @@ afterAll(async () => {
 
 type Indexes = [mongoose.IndexDefinition, mongoose.IndexOptions][];
 
-/** The model as one release has it. */
+/** The model of one release. */
 const release = async (indexes: Indexes) => {
   const connection = await connectMongo({ uri: database.MONGODB_URI, database: database.MONGODB_DATABASE });
   connections.push(connection);
@@ -42,14 +42,14 @@ const namesOf = async ({ model }: Awaited<ReturnType<typeof release>>) =>
 const OPEN = { partialFilterExpression: { state: 'open' } };
 
 describe('the indexes of a new release', () => {
-  test('are made beside those of the older one, which stay for a way back', async () => {
+  test('are created beside those of the older release, which stay for a rollback', async () => {
     await (await release([[{ name: 1 }, {}]])).prepare();
     const next = await release([[{ state: 1 }, {}]]);
     await next.prepare();
     expect(await namesOf(next)).toEqual(['_id_', 'name_1', 'state_1']);
   });
 
-  test('replace one of the same name that has changed, and what is stored keeps its documents', async () => {
+  test('replace a changed index of the same name; no document is lost', async () => {
     const before = await release([
       [{ name: 1 }, {}],
       [{ state: 1 }, {}],
@@ -68,7 +68,7 @@ describe('the indexes of a new release', () => {
     await expect(next.model.create({ name: 'a', state: 'open' })).rejects.toMatchObject({ code: 11_000 });
   });
 
-  test('are refused when what is stored breaks them', async () => {
+  test('are refused when stored documents violate them', async () => {
     const before = await release([[{ name: 1 }, {}]]);
     await before.prepare();
     await before.model.create([

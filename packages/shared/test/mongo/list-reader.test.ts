@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Collection, type Connection, createConnection } from 'mongoose';
+import { indexGrams, matchesFolded, queryGrams } from '../../src/kernel/text-search.ts';
 import {
   COUNTED_MAX,
   createListReader,
@@ -9,11 +10,10 @@ import {
   type Order,
 } from '../../src/mongo/list-reader.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
-import { indexGrams, matchesFolded, queryGrams } from '../../src/text-search.ts';
 
 /** Large enough that windows are read, with holes in the ids. */
 const NEWEST = 2_500;
-/** A word of the newest posts alone. */
+/** A word of the newest posts only. */
 const NEWS = 2_450;
 
 interface Row {
@@ -28,10 +28,9 @@ let connection: Connection;
 let collection: Collection;
 let reader: ListReader;
 let rows: Row[] = [];
-/** Documents that the database answered with, by query. */
+/** Documents that the database returned, by query. */
 let reads: number[] = [];
 
-/** Counts what is read. */
 const watched = (target: Collection): Collection =>
   new Proxy(target, {
     get: (collection, name) => {
@@ -120,7 +119,7 @@ describe('the rows of a list', () => {
     },
   );
 
-  test('a wrong total makes it slower, never wrong', async () => {
+  test('a wrong total makes a list slower, never incorrect', async () => {
     const expected = idsWith(({ facets }) => facets.includes('third'), 'DESC');
     for (const total of [1, 50, 100_000]) {
       const query = { ...listOf('third'), total };
@@ -129,7 +128,7 @@ describe('the rows of a list', () => {
     }
   });
 
-  test('a list that stands in few places is not sought in all of them', async () => {
+  test('a list with few rows is read by its own condition', async () => {
     for (const [facet, order] of [
       ['old', 'DESC'],
       ['young', 'ASC'],
@@ -140,7 +139,7 @@ describe('the rows of a list', () => {
     }
   });
 
-  test('several lists become one, and what is not accepted is left out', async () => {
+  test('several conditions become one list without the rows that are not accepted', async () => {
     const query = { ...listOf('third', 'rest'), accept: ({ _id }: { _id: number }) => _id % 2 === 0 };
     const expected = beyond(
       idsWith(({ _id }) => _id % 2 === 0, 'DESC'),
@@ -157,7 +156,7 @@ describe('the rows of a list', () => {
     expect(idsOf(found)).toEqual(expected.slice(0, 60));
   });
 
-  test('a cursor at the far end reads as few documents as the first page', async () => {
+  test('the last page by cursor reads as few documents as the first', async () => {
     for (const after of [undefined, 1_300, 100]) {
       const slice = { order: 'DESC', after, skip: 0, take: 30, counted: false } as const;
       expect(await documentsRead(() => reader.read(listOf('all'), slice))).toBeLessThan(60);
@@ -172,7 +171,7 @@ describe('a text', () => {
       { skip: 0, take: 30, counted: true, ...slice },
     );
 
-  /** What has to be looked at one by one. */
+  /** Rows that are checked one by one. */
   const rowsOfRarestGram = (query: string): number =>
     Math.min(...queryGrams(query).map((gram) => rows.filter(({ grams }) => grams.includes(gram)).length));
 
@@ -193,7 +192,7 @@ describe('a text', () => {
     },
   );
 
-  test('on a small list is sought in its rows, however common the text is elsewhere', async () => {
+  test('of a small list reads its rows only, however common the text is in others', async () => {
     const query = { ...listOf('rare'), search: 'hay' };
     const slice = { order: 'DESC', skip: 0, take: 50, counted: true } as const;
     const expected = idsWith(({ facets, title }) => facets.includes('rare') && title.includes('hay'), 'DESC');
@@ -206,7 +205,7 @@ describe('a text', () => {
     expect(read).toBeLessThan(totalOf('rare') + 129);
   });
 
-  test('that stands in few posts costs what it finds, a text that is everywhere costs a page', async () => {
+  test('for a rare text costs its results, for a common one a page', async () => {
     for (const [query, limit] of [
       ['nee', 40],
       ['nowruz', 50],
@@ -218,8 +217,8 @@ describe('a text', () => {
     }
   });
 
-  test('of which a sample says the wrong thing is found at the cost of a second look', async () => {
-    // Every row of the sample holds it, and hardly any other.
+  test('with a misleading sample costs a second sample', async () => {
+    // Every row of the sample contains it, and few others.
     const ids = Array.from({ length: 128 }, (_, index) => 1 + Math.floor(((index + 0.5) * NEWEST) / 128));
     const chosen = rows.filter(({ _id }) => ids.includes(_id)).map(({ _id }) => _id);
     const title = 'zebra';

@@ -3,7 +3,7 @@ import mongoose, { type Model } from 'mongoose';
 import { pingMongo, syncIndexes, trusted } from '../../src/mongo/connect.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { afterCommit, beforeCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
-import { dropDatabase, openDatabase, until } from '../events/support.ts';
+import { dropDatabase, openDatabase, until } from '../messaging/support.ts';
 
 type Connection = Awaited<ReturnType<typeof openDatabase>>;
 interface Counter {
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => dropDatabase(connection));
 
 describe('inTransaction', () => {
-  test('twenty workers that read and write one document lose no increment, and each hook runs once', async () => {
+  test('twenty workers on one document lose no increment, and each hook runs once', async () => {
     await counters.create({ _id: 'contended', value: 0 });
     let hooks = 0;
     let runs = 0;
@@ -65,7 +65,7 @@ describe('inTransaction', () => {
     expect(runs).toBeGreaterThan(100);
   });
 
-  test('a failing callback leaves nothing behind, runs no hook, and its error comes through', async () => {
+  test('a failing callback stores nothing, runs no hook, and its error is thrown', async () => {
     let hooked = false;
     const failing = inTransaction(connection, async (session) => {
       afterCommit(session, () => {
@@ -79,7 +79,7 @@ describe('inTransaction', () => {
     expect(hooked).toBe(false);
   });
 
-  test('a failing hook does not undo or fail what is committed', async () => {
+  test('a failing hook neither undoes nor fails the commit', async () => {
     const result = await inTransaction(connection, async (session) => {
       afterCommit(session, () => {
         throw new Error('hook');
@@ -91,13 +91,13 @@ describe('inTransaction', () => {
     expect(await counters.exists({ _id: 'hooked' })).not.toBeNull();
   });
 
-  test('afterCommit refuses a session of another kind', async () => {
+  test('afterCommit refuses a session that is not from inTransaction', async () => {
     const session = await connection.startSession();
     expect(() => afterCommit(session, () => undefined)).toThrow('inTransaction');
     await session.endSession();
   });
 
-  test('gives up at its deadline when the conflict stays', async () => {
+  test('gives up at its deadline when the conflict lasts', async () => {
     await counters.create({ _id: 'held', value: 0 });
     const holder = await connection.startSession();
     holder.startTransaction();
@@ -116,7 +116,7 @@ describe('inTransaction', () => {
 });
 
 describe('isDuplicateKey', () => {
-  test('tells which unique index refused, inside a transaction and outside', async () => {
+  test('names the unique index, inside a transaction and outside', async () => {
     await people.create({ email: 'a@example.com', nickname: 'a' });
     const outside = await people
       .create({ email: 'a@example.com', nickname: 'b' })
@@ -145,17 +145,17 @@ describe('createSequences', () => {
     expect(await sequences.next('invoices')).toBe(1);
   });
 
-  test('callers that come while the counter is being asked share the next question', async () => {
+  test('callers during a query of the counter share the next query', async () => {
     const sequences = createSequences(connection);
     const counters = connection.collection<{ _id: string; value: number }>('sequences');
     const asked = jest.spyOn(counters, 'findOneAndUpdate');
     await Promise.all(Array.from({ length: 50 }, () => sequences.next('shared')));
-    // The first finds no counter and makes it; the other forty-nine go together.
+    // The first call creates the counter; the other forty-nine share one query.
     expect(asked.mock.calls.length).toBeLessThanOrEqual(3);
     asked.mockRestore();
   });
 
-  test('two processes that take blocks at once get numbers of their own, each block without a gap', async () => {
+  test('concurrent blocks of two processes are disjoint and without a gap', async () => {
     const processes = [createSequences(connection), createSequences(connection)];
     const blocks = await Promise.all(
       Array.from({ length: 40 }, (_, index) => processes[index % 2]!.take('blocks', (index % 4) + 1)),
@@ -166,7 +166,7 @@ describe('createSequences', () => {
     expect(all).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
   });
 
-  test('a number is larger than every number that was handed out before it was asked for', async () => {
+  test('a number is larger than every number of an earlier call', async () => {
     const processes = [createSequences(connection), createSequences(connection)];
     let largest = 0;
     await Promise.all(
@@ -182,7 +182,7 @@ describe('createSequences', () => {
     expect(largest).toBe(200);
   });
 
-  test('a counter that cannot be asked fails those who waited, and serves the next', async () => {
+  test('a failing query rejects its callers, and the next one succeeds', async () => {
     const sequences = createSequences(connection);
     const counters = connection.collection<{ _id: string; value: number }>('sequences');
     const broken = jest.spyOn(counters, 'findOneAndUpdate').mockRejectedValueOnce(new Error('gone') as never);
@@ -193,7 +193,7 @@ describe('createSequences', () => {
 });
 
 describe('beforeCommit', () => {
-  test('runs last inside the transaction, once for each attempt, and aborts it by throwing', async () => {
+  test('runs last inside the transaction, once per attempt, and an error aborts it', async () => {
     await counters.create({ _id: 'last', value: 0 });
     const steps: string[] = [];
     await inTransaction(connection, async (session) => {
@@ -215,7 +215,7 @@ describe('beforeCommit', () => {
     expect((await counters.findById('last').lean())?.value).toBe(1);
   });
 
-  test('a session that inTransaction did not hand out is refused', async () => {
+  test('refuses a session that is not from inTransaction', async () => {
     const session = await connection.startSession();
     expect(() => beforeCommit(session, async () => undefined)).toThrow('inTransaction');
     await session.endSession();
@@ -223,7 +223,7 @@ describe('beforeCommit', () => {
 });
 
 describe('connectMongo', () => {
-  test('an operator that comes from outside is compared as a value', async () => {
+  test('an operator in client input is compared as a value', async () => {
     await counters.create({ _id: 'guarded', value: 5 });
     const injected: unknown = { $gte: 0 };
     const search = counters.find({ value: injected as number }).lean();
@@ -231,7 +231,7 @@ describe('connectMongo', () => {
     expect(await counters.countDocuments({ _id: 'guarded', value: trusted({ $gte: 0 }) })).toBe(1);
   });
 
-  test('a filter asks for nothing that the schema does not know', async () => {
+  test('a filter refuses fields that the schema lacks', async () => {
     const search = counters.find({ _id: 'guarded', unknown: 1 } as object);
     await search.lean();
     expect(search.getFilter()).toEqual({ _id: 'guarded' });

@@ -1,8 +1,8 @@
-/** `node upgrade-crash-process.ts <database>`: starts the upgrade, and is killed after the twentieth of its changes. */
-import { systemClock } from '../../src/clock.ts';
+/** `node upgrade-crash-process.ts <database>`: runs the upgrade and kills itself after the twentieth change. */
+import { systemClock } from '../../src/kernel/clock.ts';
 import { connectMongo } from '../../src/mongo/connect.ts';
 import { upgradeData } from '../../src/mongo/upgrades.ts';
-import { log, mongodbUri } from '../events/support.ts';
+import { log, mongodbUri } from '../messaging/support.ts';
 import { pricesAreNumbers } from './upgrade-example.ts';
 
 const connection = await connectMongo({ uri: mongodbUri(), database: process.argv[2] ?? '', log });

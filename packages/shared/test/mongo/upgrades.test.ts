@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
-import { ManualClock } from '../../src/clock.ts';
+import { ManualClock } from '../../src/kernel/clock.ts';
 import { type Upgrade, upgradeData } from '../../src/mongo/upgrades.ts';
-import { dropDatabase, log, openDatabase } from '../events/support.ts';
+import { dropDatabase, log, openDatabase } from '../messaging/support.ts';
 import { pricesAreNumbers, products } from './upgrade-example.ts';
 
 const CRASH_PROCESS = fileURLToPath(new URL('./upgrade-crash-process.ts', import.meta.url));
@@ -19,7 +19,7 @@ afterAll(() => dropDatabase(connection));
 const run = (upgrades: Upgrade[]): Promise<void> =>
   upgradeData({ connection, clock: new ManualClock(), log }, upgrades);
 
-test('each runs once, in the order in which they stand, and new ones when they come', async () => {
+test('each upgrade runs once, in order; new ones run when they are added', async () => {
   const ran: string[] = [];
   const named = (name: string): Upgrade => ({ name, run: async () => ran.push(name) });
   await run([named('one'), named('two')]);
@@ -27,7 +27,7 @@ test('each runs once, in the order in which they stand, and new ones when they c
   expect(ran).toEqual(['one', 'two', 'three']);
 });
 
-test('one that fails is not taken for done, what stands behind it waits, and the start fails', async () => {
+test('a failing upgrade is not recorded, the next ones do not run, and the start fails', async () => {
   const ran: string[] = [];
   let fails = true;
   const broken: Upgrade = {
@@ -62,7 +62,7 @@ describe('an upgrade of fifty products', () => {
   };
   beforeEach(storeOld);
 
-  test('is done once for a database: what has the old form later is left alone', async () => {
+  test('runs once per database', async () => {
     await run([pricesAreNumbers(connection)]);
     await expectEachChangedOnce();
     await products(connection).updateOne({ _id: 7 }, { $set: { price: '7' } });
@@ -70,7 +70,7 @@ describe('an upgrade of fifty products', () => {
     expect(await countOf({ price: '7', changes: 1 })).toBe(1);
   });
 
-  test('that is killed in the middle is finished by the next start, and no product is changed twice', async () => {
+  test('killed during its run is finished by the next start; no product is changed twice', async () => {
     const child = spawn(process.execPath, [CRASH_PROCESS, connection.name], { stdio: 'ignore' });
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     expect(await countOf({ changes: 1 })).toBe(20);
@@ -78,7 +78,7 @@ describe('an upgrade of fifty products', () => {
     await expectEachChangedOnce();
   });
 
-  test('is done when any of ten replicas that start at once goes on, and no product is changed twice', async () => {
+  test('with ten concurrent replicas changes no product twice', async () => {
     const left = await Promise.all(
       Array.from({ length: 10 }, () =>
         run([pricesAreNumbers(connection)]).then(() => countOf({ price: { $type: 'string' } })),

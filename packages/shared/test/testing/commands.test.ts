@@ -40,7 +40,7 @@ const faultsOf = async (work: () => Promise<unknown>, by = watch): Promise<strin
   by.faults(await by.during(work));
 const found = (start: string) => [expect.stringMatching(new RegExp(`^${start}`))];
 
-test('a collection is filled with copies of what it holds', async () => {
+test('a collection is filled with copies of its document', async () => {
   expect(await things.countDocuments()).toBe(FILLED + 1);
   expect(await things.findOne({ _id: 17 as never })).toEqual({
     _id: 17,
@@ -79,14 +79,14 @@ describe('a scan is found in', () => {
     expect(await faultsOf(work)).toEqual(found(`COLLSCAN: ${name} things `));
   });
 
-  test('what an aggregation joins', async () => {
+  test('a collection that an aggregation joins', async () => {
     const join = { from: 'things', localField: 'name', foreignField: 'name', as: 'same' };
     const work = () => things.aggregate([{ $match: { _id: -1 } }, { $lookup: join }]).toArray();
     expect(await faultsOf(work)).toEqual(found('COLLSCAN: aggregate things {"name":"\\?"}'));
   });
 });
 
-/** As the server takes it; it is explained whether or not it can be done. */
+/** In the wire format; it is explained even if it cannot be executed. */
 const bulkUpdate = (filter: object): Promise<unknown> =>
   (connection.getClient().db('admin') as { command(command: object): Promise<unknown> })
     .command({
@@ -105,13 +105,13 @@ describe('a sort in memory is found in', () => {
   });
 });
 
-test('an index that leads to most of a collection is found', async () => {
+test('an index that reads most of a collection is found', async () => {
   expect(await faultsOf(() => things.find({ kind: 'common' }).toArray())).toEqual(
     found('a wide index scan: find things {"kind":"\\?"}'),
   );
 });
 
-test('a named index is found', async () => {
+test('an index hint is found', async () => {
   const work = () => things.find({ owner: 1 }).hint({ owner: 1 }).toArray();
   expect(await faultsOf(work)).toEqual(found('a named index: find things {"owner":"\\?"}'));
 });
@@ -123,7 +123,7 @@ test('a small collection is refused, unless it is listed', async () => {
   expect(await faultsOf(work, listed)).toEqual([]);
 });
 
-test('an exception counts for the stand-in that it names, and for no other server', async () => {
+test('an exception applies to the stand-in that it names, and to no other server', async () => {
   const work = () => things.findOne({ name: 'x' });
   const fault = 'COLLSCAN: find things {"name":"?"} limit';
   const withException = (server: PlanException['server']) =>

@@ -1,33 +1,20 @@
 /** The list of posts (specification 4.5, contract 5). */
-import { type Caller, can } from '@fitness/shared/caller.ts';
-import { notFound } from '@fitness/shared/error.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type Order, readListPage } from '@fitness/shared/mongo/list-reader.ts';
-import {
-  type Blog,
-  blogOf,
-  cellsOf,
-  countIn,
-  facet,
-  type Post,
-  type Scope,
-  type Where,
-} from '../domain/post.ts';
-import {
-  isPublicProfile,
-  type ProfileKind,
-  type ProfileRef,
-  type ProfileState,
-  profileKey,
-  userProfile,
-} from '../domain/profile.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { seesAllPostsOf, seesProfile } from '../domain/access.ts';
+import type { Post } from '../domain/post.ts';
+import { type Blog, blogOf, cellsOf, countIn, facet, type Scope, type Where } from '../domain/post-lists.ts';
+import { type ProfileKind, type ProfileRef, profileKey } from '../domain/profile.ts';
 import type { FacetQuery } from '../store/facets.ts';
 import type { Profile } from '../store/profiles.ts';
-import type { Parts } from './parts.ts';
-import { type PostResource, showPosts } from './resources.ts';
+import { createFetchProfiles } from './fetch-profiles.ts';
+import { createPresentPosts, type PostResource } from './post-resource.ts';
 
 interface PostQuery {
-  /** All of them when undefined. */
+  /** Undefined: all of them. */
   kinds?: readonly ProfileKind[] | undefined;
   itemIds?: readonly number[] | undefined;
   inBlog?: boolean | undefined;
@@ -35,41 +22,44 @@ interface PostQuery {
   order: Order;
 }
 
-/** 404 when one type and profiles that do not exist are asked for. */
+/** 404 for one profile type with `itemIds` of which the viewer may see none. */
 export type ListPosts = (
   viewer: Caller,
   query: PostQuery,
   request: PageRequest,
 ) => Promise<{ page: PageOf<unknown>; data: PostResource[] }>;
 
-export const listPosts =
-  (parts: Parts): ListPosts =>
-  async (viewer, query, request) => {
-    const lists = await listsFor(parts, viewer, query);
-    const page = await readPage(parts, lists, query, request);
-    return { page, data: await showPosts(parts.decorations, page.rows) };
+export const createListPosts = (
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'decorations'>,
+): ListPosts => {
+  const { store } = dependencies;
+  const listsOfProfiles = createListsOfProfiles(dependencies);
+  const presentPosts = createPresentPosts(dependencies);
+  return async (viewer, query, request) => {
+    const kinds = query.kinds ?? ALL_KINDS;
+    const blog = blogOf(query.inBlog);
+    const lists =
+      query.itemIds === undefined
+        ? await listsOfAll(store, viewer, kinds, blog)
+        : await listsOfProfiles(viewer, kinds, query.itemIds, blog);
+    const page = await readPage(store, lists, query, request);
+    return { page, data: await presentPosts(page.rows) };
   };
+};
 
-/** One list: its word, how many posts it has, and the largest id among them. */
 interface List {
   facet: string;
+  /** How many posts it has. */
   total: number;
+  /** The largest id that a post of it may have. */
   newest: number;
 }
 
 const ALL_KINDS: readonly ProfileKind[] = ['gym', 'user'];
 
-/** The lists that together hold what is asked for and may be seen; they have no post in common. */
-const listsFor = async (parts: Parts, viewer: Caller, query: PostQuery): Promise<List[]> => {
-  const kinds = query.kinds ?? ALL_KINDS;
-  const blog = blogOf(query.inBlog);
-  return query.itemIds === undefined
-    ? everywhere(parts, viewer, kinds, blog)
-    : onProfiles(parts, viewer, kinds, query.itemIds, blog);
-};
-
-const everywhere = async (
-  { store }: Parts,
+/** The lists without `itemIds`; no post is in two of them. */
+const listsOfAll = async (
+  store: Dependencies['store'],
   viewer: Caller,
   kinds: readonly ProfileKind[],
   blog: Blog,
@@ -91,32 +81,29 @@ const everywhere = async (
   return [common, hidden];
 };
 
-const seesAllOf = (viewer: Caller, state: ProfileState): boolean =>
-  can(viewer, 'posts.view_all') || (viewer.kind === 'user' && viewer.userId === state.ownerUserId);
-
-/** A profile that the viewer may not see is to him as one that does not exist. */
-const isVisible = (viewer: Caller, state: ProfileState): boolean =>
-  !state.gone && (isPublicProfile(state) || seesAllOf(viewer, state));
-
-const onProfiles = async (
-  parts: Parts,
-  viewer: Caller,
-  kinds: readonly ProfileKind[],
-  itemIds: readonly number[],
-  blog: Blog,
-): Promise<List[]> => {
-  const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
-  const known = await parts.store.profiles.find(refs);
-  const visible = [...known.values()].filter(({ state }) => isVisible(viewer, state));
-  if (visible.length === 0 && kinds.length === 1) {
-    const unknown = refs.filter((ref) => !known.has(profileKey(ref)));
-    if (!(await anyVisible(parts, viewer, unknown))) throw notFound();
-  }
-  return visible.map((profile) => listOf(viewer, profile, blog));
+/** The lists with `itemIds`: one for each profile that the viewer may see. */
+const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users'>) => {
+  const { store } = dependencies;
+  const seesUnknown = createSeesUnknown(dependencies);
+  return async (
+    viewer: Caller,
+    kinds: readonly ProfileKind[],
+    itemIds: readonly number[],
+    blog: Blog,
+  ): Promise<List[]> => {
+    const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
+    const known = await store.profiles.find(refs);
+    const visible = [...known.values()].filter(({ state }) => seesProfile(viewer, state));
+    if (visible.length === 0 && kinds.length === 1) {
+      const unknown = refs.filter((ref) => !known.has(profileKey(ref)));
+      if (!(await seesUnknown(viewer, unknown))) throw notFound();
+    }
+    return visible.map((profile) => listOf(viewer, profile, blog));
+  };
 };
 
 const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: Blog): List => {
-  const scope = seesAllOf(viewer, state) ? 'all' : 'public';
+  const scope = seesAllPostsOf(viewer, state) ? 'all' : 'public';
   return {
     facet: facet(scope, profileKey(ref) as Where, blog),
     total: countIn(counts, state, scope, blog),
@@ -124,34 +111,32 @@ const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: B
   };
 };
 
-/** Asks the owners about profiles that were never heard of, and remembers gyms that exist. */
-const anyVisible = async (
-  { gyms, users, store }: Parts,
-  viewer: Caller,
-  refs: readonly ProfileRef[],
-): Promise<boolean> => {
-  const gymIds = refs.filter(({ kind }) => kind === 'gym').map(({ id }) => id);
-  const userIds = refs.filter(({ kind }) => kind === 'user').map(({ id }) => id);
-  const [foundGyms, hidden] = await Promise.all([gyms.find(gymIds), users.hidden(userIds)]);
-  const foundUsers = userIds.filter((id) => !hidden.gone.has(id)).map(userProfile);
-  for (const [id, { state, version }] of foundGyms)
-    await store.profiles.ensure({ kind: 'gym', id }, state, version);
-  return [...foundGyms.values(), ...foundUsers].some(({ state }) => isVisible(viewer, state));
+/** Whether the viewer may see one of these profiles, which the read model does not have. Stores the gyms that exist. */
+const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users'>) => {
+  const { store } = dependencies;
+  const fetchProfiles = createFetchProfiles(dependencies);
+  return async (viewer: Caller, refs: readonly ProfileRef[]): Promise<boolean> => {
+    const fetched = await fetchProfiles(refs);
+    for (const ref of refs) {
+      const gym = ref.kind === 'gym' ? fetched.get(profileKey(ref)) : undefined;
+      if (gym !== undefined) await store.profiles.insertIfMissing(ref, gym);
+    }
+    return [...fetched.values()].some(({ state }) => seesProfile(viewer, state));
+  };
 };
 
 const readPage = (
-  { store }: Parts,
+  store: Dependencies['store'],
   lists: readonly List[],
   { search, order }: PostQuery,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
   const filled = lists.filter(({ total }) => total > 0);
   const query: FacetQuery = {
-    facets: filled.map(({ facet: word }) => word),
+    facets: filled.map((list) => list.facet),
     total: filled.reduce((sum, { total }) => sum + total, 0),
     newest: Math.max(0, ...filled.map(({ newest }) => newest)),
     search,
   };
-  // The counters know how many posts a list has; how many hold a text is learnt by reading them.
   return readListPage((slice) => store.posts.list(query, slice), query, order, request);
 };

@@ -1,11 +1,15 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
-import { type Caller, can } from '@fitness/shared/caller.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import { asksForText } from '@fitness/shared/text-search.ts';
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { asksForText } from '@fitness/shared/kernel/text-search.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
-import type { Parts } from './parts.ts';
-import { decorateServices, showService, type TrainingServiceResource } from './resources.ts';
+import {
+  createDecorateTrainingServices,
+  type TrainingServiceResource,
+  toTrainingService,
+} from './training-service-resource.ts';
 
 interface TrainingServiceQuery {
   search?: string | undefined;
@@ -14,22 +18,36 @@ interface TrainingServiceQuery {
   maxPrice?: number | undefined;
 }
 
-/** The page as read, and of it what the viewer may see: a seller with a pending deletion is dropped at reading time. */
-interface TrainingServicePage {
-  page: PageOf<unknown>;
-  data: TrainingServiceResource[];
-}
-
+/** `data` leaves out the rows of `page` whose seller the viewer may not see. */
 export type ListTrainingServices = (
   viewer: Caller,
   query: TrainingServiceQuery,
   request: PageRequest,
-) => Promise<TrainingServicePage>;
+) => Promise<{ page: PageOf<unknown>; data: TrainingServiceResource[] }>;
 
-/** How many numbers this list's cursor has: whether the last row was boosted, and its id. */
+/** The numbers in a cursor of this list: 1 or 0 for a boosted last row, and its id. */
 export const CURSOR_LENGTH = 2;
 
-/** The lists that hold what the viewer may see; they have no row in common. */
+export const createListTrainingServices = (
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'decorations' | 'clock'>,
+): ListTrainingServices => {
+  const presentPage = createPresentPage(dependencies);
+  return async (viewer, query, request) => {
+    const filter: ServiceFilter = {
+      facets: facetsFor(viewer, query.userId),
+      minPrice: query.minPrice,
+      maxPrice: query.maxPrice,
+      search: query.search,
+    };
+    const page = await readPage(dependencies, filter, request);
+    const { data, isSellerHidden } = await presentPage(viewer, page, query.userId);
+    // The totals of a hidden seller are those of an unknown one: they must not reveal the account.
+    const nothing = { rows: [], total: request.mode === 'page' ? 0 : undefined, next: undefined };
+    return { page: isSellerHidden ? nothing : withoutHidden(page, data.length), data };
+  };
+};
+
+/** The lists that hold what the viewer may see; no row is in two of them. */
 const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   if (can(viewer, 'posts.view_all')) return [serviceFacet('all', userId)];
   if (viewer.kind === 'guest') return [serviceFacet('active', userId)];
@@ -38,9 +56,24 @@ const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   return [serviceFacet('active'), serviceFacet('inactive', viewer.userId)];
 };
 
-/** How many rows a filter has, its text left aside: the counters know it of everybody's, the rest is counted. */
+const withoutHidden = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
+  page.total === undefined ? page : { ...page, total: page.total - (page.rows.length - shown) };
+
+const readPage = async (
+  { store, clock }: Pick<Dependencies, 'store' | 'clock'>,
+  filter: ServiceFilter,
+  request: PageRequest,
+): Promise<PageOf<TrainingService>> => {
+  const { newest, ...counts } = await store.counters.services();
+  const total = await totalOf(store, filter, counts);
+  if (request.mode === 'page' && request.skip >= total)
+    return { rows: [], total: asksForText(filter.search) && total > 0 ? undefined : total, next: undefined };
+  return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
+};
+
+/** How many rows match the filter without its text. The counters have the totals of all sellers; others are counted. */
 const totalOf = async (
-  { store }: Parts,
+  store: Dependencies['store'],
   filter: ServiceFilter,
   counts: { active: number; inactive: number },
 ): Promise<number> => {
@@ -55,63 +88,32 @@ const totalOf = async (
   return filter.facets.reduce((sum, facet) => sum + (known.get(facet) ?? 0), counted);
 };
 
-export const listTrainingServices =
-  (parts: Parts): ListTrainingServices =>
-  async (viewer, query, request) => {
-    const filter: ServiceFilter = {
-      facets: facetsFor(viewer, query.userId),
-      minPrice: query.minPrice,
-      maxPrice: query.maxPrice,
-      search: query.search,
-    };
-    const page = await readPage(parts, filter, request);
-    const { data, isHidden } = await showPage(parts, viewer, page, query.userId);
-    // The numbers of a page must not tell what its rows hide: a hidden seller has nothing.
-    const nothing = { rows: [], total: request.mode === 'page' ? 0 : undefined, next: undefined };
-    return { page: isHidden ? nothing : withoutDropped(page, data.length), data };
+/** Four calls for any page: hidden sellers, users, media, boosts. `sellerId`: the one that the query asks for. */
+const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'decorations'>) => {
+  const { users } = dependencies;
+  const decorate = createDecorateTrainingServices(dependencies);
+  return async (
+    viewer: Caller,
+    { rows, total }: PageOf<TrainingService>,
+    sellerId: number | undefined,
+  ): Promise<{ data: TrainingServiceResource[]; isSellerHidden: boolean }> => {
+    const sellers = rows.map(({ user_id }) => user_id);
+    // A page past the end has no row of the seller, but its total would reveal how many there are.
+    const maybeHidden = sellerId !== undefined && total !== 0 ? [...sellers, sellerId] : sellers;
+    const [hidden, shownUsers, decorated] = await Promise.all([
+      can(viewer, 'users.view_all') ? undefined : users.hidden(maybeHidden),
+      users.show(sellers, viewer),
+      decorate(rows.map(({ id }) => id)),
+    ]);
+    const isHidden = (id: number): boolean =>
+      hidden?.pending.has(id) === true || hidden?.gone.has(id) === true;
+    const data = rows.flatMap((service) => {
+      const user = shownUsers.get(service.user_id);
+      // An account without a user is erased; the event that deletes its training services is on the way.
+      if (user === undefined || isHidden(service.user_id)) return [];
+      return [toTrainingService(service, user, decorated)];
+    });
+    const isGone = rows.length > 0 && data.length === 0;
+    return { data, isSellerHidden: sellerId !== undefined && (isGone || isHidden(sellerId)) };
   };
-
-const withoutDropped = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
-  page.total === undefined ? page : { ...page, total: page.total - (page.rows.length - shown) };
-
-const readPage = async (
-  parts: Parts,
-  filter: ServiceFilter,
-  request: PageRequest,
-): Promise<PageOf<TrainingService>> => {
-  const { store, clock } = parts;
-  const { newest, ...counts } = await store.counters.services();
-  const total = await totalOf(parts, filter, counts);
-  if (request.mode === 'page' && request.skip >= total)
-    return { rows: [], total: asksForText(filter.search) && total > 0 ? undefined : total, next: undefined };
-  return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
-};
-
-/** Four calls a page, whatever it holds: who is hidden, users, media, boosts. `isHidden`: the `seller` asked for is. */
-const showPage = async (
-  parts: Parts,
-  viewer: Caller,
-  { rows, total }: PageOf<TrainingService>,
-  seller: number | undefined,
-): Promise<{ data: TrainingServiceResource[]; isHidden: boolean }> => {
-  const sellers = rows.map(({ userId }) => userId);
-  // A page past the end has no row of him, and would tell how many there are.
-  const asked = seller !== undefined && total !== 0 ? [...sellers, seller] : sellers;
-  const [hidden, users, decorations] = await Promise.all([
-    can(viewer, 'users.view_all') ? undefined : parts.users.hidden(asked),
-    parts.users.show(sellers, viewer),
-    decorateServices(
-      parts.decorations,
-      rows.map(({ id }) => id),
-    ),
-  ]);
-  const isHidden = (id: number): boolean => hidden?.pending.has(id) === true || hidden?.gone.has(id) === true;
-  const data = rows.flatMap((service) => {
-    const user = users.get(service.userId);
-    // An account without an answer is erased; its services follow within moments.
-    if (user === undefined || isHidden(service.userId)) return [];
-    return [showService(service, user, decorations)];
-  });
-  const isGone = rows.length > 0 && data.length === 0;
-  return { data, isHidden: seller !== undefined && (isGone || isHidden(seller)) };
 };

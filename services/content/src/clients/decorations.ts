@@ -1,10 +1,10 @@
-/** What only adorns a resource: without an answer in time it is shown bare, and the log says so. */
+/** Optional parts of a resource. They are left out, with a warning in the log, when their owner does not answer in time. */
+import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
+import { createReadMedia, type ReadMedia } from '@fitness/contracts/media.ts';
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { Logger } from '@fitness/shared/log.ts';
-import { type BoostReader, createBoostReader } from '@fitness/shared/resources/boost.ts';
-import { createReadMedia, type ReadMedia } from '@fitness/shared/resources/media.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 
 export interface Decorations {
   media: ReadMedia;

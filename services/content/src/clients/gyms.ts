@@ -1,17 +1,10 @@
-/** What content asks of gyms. */
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { ProfileState } from '../domain/profile.ts';
-
-export interface KnownGym {
-  state: ProfileState;
-  /** The version of the events that told this state. */
-  version: number;
-}
+import type { VersionedProfileState } from '../domain/profile.ts';
 
 export interface Gyms {
-  /** The gyms as they are now, at most 200, by id; one that does not exist is missing. Throws `unavailable`. */
-  find(ids: readonly number[]): Promise<Map<number, KnownGym>>;
+  /** The current state of at most 200 gyms, by id; unknown ones are missing. Throws `unavailable`. */
+  find(ids: readonly number[]): Promise<Map<number, VersionedProfileState>>;
 }
 
 export const createGyms = (gyms: GrpcClient<GymsDefinition>): Gyms => ({

@@ -1,12 +1,11 @@
-/** What content asks of identity. */
+import { createUserDirectory, type UserDirectory } from '@fitness/contracts/user.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { createUserDirectory, type UserDirectory } from '@fitness/shared/resources/user.ts';
 
 export interface Users extends Pick<UserDirectory, 'show'> {
   /**
-   * Which of these accounts are hidden now: `pending` with a scheduled deletion, `gone` erased or never there. Throws
-   * `unavailable` when identity does not answer: whoever may be hidden is not shown on a guess.
+   * Which of these accounts are hidden now. `pending`: with a scheduled deletion. `gone`: erased or unknown. Throws
+   * `unavailable` when identity does not answer.
    */
   hidden(ids: readonly number[]): Promise<{ pending: Set<number>; gone: Set<number> }>;
 }

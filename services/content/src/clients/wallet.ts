@@ -1,20 +1,19 @@
-/** What content asks of the wallet. */
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import { isAppError } from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { isAppError } from '@fitness/shared/kernel/error.ts';
 import { type Sale, saleBookings, saleKey } from '../domain/sale.ts';
 
 export interface Wallet {
-  /** What the house keeps of a sale, in percent. Throws `unavailable`. */
+  /** The platform's commission on a sale, in percent. Throws `unavailable`. */
   commissionPercent(): Promise<number>;
   /**
-   * Books the payments of a sale, at most once however often it is asked. `refused`: the buyer cannot pay, and nothing
-   * is booked. Throws when the wallet did not say: then they may be booked or not.
+   * Books the payments of a sale; repeated calls book once. `refused`: the balance is too low, and nothing is booked.
+   * Throws when the outcome is unknown.
    */
   book(sale: Sale): Promise<'booked' | 'refused'>;
 }
 
-/** The code of the wallet's refusal, a contract of `Wallet.Book`. */
+/** The error code of `Wallet.Book`. */
 const INSUFFICIENT_BALANCE = 'payments.insufficient_balance';
 
 export const createWallet = (wallet: GrpcClient<WalletDefinition>): Wallet => ({

@@ -1,5 +1,5 @@
-/** Where posts stand: on the profile of a user or of a gym (specification 2.6). */
-import { MODEL } from '@fitness/shared/models.ts';
+/** A profile that posts belong to: of a user or of a gym (specification 2.6). */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export const PROFILE_TYPES = [MODEL.gymProfile, MODEL.user] as const;
 export type ProfileType = (typeof PROFILE_TYPES)[number];
@@ -13,18 +13,26 @@ export interface ProfileRef {
 export const kindOf = (type: ProfileType): ProfileKind => (type === MODEL.gymProfile ? 'gym' : 'user');
 export const typeOf = (kind: ProfileKind): ProfileType => (kind === 'gym' ? MODEL.gymProfile : MODEL.user);
 
-/** One word for a profile, the key of everything that is kept about it. */
+/** `gym:12`, `user:7` */
 export const profileKey = ({ kind, id }: ProfileRef): string => `${kind}:${id}`;
 
-/** What this service knows of a profile; its owner's service knows better. */
+/** The state of a profile. Gyms or identity owns it; the copy of this service may be older. */
 export interface ProfileState {
   /** Null for a gym without an owner. */
   ownerUserId: number | null;
   /** A user profile is always active. */
   isActive: boolean;
-  /** The gym was deleted, or the account erased: nothing of it is shown to anybody. */
+  /** The gym was deleted, or the account erased: nobody sees its posts. */
   gone: boolean;
 }
+
+export interface VersionedProfileState {
+  state: ProfileState;
+  /** The version that the owning service gives in its events and answers; 0 when it gives none. */
+  version: number;
+}
+
+export const GONE_PROFILE: ProfileState = { ownerUserId: null, isActive: false, gone: true };
 
 export const userProfile = (userId: number): { ref: ProfileRef; state: ProfileState } => ({
   ref: { kind: 'user', id: userId },

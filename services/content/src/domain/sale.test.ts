@@ -30,7 +30,7 @@ describe('the commission', () => {
   });
 });
 
-test('a sale without a commission has two bookings, none of nothing', () => {
+test('a sale without a commission has two bookings, none of 0 Tooman', () => {
   const sale = {
     traineeId: 1,
     trainingServiceId: 2,

@@ -1,5 +1,5 @@
-/** The money of a sold training service, in whole Tooman. */
-import { MODEL } from '@fitness/shared/models.ts';
+/** The payments for a training service, in whole Tooman. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export interface Sale {
   traineeId: number;
@@ -22,16 +22,16 @@ export interface SaleBooking {
 
 const PERCENT_SCALE = 1_000_000;
 
-/** `percent` of `price`, rounded down; exact, as a percentage such as 2.9 is not as a double. */
+/** `percent` of `price`, rounded down. Integers, because a percentage such as 2.9 is not exact as a double. */
 export const commissionOf = (price: number, percent: number): number => {
   const scaled = BigInt(Math.round(percent * PERCENT_SCALE));
   return Number((BigInt(price) * scaled) / BigInt(100 * PERCENT_SCALE));
 };
 
-/** What the wallet books under: stable over every retry of one sale. */
+/** The idempotency key at the wallet: the same for every retry of one sale. */
 export const saleKey = (traineeId: number): string => `training-sale:${traineeId}`;
 
-/** The buyer pays the price, the seller receives it and pays the commission; no booking of nothing. */
+/** The buyer pays the price, the seller receives it and pays the commission. There is no booking of 0 Tooman. */
 export const saleBookings = (sale: Sale): SaleBooking[] => {
   const common = {
     description: sale.title,

@@ -1,9 +1,9 @@
-/** A bought training service: somebody who is being trained. */
+/** A trainee: the purchase of a training service by a buyer, and its delivery by the seller. */
 import type { Sale } from './sale.ts';
 
 /**
- * `pending`: the purchase is under way, or was interrupted. `active`: paid, and to be delivered. `cancelled`: the
- * wallet refused; nothing was paid.
+ * `pending`: the purchase is running or was interrupted. `active`: paid, not yet delivered. `cancelled`: not paid,
+ * because the wallet refused or the seller is hidden.
  */
 export const TRAINEE_STATUSES = ['pending', 'active', 'delivered', 'cancelled'] as const;
 export type TraineeStatus = (typeof TRAINEE_STATUSES)[number];

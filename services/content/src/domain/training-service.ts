@@ -1,29 +1,61 @@
-/** What a trainer sells, who sees it, and the words under which a list finds it (see domain/post.ts). */
-export interface TrainingService {
-  id: number;
-  userId: number;
-  title: string;
-  description: string;
+/** A training service that a trainer sells (specification 2.7), and the lists that it belongs to. */
+
+import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { z } from 'zod';
+
+/**
+ * What the seller sets. Requests, the stored document and responses have these fields under these names; a new one is
+ * declared here and in `store/models.ts`.
+ */
+export const trainingServiceFields = {
+  title: z.string(),
+  description: z.string(),
   /** Whole Tooman. */
-  price: number;
-  durationDays: number;
-  isActive: boolean;
-  createdAt: Date;
-  updatedAt: Date;
+  price: z.int(),
+  duration_days: z.int(),
+  is_active: z.boolean(),
+};
+
+/** The same with the limits of a request. */
+export const trainingServiceInput = {
+  ...trainingServiceFields,
+  title: wellFormed(trainingServiceFields.title.trim().min(1).max(255)),
+  description: wellFormed(trainingServiceFields.description.max(5_000)),
+  price: trainingServiceFields.price.min(1).max(1_000_000_000),
+  duration_days: trainingServiceFields.duration_days.min(1).max(3_650),
+};
+
+const fieldsSchema = z.object(trainingServiceFields);
+export type TrainingServiceFields = z.output<typeof fieldsSchema>;
+
+/** The declared fields alone. */
+export const pickTrainingServiceFields = (source: TrainingServiceFields): TrainingServiceFields =>
+  fieldsSchema.parse(source);
+
+export interface TrainingService extends TrainingServiceFields {
+  id: number;
+  user_id: number;
+  created_at: Date;
+  updated_at: Date;
   version: number;
 }
 
+/** The counter that a training service belongs to. */
+export const activityOf = ({ is_active }: Pick<TrainingService, 'is_active'>): 'active' | 'inactive' =>
+  is_active ? 'active' : 'inactive';
+
 export type ServiceScope = 'all' | 'active' | 'inactive';
 
-/** `userId` undefined: of everybody. */
+/** The facet of a list; without `userId` the list of all sellers. See `domain/post-lists.ts`. */
 export const serviceFacet = (scope: ServiceScope, userId?: number): string =>
   userId === undefined ? scope : `${scope}/user:${userId}`;
 
-/** The lists that a training service belongs to. */
-export const serviceFacets = ({
-  userId,
-  isActive,
-}: Pick<TrainingService, 'userId' | 'isActive'>): string[] => {
-  const own: ServiceScope = isActive ? 'active' : 'inactive';
-  return [serviceFacet('all'), serviceFacet(own), serviceFacet('all', userId), serviceFacet(own, userId)];
+export const serviceFacets = (service: Pick<TrainingService, 'user_id' | 'is_active'>): string[] => {
+  const activity = activityOf(service);
+  return [
+    serviceFacet('all'),
+    serviceFacet(activity),
+    serviceFacet('all', service.user_id),
+    serviceFacet(activity, service.user_id),
+  ];
 };

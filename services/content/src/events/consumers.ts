@@ -1,8 +1,8 @@
-/** What content listens to. */
-import type { EventConsumer } from '@fitness/shared/events/consumer.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
-import { onBoostEnded, onBoostGranted } from './on-boost-told.ts';
+import { onBoostEnded } from './on-boost-ended.ts';
+import { onBoostGranted } from './on-boost-granted.ts';
 import { onGymChanged } from './on-gym-changed.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 

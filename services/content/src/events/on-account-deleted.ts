@@ -1,8 +1,8 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onAccountDeleted = ({ eraseAccount }: UseCases): EventConsumer =>
+export const onAccountDeleted = ({ eraseAccount }: Pick<UseCases, 'eraseAccount'>): EventConsumer =>
   onEvent(accountDeleted, ({ data, aggregateVersion }, { session }) =>
     eraseAccount(session, data.user_id, aggregateVersion),
   );

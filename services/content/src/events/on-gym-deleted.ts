@@ -1,14 +1,14 @@
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import { GONE } from '../app/keep-profiles.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import { GONE_PROFILE } from '../domain/profile.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** Its posts are hidden at once and deleted one after the other by a job. */
-export const onGymDeleted = ({ keepProfile }: UseCases): EventConsumer =>
+/** Hides its posts; a job deletes them. */
+export const onGymDeleted = ({ updateProfile }: Pick<UseCases, 'updateProfile'>): EventConsumer =>
   onEvent(gymDeleted, ({ data, aggregateVersion }, { session }) =>
-    keepProfile(session, {
+    updateProfile(session, {
       ref: { kind: 'gym', id: data.gym_id },
-      state: GONE,
+      state: GONE_PROFILE,
       version: aggregateVersion,
     }),
   );

@@ -1,8 +1,12 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const contentGrpc = ({ lookUpPosts, lookUpTrainingServices }: UseCases): GrpcService =>
+/** `fitness.content.v1.Content`. */
+export const createContentService = ({
+  lookUpPosts,
+  lookUpTrainingServices,
+}: Pick<UseCases, 'lookUpPosts' | 'lookUpTrainingServices'>): GrpcService =>
   grpcService(grpcDefinitions.content(), {
     GetTrainingServices: async ({ ids }) => ({ training_services: await lookUpTrainingServices(ids) }),
     GetPosts: async ({ ids }) => ({ posts: await lookUpPosts(ids) }),

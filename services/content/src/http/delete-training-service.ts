@@ -1,19 +1,21 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const deleteTrainingService = ({ deleteTrainingService: remove }: UseCases): Route =>
+export const deleteTrainingServiceRoute = ({
+  deleteTrainingService,
+}: Pick<UseCases, 'deleteTrainingService'>): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/training-services/:id',
-    summary: 'Delete an own training service; its trainees stay',
+    summary: 'Delete one of your training services; its trainees stay',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {
-      await remove(caller, params.id);
+      await deleteTrainingService(caller, params.id);
       return noContent();
     },
   });

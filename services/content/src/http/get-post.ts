@@ -1,10 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { postSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { postSchema } from '../app/post-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getPost = ({ getPost: get }: UseCases): Route =>
+export const getPostRoute = ({ getPost }: Pick<UseCases, 'getPost'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/posts/:id',
@@ -14,5 +14,5 @@ export const getPost = ({ getPost: get }: UseCases): Route =>
     permissions: ['posts.view', 'posts.view_all'],
     params: idParams,
     responses: { 200: z.object({ data: postSchema }) },
-    handle: async ({ caller, params }) => ok({ data: await get(caller, params.id) }),
+    handle: async ({ caller, params }) => ok({ data: await getPost(caller, params.id) }),
   });

@@ -2,17 +2,17 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { postSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { idsQuery, profileTypesQuery, searchQuery } from './fields.ts';
+import { postSchema } from '../app/post-resource.ts';
+import type { UseCases } from '../use-cases.ts';
+import { idsQuery, profileTypesQuery, searchQuery } from './query.ts';
 
-export const getPosts = ({ listPosts }: UseCases, baseUrl: string): Route =>
+export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/posts',
     summary: 'Posts, newest first',
     description:
-      'Published posts of public profiles; with `posts.view` also the own ones, drafts included; with `posts.view_all` ' +
+      'Published posts of public profiles; with `posts.view` also your own, drafts included; with `posts.view_all` ' +
       'all. `total` and `last_page` are null for a search that finds too many posts to count.',
     tag: 'posts',
     access: 'guest',

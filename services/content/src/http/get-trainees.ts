@@ -2,14 +2,14 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean, queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { traineeSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { traineeSchema } from '../app/trainee-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getTrainees = ({ listTrainees }: UseCases, baseUrl: string): Route =>
+export const getTraineesRoute = ({ listTrainees }: Pick<UseCases, 'listTrainees'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/trainees',
-    summary: 'The own trainees, as buyer and as seller, newest first',
+    summary: 'Your trainees, as buyer and as seller, newest first',
     tag: 'training services',
     access: 'user',
     query: z.object({

@@ -1,10 +1,12 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { trainingServiceSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { trainingServiceSchema } from '../app/training-service-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getTrainingService = ({ getTrainingService: get }: UseCases): Route =>
+export const getTrainingServiceRoute = ({
+  getTrainingService,
+}: Pick<UseCases, 'getTrainingService'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/training-services/:id',
@@ -13,5 +15,5 @@ export const getTrainingService = ({ getTrainingService: get }: UseCases): Route
     access: 'guest',
     params: idParams,
     responses: { 200: z.object({ data: trainingServiceSchema }) },
-    handle: async ({ caller, params }) => ok({ data: await get(caller, params.id) }),
+    handle: async ({ caller, params }) => ok({ data: await getTrainingService(caller, params.id) }),
   });

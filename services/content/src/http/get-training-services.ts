@@ -3,11 +3,14 @@ import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { CURSOR_LENGTH } from '../app/list-training-services.ts';
-import { trainingServiceSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { priceQuery, searchQuery } from './fields.ts';
+import { trainingServiceSchema } from '../app/training-service-resource.ts';
+import type { UseCases } from '../use-cases.ts';
+import { priceQuery, searchQuery } from './query.ts';
 
-export const getTrainingServices = ({ listTrainingServices }: UseCases, baseUrl: string): Route =>
+export const getTrainingServicesRoute = (
+  { listTrainingServices }: Pick<UseCases, 'listTrainingServices'>,
+  baseUrl: string,
+): Route =>
   defineRoute({
     method: 'GET',
     path: '/training-services',
@@ -28,8 +31,8 @@ export const getTrainingServices = ({ listTrainingServices }: UseCases, baseUrl:
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query, CURSOR_LENGTH);
       const { search, user_id, min_price, max_price } = query;
-      const asked = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
-      const { page, data } = await listTrainingServices(caller, asked, request);
+      const filter = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
+      const { page, data } = await listTrainingServices(caller, filter, request);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },
   });

@@ -1,10 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { traineeSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { traineeSchema } from '../app/trainee-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postDeliver = ({ deliverTrainee }: UseCases): Route =>
+export const postDeliverRoute = ({ deliverTrainee }: Pick<UseCases, 'deliverTrainee'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/trainees/:id/deliver',

@@ -1,31 +1,29 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { postSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { postSchema } from '../app/post-resource.ts';
+import { postInput } from '../domain/post.ts';
 import { kindOf, PROFILE_TYPES } from '../domain/profile.ts';
-import { contentField, titleField } from './fields.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postPosts = ({ createPost }: UseCases): Route =>
+export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/posts',
-    summary: 'Write a post on the own profile or an own gym',
+    summary: 'Write a post on your profile or one of your gyms',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create'],
     body: z.object({
       profile_type: z.enum(PROFILE_TYPES),
       profile_id: z.int().positive(),
-      title: titleField,
-      content: contentField,
-      is_draft: z.boolean().default(false),
-      in_blog: z.boolean().default(false),
+      ...postInput,
+      is_draft: postInput.is_draft.default(false),
+      in_blog: postInput.in_blog.default(false),
     }),
     responses: { 201: z.object({ data: postSchema }) },
     handle: async ({ caller, body }) => {
-      const { title, content, is_draft, in_blog } = body;
-      const profile = { kind: kindOf(body.profile_type), id: body.profile_id };
-      const data = await createPost(caller, profile, { title, content, isDraft: is_draft, inBlog: in_blog });
-      return created({ data });
+      const { profile_type, profile_id, ...fields } = body;
+      const profile = { kind: kindOf(profile_type), id: profile_id };
+      return created({ data: await createPost(caller, profile, fields) });
     },
   });

@@ -1,31 +1,48 @@
-import { FIRST_PARTY } from '@fitness/shared/caller.ts';
-import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import { traineeSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { priceField } from './fields.ts';
+import { type TraineeResource, traineeSchema } from '../app/trainee-resource.ts';
+import { trainingServiceInput } from '../domain/training-service.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postPurchase = ({ buyTrainingService }: UseCases): Route =>
+export const postPurchaseRoute = (
+  { buyTrainingService }: Pick<UseCases, 'buyTrainingService'>,
+  idempotency: Idempotency,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/training-services/:id/purchase',
     summary: 'Buy a training service from the wallet',
     description:
-      'At the price of this moment; with `price` (Tooman, what the buyer has read) only at that one. Codes: 400 ' +
+      'At the current price; with `price` (Tooman, what the buyer was shown) only at that one. Codes: 400 ' +
       '`payments.insufficient_balance`, `payments.own_service`, `payments.price_changed`; 404 ' +
-      '`payments.target_not_found`. After a 503 ' +
-      'the purchase goes on where it stopped when it is repeated with the same `Idempotency-Key`.',
+      '`payments.target_not_found`. After a 503, repeating the request with the same `Idempotency-Key` resumes the ' +
+      'purchase.',
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
-    // The permission of seeing payments: whoever was lent that was not lent the money.
+    // `payments.view_own` lets a third-party token see payments, not make them.
     tokenKinds: FIRST_PARTY,
     params: idParams,
-    body: z.object({ price: priceField.optional() }),
+    body: z.object({ price: trainingServiceInput.price.optional() }),
     idempotent: true,
     errorStyle: 'error_code',
     responses: { 201: z.object({ data: traineeSchema }) },
     handle: ({ caller, params, body, idempotencyKey }) =>
-      buyTrainingService(caller, { trainingServiceId: params.id, price: body.price, idempotencyKey }),
+      idempotency.run(
+        {
+          userId: caller.userId,
+          key: idempotencyKey,
+          fingerprint: ['POST', 'training-service-purchase', params.id, body.price],
+        },
+        (data: TraineeResource) => created({ data }),
+        (complete) =>
+          buyTrainingService(
+            caller,
+            { trainingServiceId: params.id, price: body.price, idempotencyKey },
+            complete,
+          ),
+      ),
   });

@@ -1,10 +1,12 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { trainingServiceSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { descriptionField, durationDaysField, priceField, titleField } from './fields.ts';
+import { trainingServiceSchema } from '../app/training-service-resource.ts';
+import { trainingServiceInput } from '../domain/training-service.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postTrainingServices = ({ createTrainingService }: UseCases): Route =>
+export const postTrainingServicesRoute = ({
+  createTrainingService,
+}: Pick<UseCases, 'createTrainingService'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/training-services',
@@ -12,17 +14,7 @@ export const postTrainingServices = ({ createTrainingService }: UseCases): Route
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create'],
-    body: z.object({
-      title: titleField,
-      description: descriptionField,
-      price: priceField,
-      duration_days: durationDaysField,
-      is_active: z.boolean().default(true),
-    }),
+    body: z.object({ ...trainingServiceInput, is_active: trainingServiceInput.is_active.default(true) }),
     responses: { 201: z.object({ data: trainingServiceSchema }) },
-    handle: async ({ caller, body }) => {
-      const { title, description, price, duration_days, is_active } = body;
-      const content = { title, description, price, durationDays: duration_days, isActive: is_active };
-      return created({ data: await createTrainingService(caller, content) });
-    },
+    handle: async ({ caller, body }) => created({ data: await createTrainingService(caller, body) }),
   });

@@ -1,30 +1,23 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { trainingServiceSchema } from '../app/resources.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { descriptionField, durationDaysField, priceField, titleField } from './fields.ts';
+import { trainingServiceSchema } from '../app/training-service-resource.ts';
+import { trainingServiceInput } from '../domain/training-service.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const putTrainingService = ({ updateTrainingService }: UseCases): Route =>
+export const putTrainingServiceRoute = ({
+  updateTrainingService,
+}: Pick<UseCases, 'updateTrainingService'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/training-services/:id',
-    summary: 'Change an own training service; only what is given changes',
+    summary: 'Change one of your training services; omitted fields stay',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],
     params: idParams,
-    body: z.object({
-      title: titleField.optional(),
-      description: descriptionField.optional(),
-      price: priceField.optional(),
-      duration_days: durationDaysField.optional(),
-      is_active: z.boolean().optional(),
-    }),
+    body: z.object(trainingServiceInput).partial(),
     responses: { 200: z.object({ data: trainingServiceSchema }) },
-    handle: async ({ caller, params, body }) => {
-      const { title, description, price, duration_days, is_active } = body;
-      const change = { title, description, price, durationDays: duration_days, isActive: is_active };
-      return ok({ data: await updateTrainingService(caller, params.id, change) });
-    },
+    handle: async ({ caller, params, body }) =>
+      ok({ data: await updateTrainingService(caller, params.id, body) }),
   });

@@ -1,32 +1,36 @@
-/** The public routes of content. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import type { UseCases } from '../app/use-cases.ts';
-import { deletePost } from './delete-post.ts';
-import { deleteTrainingService } from './delete-training-service.ts';
-import { getPost } from './get-post.ts';
-import { getPosts } from './get-posts.ts';
-import { getTrainees } from './get-trainees.ts';
-import { getTrainingService } from './get-training-service.ts';
-import { getTrainingServices } from './get-training-services.ts';
-import { postDeliver } from './post-deliver.ts';
-import { postPosts } from './post-posts.ts';
-import { postPurchase } from './post-purchase.ts';
-import { postTrainingServices } from './post-training-services.ts';
-import { putPost } from './put-post.ts';
-import { putTrainingService } from './put-training-service.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { UseCases } from '../use-cases.ts';
+import { deletePostRoute } from './delete-post.ts';
+import { deleteTrainingServiceRoute } from './delete-training-service.ts';
+import { getPostRoute } from './get-post.ts';
+import { getPostsRoute } from './get-posts.ts';
+import { getTraineesRoute } from './get-trainees.ts';
+import { getTrainingServiceRoute } from './get-training-service.ts';
+import { getTrainingServicesRoute } from './get-training-services.ts';
+import { postDeliverRoute } from './post-deliver.ts';
+import { postPostsRoute } from './post-posts.ts';
+import { postPurchaseRoute } from './post-purchase.ts';
+import { postTrainingServicesRoute } from './post-training-services.ts';
+import { putPostRoute } from './put-post.ts';
+import { putTrainingServiceRoute } from './put-training-service.ts';
 
-export const createRoutes = (useCases: UseCases, baseUrl: string): Route[] => [
-  getPosts(useCases, baseUrl),
-  postPosts(useCases),
-  getPost(useCases),
-  putPost(useCases),
-  deletePost(useCases),
-  getTrainingServices(useCases, baseUrl),
-  postTrainingServices(useCases),
-  getTrainingService(useCases),
-  putTrainingService(useCases),
-  deleteTrainingService(useCases),
-  postPurchase(useCases),
-  getTrainees(useCases, baseUrl),
-  postDeliver(useCases),
+/** `baseUrl`: the public origin, for the links of lists. */
+export const createRoutes = (
+  useCases: UseCases,
+  { idempotency, baseUrl }: { idempotency: Idempotency; baseUrl: string },
+): Route[] => [
+  getPostsRoute(useCases, baseUrl),
+  postPostsRoute(useCases),
+  getPostRoute(useCases),
+  putPostRoute(useCases),
+  deletePostRoute(useCases),
+  getTrainingServicesRoute(useCases, baseUrl),
+  postTrainingServicesRoute(useCases),
+  getTrainingServiceRoute(useCases),
+  putTrainingServiceRoute(useCases),
+  deleteTrainingServiceRoute(useCases),
+  postPurchaseRoute(useCases, idempotency),
+  getTraineesRoute(useCases, baseUrl),
+  postDeliverRoute(useCases),
 ];

@@ -1,23 +1,23 @@
-/** Boosts of training services, as store-billing tells them, for the order of the list alone. */
+/** The read model of boosts, for the order of the list of training services only. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Models } from './models.ts';
 
-export interface BoostFact {
+export interface Boost {
   id: number;
   trainingServiceId: number;
   endsAt: Date;
 }
 
 export interface Boosts {
-  /** Keeps the newest of what was told; false when something newer was known. */
-  keep(session: ClientSession, boost: BoostFact, version: number): Promise<boolean>;
+  /** False, without a write, when the stored version is not older. */
+  saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
   /** When the last boost of a training service ends; the epoch when it has none. */
   lastEnd(session: ClientSession, trainingServiceId: number): Promise<Date>;
   removeOf(session: ClientSession, trainingServiceId: number): Promise<void>;
 }
 
 export const createBoosts = ({ boosts }: Models): Boosts => ({
-  keep: async (session, { id, trainingServiceId, endsAt }, version) => {
+  saveIfNewer: async (session, { id, trainingServiceId, endsAt }, version) => {
     const known = await boosts.findById(id).session(session).lean();
     const fields = { training_service_id: trainingServiceId, ends_at: endsAt, version };
     if (known === null) await boosts.create([{ _id: id, ...fields }], { session });

@@ -1,7 +1,7 @@
-/** Totals of lists, kept up by every write, so that no list is counted when it is read. */
+/** Totals of lists. Every write updates them, so that no read has to count. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import type { Cell } from '../domain/post.ts';
+import type { Cell } from '../domain/post-lists.ts';
 import type { Models } from './models.ts';
 
 const POST_SHARDS = 16;
@@ -10,9 +10,8 @@ const POST_COUNTERS = Array.from({ length: POST_SHARDS }, (_, shard) => postShar
 const SERVICE_COUNTER = 'training_services';
 
 interface PostTotals {
-  /** How many posts are in a cell. */
   count(cell: Cell): number;
-  /** The largest id of a post, ever. */
+  /** The largest id that a post ever had. */
   newest: number;
 }
 
@@ -22,25 +21,25 @@ interface ServiceCounts {
 }
 
 interface ServiceTotals extends ServiceCounts {
-  /** The largest id of a training service, ever. */
+  /** The largest id that a training service ever had. */
   newest: number;
 }
 
 export interface Counters {
-  /** Makes the documents; before the first write. */
+  /** Creates the documents; call it before the first write. */
   prepare(): Promise<void>;
-  /** `spread` picks the document: any number that differs between concurrent writers. */
-  movePosts(
+  /** `shardKey`: any number that differs between concurrent writers. */
+  incrementPosts(
     session: ClientSession,
-    spread: number,
-    moves: Partial<Record<Cell, number>>,
+    shardKey: number,
+    deltas: Partial<Record<Cell, number>>,
     newest?: number,
   ): Promise<void>;
   posts(): Promise<PostTotals>;
-  /** The counters as counted anew; a writer at the same moment makes it start again. */
+  /** Sets the totals after a recount. A concurrent write conflicts, and the transaction is retried. */
   setPosts(session: ClientSession, counts: Partial<Record<Cell, number>>, newest: number): Promise<void>;
-  /** Moves how many training services there are; `newest` for one that was made. */
-  moveServices(session: ClientSession, moves: Partial<ServiceCounts>, newest?: number): Promise<void>;
+  /** `newest`: the id of a new training service. */
+  incrementServices(session: ClientSession, deltas: Partial<ServiceCounts>, newest?: number): Promise<void>;
   services(): Promise<ServiceTotals>;
   setServices(session: ClientSession, totals: ServiceTotals): Promise<void>;
 }
@@ -53,12 +52,12 @@ export const createCounters = ({ counters }: Models): Counters => ({
       });
     }
   },
-  movePosts: async (session, spread, moves, newest = 0) => {
-    const changed = Object.entries(moves).filter(([, by]) => by !== 0);
+  incrementPosts: async (session, shardKey, deltas, newest = 0) => {
+    const changed = Object.entries(deltas).filter(([, by]) => by !== 0);
     if (changed.length === 0 && newest === 0) return;
     const inc = Object.fromEntries(changed.map(([cell, by]) => [`counts.${cell}`, by]));
     await counters.updateOne(
-      { _id: postShard(spread) },
+      { _id: postShard(shardKey) },
       { $max: { newest }, ...(changed.length === 0 ? {} : { $inc: inc }) },
       { session },
     );
@@ -76,8 +75,8 @@ export const createCounters = ({ counters }: Models): Counters => ({
       await counters.updateOne({ _id }, { $set: { counts: mine }, $max: { newest } }, { session });
     }
   },
-  moveServices: async (session, moves, newest = 0) => {
-    const inc = Object.fromEntries(Object.entries(moves).map(([key, by]) => [`counts.${key}`, by]));
+  incrementServices: async (session, deltas, newest = 0) => {
+    const inc = Object.fromEntries(Object.entries(deltas).map(([key, by]) => [`counts.${key}`, by]));
     await counters.updateOne({ _id: SERVICE_COUNTER }, { $inc: inc, $max: { newest } }, { session });
   },
   services: async () => {

@@ -1,16 +1,18 @@
-/** Lists of which each row names the ones that it is in, as words (docs/adr/0013). */
+/** Lists that rows name in their `facets` field (docs/adr/0013). */
 import type { ListQuery, ListRow } from '@fitness/shared/mongo/list-reader.ts';
 
 export interface FacetQuery extends Pick<ListQuery, 'total' | 'newest' | 'search'> {
-  /** The words of the lists; no row is in two of them. */
+  /** No row is in two of these lists. */
   facets: readonly string[];
 }
 
-/** Whether a row is in one of the lists. */
 export const isInFacets = (row: ListRow, words: ReadonlySet<string>): boolean =>
   (row.facets as string[]).some((word) => words.has(word));
 
-/** `more`: what else must hold, and as much of it as an index has beside the facets. */
+/**
+ * The query for a list. `accept` checks more fields of a row; `also` is the part of that check which an index on the
+ * facets covers.
+ */
 export const inFacets = (
   { facets, ...query }: FacetQuery,
   more: { accept?: (row: ListRow) => boolean; also?: Record<string, unknown> | undefined } = {},

@@ -1,7 +1,7 @@
-/** The words by which a row is found. */
-import { indexGrams } from '@fitness/shared/text-search.ts';
+/** The grams (runs of one to three characters) that a text search uses. */
+import { indexGrams } from '@fitness/shared/kernel/text-search.ts';
 
-/** The grams of each text alone, so that no match spans two of them. */
+/** Of each text by itself, so that no match spans two texts. */
 export const gramsOf = (...texts: string[]): string[] => [...new Set(texts.flatMap(indexGrams))];
 
 export const sameWords = (a: readonly string[], b: readonly string[]): boolean =>

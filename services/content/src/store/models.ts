@@ -1,11 +1,13 @@
 /** The collections of content's database. */
 import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
-import type { ProfileCounts } from '../domain/post.ts';
+import type { PostFields } from '../domain/post.ts';
+import type { ProfileCounts } from '../domain/post-lists.ts';
 import type { ProfileKind } from '../domain/profile.ts';
 import { TRAINEE_STATUSES, type TraineeStatus } from '../domain/trainee.ts';
+import type { TrainingServiceFields } from '../domain/training-service.ts';
 
-export interface PostDocument {
+export interface PostDocument extends PostFields {
   _id: number;
   profile_key: string;
   profile_kind: ProfileKind;
@@ -13,20 +15,16 @@ export interface PostDocument {
   owner_user_id: number | null;
   is_public: boolean;
   gone: boolean;
-  title: string;
-  content: string;
-  is_draft: boolean;
-  in_blog: boolean;
   /** The lists that it belongs to. */
   facets: string[];
-  /** Runs of one to three characters of its folded texts. */
+  /** Runs of one to three characters of its folded title and content. */
   grams: string[];
   created_at: Date;
   updated_at: Date;
   version: number;
 }
 
-/** What is kept of gyms and accounts, and how many posts each has. */
+/** The read model of gyms and accounts, and how many posts each has. */
 export interface ProfileDocument {
   /** `gym:12`, `user:7` */
   _id: string;
@@ -35,16 +33,16 @@ export interface ProfileDocument {
   owner_user_id: number | null;
   is_active: boolean;
   gone: boolean;
-  /** Of the last event heard, or of the answer when the owner was asked. */
+  /** Of the last event or gRPC answer that was stored. */
   version: number;
   counts: ProfileCounts;
-  /** The largest id of a post of it, ever. */
+  /** The largest id that a post of it ever had. */
   newest: number;
-  /** Counts what holds on to it besides its posts, only to make each of them a write. */
+  /** Incremented to write the document, so that a concurrent erasure conflicts; the value has no meaning. */
   pins?: number;
 }
 
-/** Counters over a whole collection, spread over several documents so that concurrent writers seldom meet. */
+/** Counters over a whole collection, sharded over several documents so that concurrent writers rarely conflict. */
 export interface CounterDocument {
   _id: string;
   counts: Record<string, number>;
@@ -52,14 +50,9 @@ export interface CounterDocument {
   newest: number;
 }
 
-export interface TrainingServiceDocument {
+export interface TrainingServiceDocument extends TrainingServiceFields {
   _id: number;
   user_id: number;
-  title: string;
-  description: string;
-  price: number;
-  duration_days: number;
-  is_active: boolean;
   facets: string[];
   grams: string[];
   /** The epoch for one that was never boosted. */
@@ -69,7 +62,7 @@ export interface TrainingServiceDocument {
   version: number;
 }
 
-/** Boosts of training services, as told by their owner. */
+/** The read model of boosts, from the events of store-billing. */
 export interface BoostDocument {
   _id: number;
   training_service_id: number;
@@ -86,18 +79,18 @@ export interface TraineeDocument {
   price: number;
   commission: number;
   status: TraineeStatus;
-  /** The key under which it was begun, if any. */
+  /** `_id` in `purchase_keys`; null for a purchase without an `Idempotency-Key`. */
   purchase_key: string | null;
-  /** Until then whoever began or took the purchase is busy with it; null once it is over. */
+  /** Until then one process works on the purchase; null once it ended. */
   lease_until: Date | null;
   created_at: Date;
   delivered_at: Date | null;
   version: number;
 }
 
-/** A buyer's `Idempotency-Key`: a repeated request goes on with the purchase that it began. */
+/** A buyer's `Idempotency-Key`: a repeated request resumes the purchase that the first one started. */
 export interface PurchaseKeyDocument {
-  /** Hash of user and key; one purchase under one key, whoever else is busy with it. */
+  /** Hash of user and key. */
   _id: string;
   trainee_id: number;
   expires_at: Date;
@@ -218,7 +211,7 @@ const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
 
 privacy(
   postSchema,
-  erase('a post of an erased account goes as a whole', '_id', 'title', 'content', 'grams', 'facets'),
+  erase('a post of an erased account is deleted', '_id', 'title', 'content', 'grams', 'facets'),
   erase('likewise', 'profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'),
   erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version'),
 );
@@ -226,7 +219,13 @@ privacy(
 privacy(
   profileSchema,
   pseudonymise('the number of the account or gym', '_id', 'profile_id', 'owner_user_id'),
-  retain('the mark that it is gone: what comes late is not shown', 'kind', 'is_active', 'gone', 'version'),
+  retain(
+    'the deletion mark: late events do not bring the profile back',
+    'kind',
+    'is_active',
+    'gone',
+    'version',
+  ),
   retain('counters', 'newest', 'pins', 'counts.published_blog', 'counts.published_regular'),
   retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
 );
@@ -235,20 +234,32 @@ privacy(counterSchema, retain('how many there are', '_id', 'counts', 'newest'));
 
 privacy(
   trainingServiceSchema,
-  erase('a service of an erased account goes as a whole', '_id', 'title', 'description', 'price', 'grams'),
+  erase(
+    'a training service of an erased account is deleted',
+    '_id',
+    'title',
+    'description',
+    'price',
+    'grams',
+  ),
   erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until'),
   erase('likewise', 'created_at', 'updated_at', 'version'),
 );
 
 privacy(
   boostSchema,
-  erase('goes with its training service', '_id', 'training_service_id', 'ends_at', 'version'),
+  erase('deleted with its training service', '_id', 'training_service_id', 'ends_at', 'version'),
 );
 
 privacy(
   traineeSchema,
   pseudonymise('the numbers of the accounts', 'seller_user_id', 'user_id'),
-  retain('what the other side has bought or sold, under the title that it had', '_id', 'title', 'price'),
+  retain(
+    'the record of the other party’s purchase or sale, with the title at that time',
+    '_id',
+    'title',
+    'price',
+  ),
   retain('likewise', 'training_service_id', 'commission', 'status', 'lease_until', 'created_at'),
   retain('likewise', 'delivered_at', 'version'),
   retain('the hash of a key', 'purchase_key'),
@@ -266,7 +277,7 @@ export interface Models {
   purchaseKeys: Model<PurchaseKeyDocument>;
 }
 
-/** The models on this connection; call it once. */
+/** Call it once per connection. */
 export const registerModels = (connection: Connection): Models => ({
   posts: connection.model<PostDocument>('Post', postSchema),
   profiles: connection.model<ProfileDocument>('Profile', profileSchema),

@@ -1,24 +1,19 @@
-/** The posts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
+import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
   COUNT_KEYS,
   countKey,
   facetsOf,
   flagsOf,
   GONE_FACET,
-  isPublicPost,
   NO_POSTS,
-  type Post,
   type ProfileCounts,
-} from '../domain/post.ts';
+} from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
 import { gramsOf, sameWords } from './grams.ts';
 import type { Models, PostDocument } from './models.ts';
-
-/** What a writer decides; the rest follows from it and from the profile. */
-export type PostContent = Pick<Post, 'title' | 'content' | 'isDraft' | 'inBlog'>;
 
 interface PostPage extends Omit<Listed, 'rows'> {
   rows: Post[];
@@ -26,50 +21,47 @@ interface PostPage extends Omit<Listed, 'rows'> {
 
 export interface Posts {
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
-  /** In the order of `ids`; those that are not there, or gone, are missing. */
+  /** In the order of `ids`; unknown ones and those whose profile is gone are missing. */
   findMany(ids: readonly number[]): Promise<Post[]>;
   insert(session: ClientSession, post: Post, profile: ProfileState): Promise<void>;
-  /** The post with this content, as its profile shows it. */
+  /** Sets `fields`, and what follows from them and from `profile`. */
   write(
     session: ClientSession,
     post: Post,
-    content: PostContent,
+    fields: PostFields,
     profile: ProfileState,
     now: Date,
   ): Promise<Post>;
-  /** The post that was there; undefined when there was none. */
+  /** The removed post; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
-  /** Shows or hides every post of a profile, as its state now says. */
-  reclassify(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
+  /** Sets owner, visibility and facets of every post of a profile. */
+  updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
   list(query: FacetQuery, slice: Slice): Promise<PostPage>;
-  /** Posts whose profile is gone, to be deleted. */
+  /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
-  /** Counted one by one, to put the counters right. */
+  /** Counts the posts of a profile. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
-  /** Writes anew the grams of every post that has others; reads the whole collection. */
+  /** Corrects the grams of every post; reads the whole collection. */
   reindex(): Promise<void>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
 
-const toPost = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
+const fromDocument = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
   id: found._id,
   profile: { kind: found.profile_kind, id: found.profile_id },
-  title: found.title,
-  content: found.content,
-  isDraft: found.is_draft,
-  inBlog: found.in_blog,
-  ownerUserId: found.owner_user_id,
-  isPublic: found.is_public,
+  ...pickPostFields(found),
+  owner_user_id: found.owner_user_id,
+  is_public: found.is_public,
   gone: found.gone,
-  createdAt: found.created_at,
-  updatedAt: found.updated_at,
+  created_at: found.created_at,
+  updated_at: found.updated_at,
   version: found.version,
 });
 
-/** What follows from the state of the profile. */
-const standing = (
-  flags: Pick<Post, 'isDraft' | 'inBlog'>,
+/** The fields that follow from the state of the profile. */
+const visibility = (
+  flags: PostFlags,
   ref: ProfileRef,
   profile: ProfileState,
 ): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone' | 'facets'> => ({
@@ -79,24 +71,16 @@ const standing = (
   facets: facetsOf(flags, ref, profile),
 });
 
-const writable = ({ title, content, isDraft, inBlog }: PostContent) => ({
-  title,
-  content,
-  is_draft: isDraft,
-  in_blog: inBlog,
-});
-
-/** A post as it is stored: with the lists that it belongs to, and the grams of its texts. */
-export const postDocument = (post: Post, profile: ProfileState): PostDocument => ({
+export const toPostDocument = (post: Post, profile: ProfileState): PostDocument => ({
   _id: post.id,
   profile_key: profileKey(post.profile),
   profile_kind: post.profile.kind,
   profile_id: post.profile.id,
-  ...writable(post),
-  ...standing(post, post.profile, profile),
+  ...pickPostFields(post),
+  ...visibility(post, post.profile, profile),
   grams: gramsOf(post.title, post.content),
-  created_at: post.createdAt,
-  updated_at: post.updatedAt,
+  created_at: post.created_at,
+  updated_at: post.updated_at,
   version: post.version,
 });
 
@@ -108,23 +92,23 @@ export const createPosts = ({ posts }: Models): Posts => {
         .findById(id, { facets: 0, grams: 0 })
         .session(session ?? null)
         .lean();
-      return found === null ? undefined : toPost(found);
+      return found === null ? undefined : fromDocument(found);
     },
     findMany: async (ids) => {
       if (ids.length === 0) return [];
       const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 }).lean();
-      const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, toPost(row)]));
+      const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, fromDocument(row)]));
       return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
     },
     insert: async (session, post, profile) => {
-      await posts.create([postDocument(post, profile)], { session });
+      await posts.create([toPostDocument(post, profile)], { session });
     },
-    write: async (session, post, content, profile, now) => {
-      const sameText = content.title === post.title && content.content === post.content;
+    write: async (session, post, fields, profile, now) => {
+      const sameText = fields.title === post.title && fields.content === post.content;
       const change = {
-        ...writable(content),
-        ...standing(content, post.profile, profile),
-        ...(sameText ? {} : { grams: gramsOf(content.title, content.content) }),
+        ...pickPostFields(fields),
+        ...visibility(fields, post.profile, profile),
+        ...(sameText ? {} : { grams: gramsOf(fields.title, fields.content) }),
         updated_at: now,
       };
       const written = await posts
@@ -136,28 +120,28 @@ export const createPosts = ({ posts }: Models): Posts => {
         .select({ facets: 0, grams: 0 })
         .lean();
       if (written === null) throw new Error(`Post ${post.id} vanished inside a transaction`);
-      return toPost(written);
+      return fromDocument(written);
     },
     remove: async (session, id) => {
       const removed = await posts
         .findOneAndDelete({ _id: id }, { session })
         .select({ facets: 0, grams: 0 })
         .lean();
-      return removed === null ? undefined : toPost(removed);
+      return removed === null ? undefined : fromDocument(removed);
     },
-    reclassify: async (session, ref, profile) => {
+    updateVisibility: async (session, ref, profile) => {
       for (const key of COUNT_KEYS) {
         const flags = flagsOf(key);
         await posts.updateMany(
-          { profile_key: profileKey(ref), is_draft: flags.isDraft, in_blog: flags.inBlog },
-          { $set: standing(flags, ref, profile) },
+          { profile_key: profileKey(ref), ...flags },
+          { $set: visibility(flags, ref, profile) },
           { session },
         );
       }
     },
     list: async (query, slice) => {
       const listed = await reader.read(inFacets(query), slice);
-      return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(toPost) };
+      return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
     },
     goneIds: async (limit) => {
       const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
@@ -165,11 +149,11 @@ export const createPosts = ({ posts }: Models): Posts => {
     },
     recount: async (session, ref) => {
       const groups = await posts
-        .aggregate<{ _id: { isDraft: boolean; inBlog: boolean }; count: number; newest: number }>([
+        .aggregate<{ _id: PostFlags; count: number; newest: number }>([
           { $match: { profile_key: profileKey(ref) } },
           {
             $group: {
-              _id: { isDraft: '$is_draft', inBlog: '$in_blog' },
+              _id: { is_draft: '$is_draft', in_blog: '$in_blog' },
               count: { $sum: 1 },
               newest: { $max: '$_id' },
             },
@@ -185,7 +169,7 @@ export const createPosts = ({ posts }: Models): Posts => {
       for await (const { _id, title, content, grams, version } of all.cursor()) {
         const fresh = gramsOf(title, content);
         if (sameWords(grams, fresh)) continue;
-        // A post that was changed meanwhile has the grams of its new text.
+        // A post that changed in the meantime has correct grams.
         await posts.updateOne({ _id, version }, { $set: { grams: fresh } });
       }
     },

@@ -1,51 +1,48 @@
-/** The profiles that posts stand on: a copy of what their owners tell, and the counters of their posts. */
+/** The read model of profiles: copies of gyms and accounts, and how many posts each has. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { NO_POSTS, type ProfileCounts } from '../domain/post.ts';
-import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
+import { NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
+import {
+  type ProfileRef,
+  type ProfileState,
+  profileKey,
+  type VersionedProfileState,
+} from '../domain/profile.ts';
 import type { Models, ProfileDocument } from './models.ts';
 
-export interface Profile {
+export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
-  state: ProfileState;
-  version: number;
   counts: ProfileCounts;
+  /** The largest id that a post of it ever had. */
   newest: number;
 }
 
 export interface Profiles {
-  /** By key; a profile that was never heard of is missing. */
+  /** By `profileKey`; profiles without a stored copy are missing. */
   find(refs: readonly ProfileRef[]): Promise<Map<string, Profile>>;
-  /** Those of one user. */
   ownedBy(userId: number): Promise<Profile[]>;
-  /** Remembers a profile that was asked for, unless something is known of it already. */
-  ensure(ref: ProfileRef, state: ProfileState, version: number): Promise<void>;
-  load(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
+  /** Leaves an existing copy as it is. */
+  insertIfMissing(ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
+  findOne(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
   insert(session: ClientSession, profile: Profile): Promise<void>;
-  /** Writes what an event told. */
-  replace(session: ClientSession, ref: ProfileRef, state: ProfileState, version: number): Promise<void>;
+  setState(session: ClientSession, ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   /**
-   * Moves the counters of a profile that is not gone; undefined when it is. The write makes a change of the profile at
-   * the same moment start again, so that no post is left behind in its old state.
+   * Undefined when the profile is gone. A concurrent change of the profile conflicts with this write and is retried, so
+   * that it also reaches the post whose transaction increments the counters.
    */
-  count(
+  incrementCounts(
     session: ClientSession,
     ref: ProfileRef,
-    moves: Partial<ProfileCounts>,
+    deltas: Partial<ProfileCounts>,
     newest?: number,
   ): Promise<Profile | undefined>;
-  /**
-   * Whether a profile that was remembered is there still, and stays so until the transaction ends: its document is
-   * written, so of this and its end one comes first.
-   */
+  /** False when the profile is gone. Writes the document, so that a concurrent erasure conflicts with this transaction. */
   pin(session: ClientSession, ref: ProfileRef): Promise<boolean>;
-  /** The counters as counted anew. */
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
-  /** All of them. */
   all(session?: ClientSession): AsyncIterable<Profile>;
 }
 
-const toProfile = (found: ProfileDocument): Profile => ({
+const fromDocument = (found: ProfileDocument): Profile => ({
   ref: { kind: found.kind, id: found.profile_id },
   state: { ownerUserId: found.owner_user_id, isActive: found.is_active, gone: found.gone },
   version: found.version,
@@ -59,17 +56,17 @@ const fieldsOf = ({ ownerUserId, isActive, gone }: ProfileState) => ({
   gone,
 });
 
-const incOf = (moves: Partial<ProfileCounts>): Record<string, number> =>
-  Object.fromEntries(Object.entries(moves).map(([key, by]) => [`counts.${key}`, by]));
+const incOf = (deltas: Partial<ProfileCounts>): Record<string, number> =>
+  Object.fromEntries(Object.entries(deltas).map(([key, by]) => [`counts.${key}`, by]));
 
 export const createProfiles = ({ profiles }: Models): Profiles => ({
   find: async (refs) => {
     if (refs.length === 0) return new Map();
     const found = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
-    return new Map(found.map((document) => [document._id, toProfile(document)]));
+    return new Map(found.map((document) => [document._id, fromDocument(document)]));
   },
-  ownedBy: async (userId) => (await profiles.find({ owner_user_id: userId }).lean()).map(toProfile),
-  ensure: async (ref, state, version) => {
+  ownedBy: async (userId) => (await profiles.find({ owner_user_id: userId }).lean()).map(fromDocument),
+  insertIfMissing: async (ref, { state, version }) => {
     const fresh = {
       kind: ref.kind,
       profile_id: ref.id,
@@ -81,13 +78,13 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     try {
       await profiles.updateOne({ _id: profileKey(ref) }, { $setOnInsert: fresh }, { upsert: true });
     } catch (error) {
-      // Somebody else remembered it at the same moment.
+      // A concurrent upsert inserted it first.
       if (!isDuplicateKey(error)) throw error;
     }
   },
-  load: async (session, ref) => {
+  findOne: async (session, ref) => {
     const found = await profiles.findById(profileKey(ref)).session(session).lean();
-    return found === null ? undefined : toProfile(found);
+    return found === null ? undefined : fromDocument(found);
   },
   insert: async (session, { ref, state, version, counts, newest }) => {
     const document = {
@@ -101,20 +98,20 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     };
     await profiles.create([document], { session });
   },
-  replace: async (session, ref, state, version) => {
+  setState: async (session, ref, { state, version }) => {
     const counts = state.gone ? { counts: NO_POSTS } : {};
     const change = { ...fieldsOf(state), version, ...counts };
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: change }, { session });
   },
-  count: async (session, ref, moves, newest = 0) => {
+  incrementCounts: async (session, ref, deltas, newest = 0) => {
     const counted = await profiles
       .findOneAndUpdate(
         { _id: profileKey(ref), gone: false },
-        { $inc: incOf(moves), $max: { newest } },
+        { $inc: incOf(deltas), $max: { newest } },
         { session, returnDocument: 'after' },
       )
       .lean();
-    return counted === null ? undefined : toProfile(counted);
+    return counted === null ? undefined : fromDocument(counted);
   },
   pin: async (session, ref) => {
     const alive = { _id: profileKey(ref), gone: false };
@@ -128,6 +125,6 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
       .find({}, null, { session: session ?? null })
       .lean()
       .cursor())
-      yield toProfile(found);
+      yield fromDocument(found);
   },
 });

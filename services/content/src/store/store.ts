@@ -1,4 +1,4 @@
-/** Everything that this service keeps. */
+/** The collections of this service. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Boosts, createBoosts } from './boosts.ts';
@@ -9,7 +9,7 @@ import { createProfiles, type Profiles } from './profiles.ts';
 import { createTrainees, type Trainees } from './trainees.ts';
 import { createTrainingServices, type TrainingServices } from './training-services.ts';
 
-export interface ContentStore {
+export interface Store {
   posts: Posts;
   profiles: Profiles;
   counters: Counters;
@@ -19,7 +19,7 @@ export interface ContentStore {
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection): ContentStore => {
+export const createStore = (connection: Connection): Store => {
   const models = registerModels(connection);
   return {
     posts: createPosts(models),

@@ -1,58 +1,58 @@
-/** Trainees, and the conditional updates that let each be paid, delivered or cancelled once. */
-import { DAY_MS } from '@fitness/shared/clock.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** Trainees. Each change of status is one conditional update, so that it happens once. */
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
 import type { Models, TraineeDocument } from './models.ts';
 
 export interface TraineeFilter {
   userId: number;
-  /** Both without it. */
+  /** Undefined: both. */
   role?: 'buyer' | 'seller' | undefined;
   trainingServiceId?: number | undefined;
   isDelivered?: boolean | undefined;
 }
 
-/** An `Idempotency-Key` counts this long (contract 1). */
+/** The lifetime of an `Idempotency-Key` (contract 1). */
 const KEY_MS = DAY_MS;
 
 export interface Trainees {
   find(id: number, session?: ClientSession): Promise<Trainee | undefined>;
-  /** Fails as a duplicate when the key is taken and younger than 24 hours. */
+  /** Throws a duplicate key error when the key is in use and younger than 24 hours. */
   insert(
     session: ClientSession,
     trainee: Trainee,
     purchase: { key: string | null; leaseUntil: Date },
   ): Promise<void>;
-  /** The purchase that was begun under this key in the last 24 hours. */
+  /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
-  /** Takes an interrupted purchase that was begun without a key and that nobody is busy with. */
-  takeInterrupted(
+  /** Claims a pending purchase without a key whose lease has expired; undefined when there is none. */
+  claimUnkeyed(
     buyerUserId: number,
     trainingServiceId: number,
     now: Date,
     leaseUntil: Date,
   ): Promise<Trainee | undefined>;
-  /** Purchases that nobody is busy with any more. */
+  /** Ids of pending purchases whose lease has expired. */
   interrupted(now: Date, limit: number): Promise<number[]>;
-  /** Takes one of them; undefined when somebody else did. */
-  take(id: number, now: Date, leaseUntil: Date): Promise<Trainee | undefined>;
+  /** Undefined when another process has claimed it, or it is not pending. */
+  claim(id: number, now: Date, leaseUntil: Date): Promise<Trainee | undefined>;
   /**
-   * Paid → active; undefined when it was active before. A cancelled one too: of two attempts that asked the wallet, the
-   * one that was refused may have come first.
+   * Pending or cancelled → active; undefined for another status. A cancelled one can be paid: of two concurrent attempts
+   * at the wallet the first may be refused and the second booked.
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
-  /** Pending → cancelled; its key is free again. */
+  /** Pending → cancelled; its key can be used again. */
   cancel(session: ClientSession, id: number): Promise<void>;
   /** Active → delivered; undefined when it is not active. */
   deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
-  /** Paid ones, newest first. */
+  /** Active and delivered ones, newest first. */
   page(filter: TraineeFilter, request: PageRequest): Promise<PageOf<Trainee>>;
-  /** Those being bought included: once paid, they are to be delivered. */
+  /** Pending and active ones: a pending one may already be paid. */
   countUndelivered(sellerUserId: number): Promise<number>;
 }
 
-const toTrainee = (found: TraineeDocument): Trainee => ({
+const fromDocument = (found: TraineeDocument): Trainee => ({
   traineeId: found._id,
   trainingServiceId: found.training_service_id,
   title: found.title,
@@ -66,8 +66,8 @@ const toTrainee = (found: TraineeDocument): Trainee => ({
   version: found.version,
 });
 
-const maybe = (found: TraineeDocument | null): Trainee | undefined =>
-  found === null ? undefined : toTrainee(found);
+const orUndefined = (found: TraineeDocument | null): Trainee | undefined =>
+  found === null ? undefined : fromDocument(found);
 
 const statusOf = ({ isDelivered }: TraineeFilter) => {
   if (isDelivered === undefined) return trusted({ $in: ['active', 'delivered'] as TraineeStatus[] });
@@ -91,7 +91,7 @@ const pageOf = async (
   filter: TraineeFilter,
   request: PageRequest,
 ): Promise<PageOf<Trainee>> => {
-  // Nobody buys his own service, so the two lists of a user have nothing in common.
+  // Nobody can buy their own service, so the two lists of a user have no row in common.
   const filters = filtersOf(filter);
   let total: number | undefined;
   if (request.mode === 'page') {
@@ -107,7 +107,7 @@ const pageOf = async (
     lists.push(await query.limit(skip + request.perPage + 1).lean<TraineeDocument[]>());
   }
   const found = lists.flat().toSorted((a, b) => b._id - a._id);
-  const rows = found.slice(skip, skip + request.perPage).map(toTrainee);
+  const rows = found.slice(skip, skip + request.perPage).map(fromDocument);
   const last = rows.at(-1);
   const more = found.length > skip + request.perPage;
   return { rows, total, next: more && last !== undefined ? [last.traineeId] : undefined };
@@ -115,7 +115,7 @@ const pageOf = async (
 
 export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
   find: async (id, session) =>
-    maybe(
+    orUndefined(
       await trainees
         .findById(id)
         .session(session ?? null)
@@ -150,10 +150,10 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
   findByKey: async (key, now) => {
     const found = await purchaseKeys.findById(key).lean();
     if (found === null || found.expires_at <= now) return undefined;
-    return maybe(await trainees.findById(found.trainee_id).lean());
+    return orUndefined(await trainees.findById(found.trainee_id).lean());
   },
-  takeInterrupted: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
-    maybe(
+  claimUnkeyed: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
+    orUndefined(
       await trainees
         .findOneAndUpdate(
           {
@@ -173,8 +173,8 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     const found = await trainees.find(due, { _id: 1 }).limit(limit).lean();
     return found.map(({ _id }) => _id);
   },
-  take: async (id, now, leaseUntil) =>
-    maybe(
+  claim: async (id, now, leaseUntil) =>
+    orUndefined(
       await trainees
         .findOneAndUpdate(
           { _id: id, status: 'pending', lease_until: trusted({ $lte: now }) },
@@ -184,7 +184,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
         .lean(),
     ),
   activate: async (session, id) =>
-    maybe(
+    orUndefined(
       await trainees
         .findOneAndUpdate(
           { _id: id, status: trusted({ $in: ['pending', 'cancelled'] as TraineeStatus[] }) },
@@ -205,7 +205,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
       await purchaseKeys.deleteOne({ _id: cancelled.purchase_key, trainee_id: id }, { session });
   },
   deliver: async (session, id, now) =>
-    maybe(
+    orUndefined(
       await trainees
         .findOneAndUpdate(
           { _id: id, status: 'active' },

@@ -1,5 +1,5 @@
-/** The training services, and how long each is boosted. */
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { asksForText } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { holdsText } from '@fitness/shared/mongo/gram-shares.ts';
 import {
@@ -8,19 +8,18 @@ import {
   type ListRow,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
-import { asksForText } from '@fitness/shared/text-search.ts';
-import { serviceFacets, type TrainingService } from '../domain/training-service.ts';
+import {
+  pickTrainingServiceFields,
+  serviceFacets,
+  type TrainingService,
+  type TrainingServiceFields,
+} from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
 import { gramsOf, sameWords } from './grams.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
 
-export type ServiceContent = Pick<
-  TrainingService,
-  'title' | 'description' | 'price' | 'durationDays' | 'isActive'
->;
-
 export interface ServiceFilter {
-  /** The lists to read; they have no row in common. */
+  /** No row is in two of these lists. */
   facets: readonly string[];
   minPrice?: number | undefined;
   maxPrice?: number | undefined;
@@ -29,9 +28,9 @@ export interface ServiceFilter {
 
 interface ServicePageRequest {
   filter: ServiceFilter;
-  /** How many rows the filter has, its text left aside; a guess does. */
+  /** How many rows match the filter without its text; an estimate is enough. */
   total: number;
-  /** No id is larger. */
+  /** The largest id. */
   newest: number;
   now: Date;
   request: PageRequest;
@@ -39,53 +38,46 @@ interface ServicePageRequest {
 
 export interface TrainingServices {
   find(id: number, session?: ClientSession): Promise<TrainingService | undefined>;
-  /** In the order of `ids`; those that are not there are missing. */
+  /** In the order of `ids`; unknown ones are missing. */
   findMany(ids: readonly number[]): Promise<TrainingService[]>;
   insert(session: ClientSession, service: TrainingService): Promise<void>;
   write(
     session: ClientSession,
     current: TrainingService,
-    content: ServiceContent,
+    fields: TrainingServiceFields,
     now: Date,
   ): Promise<TrainingService>;
-  /** The one that was there; undefined when there was none. */
+  /** The removed one; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
   idsOfUser(session: ClientSession, userId: number): Promise<number[]>;
-  /** Boosted ones first, then the newest; `total` is undefined for a text in too many of them to count. */
-  page(asked: ServicePageRequest): Promise<PageOf<TrainingService>>;
-  /** How many rows the filter has, its text left aside. */
+  /** Boosted ones first, then the newest; `total` is undefined for a text with too many matches to count. */
+  page(pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>>;
+  /** How many rows match the filter without its text. */
   count(filter: ServiceFilter): Promise<number>;
-  /** How many there are in all, and the largest id; in a transaction of the counters. */
+  /** Counts all of them; in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
-  /** Writes anew the facets and grams of every row that has others. */
+  /** Corrects the facets and grams of every row; reads the whole collection. */
   reindex(): Promise<void>;
-  /** The ids of all of them. */
   allIds(): Promise<number[]>;
 }
 
 const TEXTS = ['title', 'description'] as const;
 
-const toService = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>): TrainingService => ({
+const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>): TrainingService => ({
   id: found._id,
-  userId: found.user_id,
-  title: found.title,
-  description: found.description,
-  price: found.price,
-  durationDays: found.duration_days,
-  isActive: found.is_active,
-  createdAt: found.created_at,
-  updatedAt: found.updated_at,
+  user_id: found.user_id,
+  ...pickTrainingServiceFields(found),
+  created_at: found.created_at,
+  updated_at: found.updated_at,
   version: found.version,
 });
 
-const writable = ({ title, description, price, durationDays, isActive }: ServiceContent) => ({
-  title,
-  description,
-  price,
-  duration_days: durationDays,
-  is_active: isActive,
-  grams: gramsOf(title, description),
+/** The declared fields, and what follows from them. */
+const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
+  ...pickTrainingServiceFields(fields),
+  facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
+  grams: gramsOf(fields.title, fields.description),
 });
 
 const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
@@ -112,9 +104,9 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     accepted: ['facets', 'price', 'boosted_until'],
   });
 
-  /** All that are boosted now, newest first: what is paid for is little, wherever it stands. */
+  /** All that are boosted now, newest first. Boosts cost money, so they are few. */
   const boostedIds = async (filter: ServiceFilter, now: Date): Promise<number[]> => {
-    const words = new Set(filter.facets);
+    const facets = new Set(filter.facets);
     const fields = ['facets', 'price', ...(asksForText(filter.search) ? TEXTS : [])];
     const found = await collection
       .find(
@@ -123,7 +115,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       )
       .toArray();
     return (found as unknown as ListRow[])
-      .filter((row) => isInFacets(row, words) && isAffordable(filter, row))
+      .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
       .filter((row) => !asksForText(filter.search) || holdsText(row, TEXTS, filter.search))
       .map(({ _id }) => _id)
       .toSorted((a, b) => b - a);
@@ -134,7 +126,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     const found = await trainingServices
       .find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 })
       .lean();
-    const byId = new Map(found.map((row) => [row._id, toService(row)]));
+    const byId = new Map(found.map((row) => [row._id, fromDocument(row)]));
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
@@ -153,27 +145,28 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       { order: 'DESC', ...slice },
     );
 
-  const page = async (asked: ServicePageRequest): Promise<PageOf<TrainingService>> => {
-    const { request, filter } = asked;
+  const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
+    const { request, filter } = pageRequest;
     const { perPage } = request;
     const isPaged = request.mode === 'page';
     const skip = isPaged ? request.skip : 0;
+    // A cursor holds the rank (1: in the boosted part, 0: after it) and the last id.
     const [rank = 1, after] = isPaged ? [] : request.after;
-    const all = rank === 0 ? [] : await boostedIds(filter, asked.now);
-    const boosted = all.filter((id) => after === undefined || id < after);
+    const allBoosted = rank === 0 ? [] : await boostedIds(filter, pageRequest.now);
+    const boosted = allBoosted.filter((id) => after === undefined || id < after);
     const first = boosted.slice(skip, skip + perPage);
-    const rest = await unboosted(asked, {
+    const rest = await unboosted(pageRequest, {
       after: rank === 0 ? after : undefined,
       skip: Math.max(skip - boosted.length, 0),
       take: perPage - first.length,
       counted: isPaged,
     });
     const found = rest.rows as unknown as TrainingServiceDocument[];
-    const rows = [...(await findMany(first)), ...found.map(toService)];
+    const rows = [...(await findMany(first)), ...found.map(fromDocument)];
     const more = boosted.length > skip + first.length || rest.more;
     const last = rows.at(-1);
     const matches = rest.total === undefined ? undefined : boosted.length + rest.total;
-    const total = asksForText(filter.search) ? matches : asked.total;
+    const total = asksForText(filter.search) ? matches : pageRequest.total;
     return {
       rows,
       total: isPaged ? total : undefined,
@@ -187,37 +180,35 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         .findById(id, { facets: 0, grams: 0 })
         .session(session ?? null)
         .lean();
-      return found === null ? undefined : toService(found);
+      return found === null ? undefined : fromDocument(found);
     },
     findMany,
     insert: async (session, service) => {
       const document = {
         _id: service.id,
-        user_id: service.userId,
-        ...writable(service),
-        facets: serviceFacets(service),
+        user_id: service.user_id,
+        ...toDocumentFields(service.user_id, service),
         boosted_until: NEVER_BOOSTED,
-        created_at: service.createdAt,
-        updated_at: service.updatedAt,
+        created_at: service.created_at,
+        updated_at: service.updated_at,
         version: service.version,
       };
       await trainingServices.create([document], { session });
     },
-    write: async (session, { id, userId }, content, now) => {
-      const facets = serviceFacets({ userId, isActive: content.isActive });
+    write: async (session, { id, user_id: userId }, fields, now) => {
       const written = await trainingServices
         .findOneAndUpdate(
           { _id: id },
-          { $set: { ...writable(content), facets, updated_at: now }, $inc: { version: 1 } },
+          { $set: { ...toDocumentFields(userId, fields), updated_at: now }, $inc: { version: 1 } },
           { session, returnDocument: 'after' },
         )
         .lean();
       if (written === null) throw new Error(`Training service ${id} vanished inside a transaction`);
-      return toService(written);
+      return fromDocument(written);
     },
     remove: async (session, id) => {
       const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
-      return removed === null ? undefined : toService(removed);
+      return removed === null ? undefined : fromDocument(removed);
     },
     idsOfUser: async (session, userId) => {
       const found = await trainingServices.find({ user_id: userId }, { _id: 1 }).session(session).lean();
@@ -252,10 +243,10 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     reindex: async () => {
       for await (const found of trainingServices.find({}).lean().cursor()) {
         const { _id, version } = found;
-        const facets = serviceFacets({ userId: found.user_id, isActive: found.is_active });
+        const facets = serviceFacets(found);
         const grams = gramsOf(found.title, found.description);
         if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
-        // A row that was changed meanwhile has those of its new state.
+        // A row that changed in the meantime has correct ones.
         await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });
       }
     },

@@ -1,23 +1,19 @@
-/** Whether what a gym is to refer to exists; 422 under the field when it does not. */
-import { invalid, type Message, message } from '@fitness/shared/error.ts';
-import type { Parts } from './parts.ts';
+import { invalid, type Message, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { GymDetails } from '../domain/gym-fields.ts';
 
-export interface References {
-  cityId?: number | null | undefined;
-  majorIds?: readonly number[] | undefined;
-  ownerId?: number | null | undefined;
-}
+type References = Partial<Pick<GymDetails, 'cityId' | 'majorIds' | 'ownerId'>>;
 
-/** Throws 422 naming every unknown reference; 503 when identity cannot say whether the user exists. */
+/** Throws 422 naming every city, major and user that does not exist; 503 when identity does not answer. */
 export const checkReferences = async (
-  { reference, users }: Pick<Parts, 'reference' | 'users'>,
+  { store, users }: Pick<Dependencies, 'store' | 'users'>,
   { cityId, majorIds = [], ownerId }: References,
 ): Promise<void> => {
   const unknown = message('validation.unknown');
   const fields: Record<string, Message> = {};
   const [cities, majors, owners] = await Promise.all([
-    reference.cities(cityId == null ? [] : [cityId]),
-    reference.majors(majorIds),
+    store.reference.cities(cityId == null ? [] : [cityId]),
+    store.reference.majors(majorIds),
     users.getMany(ownerId == null ? [] : [ownerId]),
   ]);
   if (cityId != null && !cities.has(cityId)) fields.city_id = unknown;

@@ -1,25 +1,25 @@
 /** POST /gyms: the caller becomes the owner. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { forbidden } from '@fitness/shared/error.ts';
-import { type Gym, type GymDetails, newGym } from '../domain/gym.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Gym, newGym } from '../domain/gym.ts';
+import type { GymDetails } from '../domain/gym-fields.ts';
 import { checkReferences } from './check-references.ts';
-import type { Parts } from './parts.ts';
-import { tellChanged } from './tell.ts';
-
-export type CreateGym = (details: Omit<GymDetails, 'ownerId'>, caller: UserCaller) => Promise<Gym>;
+import { publishChanged } from './publish.ts';
 
 /** Throws 422 for an unknown city or major, 403 when the caller's account was erased meanwhile. */
 export const createCreateGym =
-  (parts: Parts): CreateGym =>
-  async (details, caller) => {
-    await checkReferences(parts, details);
-    await parts.owners.prepare(caller.userId);
-    const id = await parts.sequences.next('gym');
-    const gym = newGym(id, { ...details, ownerId: caller.userId }, parts.clock.now());
-    await parts.transact(async (session) => {
-      if (!(await parts.owners.pin(session, caller.userId))) throw forbidden('the account is erased');
-      await parts.gyms.insert(session, gym);
-      await tellChanged(parts.outbox, session, gym);
+  (dependencies: Dependencies) =>
+  async (details: Omit<Partial<GymDetails>, 'ownerId'>, caller: UserCaller): Promise<Gym> => {
+    const { store, sequences, clock, outbox, transact } = dependencies;
+    await checkReferences(dependencies, details);
+    await store.owners.prepare(caller.userId);
+    const id = await sequences.next('gym');
+    const gym = newGym(id, { ...details, ownerId: caller.userId }, clock.now());
+    await transact(async (session) => {
+      if (!(await store.owners.lock(session, caller.userId))) throw forbidden('the account is erased');
+      await store.gyms.insert(session, gym);
+      await publishChanged(outbox, session, gym);
     });
     return gym;
   };

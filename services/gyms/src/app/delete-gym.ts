@@ -1,18 +1,16 @@
-/** DELETE /gyms/{id}: by whoever may update it. Others clear what hangs on it when they hear of it. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
+/** DELETE /gyms/{id}. Other services delete what belongs to the gym when they receive the event. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { findForChange } from './find-for-change.ts';
-import type { Parts } from './parts.ts';
-import { tellDeleted } from './tell.ts';
-
-export type DeleteGym = (id: number, caller: UserCaller) => Promise<void>;
+import { publishDeleted } from './publish.ts';
 
 /** Throws 404 and 403. */
 export const createDeleteGym =
-  ({ gyms, ratings, outbox, transact }: Parts): DeleteGym =>
-  (id, caller) =>
+  ({ store, outbox, transact }: Pick<Dependencies, 'store' | 'outbox' | 'transact'>) =>
+  (id: number, caller: UserCaller): Promise<void> =>
     transact(async (session) => {
-      const gym = await findForChange(gyms, id, caller, session);
-      await gyms.remove(session, gym);
-      await ratings.removeOfGym(session, id);
-      await tellDeleted(outbox, session, gym);
+      const gym = await findForChange(store.gyms, id, caller, session);
+      await store.gyms.remove(session, gym);
+      await store.ratings.removeOfGym(session, id);
+      await publishDeleted(outbox, session, gym);
     });

@@ -1,10 +1,10 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/error.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { existsForChange, type Gym, mayUpdate } from '../domain/gym.ts';
 import type { GymStore } from '../store/gym-store.ts';
 
-/** The gym that the caller wants to change; 404 when it is not there for him, 403 when `may` says no. */
+/** Throws 404 when the gym does not exist for the caller, 403 when `may` refuses. */
 export const findForChange = async (
   gyms: GymStore,
   id: number,

@@ -1,10 +1,8 @@
-/** Gyms for another service, by id; ids that do not exist are missing. */
+import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
-import type { Parts } from './parts.ts';
 
-export type FindGyms = (ids: readonly number[]) => Promise<Gym[]>;
-
+/** Gyms by id, for another service; unknown ids are missing. */
 export const createFindGyms =
-  ({ gyms }: Pick<Parts, 'gyms'>): FindGyms =>
-  (ids) =>
-    gyms.findMany(ids);
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  (ids: readonly number[]): Promise<Gym[]> =>
+    store.gyms.findMany(ids);

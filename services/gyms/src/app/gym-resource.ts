@@ -1,15 +1,17 @@
-/** The gym as it leaves us (specification 2.5, contract 4). */
-import type { Caller } from '@fitness/shared/caller.ts';
-import { formatTimestamp } from '@fitness/shared/clock.ts';
-import type { Locale } from '@fitness/shared/i18n/translate.ts';
-import { boostSchema } from '@fitness/shared/resources/boost.ts';
-import { mediaSchema } from '@fitness/shared/resources/media.ts';
+/** The gym, city and major resources (specification 2.5, contract 4). */
+
+import { boostSchema } from '@fitness/contracts/boost.ts';
+import { mediaSchema } from '@fitness/contracts/media.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { DEFAULT_LOCALE, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
+import type { Dependencies } from '../dependencies.ts';
 import { crowdLevel, type Gym, ratingAverage, seesAllOf } from '../domain/gym.ts';
+import { shownShape, toShown } from '../domain/gym-fields.ts';
 import type { LocalizedName, MajorRow } from '../domain/reference-data.ts';
 import { workingStatus } from '../domain/working-periods.ts';
 import type { City } from '../store/reference-store.ts';
-import type { Parts } from './parts.ts';
 
 export const citySchema = z
   .object({ id: z.int(), name: z.string(), state: z.object({ id: z.int(), name: z.string() }) })
@@ -23,7 +25,7 @@ const crowdSchema = z.object({
   level: z.enum(['low', 'medium', 'high', 'full']),
 });
 
-/** Seen by the owner and by holders of `gyms.view_all`; absent for everyone else. */
+/** For the owner and holders of `gyms.view_all`; absent for everyone else. */
 const ownerFields = {
   user_id: z.int().nullable().optional(),
   gym_license_image: z.string().nullable().optional(),
@@ -35,15 +37,9 @@ const ownerFields = {
 export const gymSchema = z
   .object({
     id: z.int(),
-    name: z.string().nullable(),
-    address: z.string().nullable(),
-    location_lat: z.number().nullable(),
-    location_lng: z.number().nullable(),
-    is_active: z.boolean(),
-    description: z.string().nullable(),
+    ...shownShape,
     created_at: z.string(),
     updated_at: z.string(),
-    show_crowd: z.boolean(),
     crowd: crowdSchema.nullable(),
     city: citySchema.nullable(),
     majors: z.array(majorSchema),
@@ -66,7 +62,8 @@ export interface Reader {
   locale: Locale;
 }
 
-const nameIn = (name: LocalizedName, locale: Locale): string => name[locale];
+/** A row that an older release stored may lack a newer language. */
+const nameIn = (name: LocalizedName, locale: Locale): string => name[locale] ?? name[DEFAULT_LOCALE] ?? '';
 
 export const toCity = ({ id, name, state }: City, locale: Locale): CityResource => ({
   id,
@@ -90,16 +87,14 @@ const ownerFieldsOf = (gym: Gym) => ({
   gym_license_rejection_reason: gym.license.rejectionReason,
 });
 
-/** Gyms as resources, in the order given; what they embed is fetched for all of them together. */
-export type PresentGyms = (gyms: readonly Gym[], reader: Reader) => Promise<GymResource[]>;
-
+/** In the order given; what the gyms embed is fetched for all of them together. */
 export const createPresentGyms =
-  ({ reference, extras, clock }: Pick<Parts, 'reference' | 'extras' | 'clock'>): PresentGyms =>
-  async (gyms, { caller, locale }) => {
+  ({ store, extras, clock }: Pick<Dependencies, 'store' | 'extras' | 'clock'>) =>
+  async (gyms: readonly Gym[], { caller, locale }: Reader): Promise<GymResource[]> => {
     const ids = gyms.map((gym) => gym.id);
     const [cities, majors, boosts, media] = await Promise.all([
-      reference.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
-      reference.majors(gyms.flatMap((gym) => gym.majorIds)),
+      store.reference.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
+      store.reference.majors(gyms.flatMap((gym) => gym.majorIds)),
       extras.boosts(ids),
       extras.media(ids),
     ]);
@@ -109,15 +104,9 @@ export const createPresentGyms =
       const crowd = gym.showCrowd ? gym.crowd : null;
       return {
         id: gym.id,
-        name: gym.name,
-        address: gym.address,
-        location_lat: gym.lat,
-        location_lng: gym.lng,
-        is_active: gym.isActive,
-        description: gym.description,
+        ...toShown(gym),
         created_at: formatTimestamp(gym.createdAt),
         updated_at: formatTimestamp(gym.updatedAt),
-        show_crowd: gym.showCrowd,
         crowd: crowd && { ...crowd, level: crowdLevel(crowd) },
         city: city === undefined ? null : toCity(city, locale),
         majors: gym.majorIds
@@ -139,9 +128,10 @@ export const createPresentGyms =
     });
   };
 
-/** One gym as a resource. */
+export type PresentGyms = ReturnType<typeof createPresentGyms>;
+
 export const presentGym = async (present: PresentGyms, gym: Gym, reader: Reader): Promise<GymResource> => {
   const [resource] = await present([gym], reader);
-  if (resource === undefined) throw new Error('one gym in, no resource out');
+  if (resource === undefined) throw new Error('no resource for the gym');
   return resource;
 };

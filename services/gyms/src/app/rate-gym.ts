@@ -1,15 +1,13 @@
-/** PUT /gyms/{id}/rating: one score for each user, replaced when he rates again. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/error.ts';
+/** PUT /gyms/{id}/rating: one score for each user; rating again replaces it. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { type Gym, sees } from '../domain/gym.ts';
-import type { Parts } from './parts.ts';
-
-export type RateGym = (id: number, score: number, caller: UserCaller) => Promise<Gym>;
 
 const ATTEMPTS = 5;
-/** Ratings that one transaction stores at most: it stays short. */
+/** Keeps the transaction short. */
 const BATCH_MAX = 25;
 
 interface Rating {
@@ -19,33 +17,33 @@ interface Rating {
   reject: (error: unknown) => void;
 }
 
-/** Why a rating of a batch is refused, if it is. */
+/** The errors of the ratings of a batch that are refused. */
 type Refusals = Map<Rating, unknown>;
 
 /**
- * Stores ratings of one gym, in the order they came. They and the gym's sums change together, so the average is exact at
- * every moment. Two first ratings of one user at once meet in the unique index; the one that loses finds the other's and
- * replaces it.
+ * Stores ratings of one gym, in the order they arrived, together with the sums of the gym, so that the average is exact
+ * at every moment. Of two concurrent first ratings of one user the unique index refuses one; its batch runs again and
+ * replaces the other's score.
  */
-const createRateTogether = ({ gyms, owners, ratings, clock, transact }: Parts) => {
-  const rateAll = async (session: ClientSession, id: number, batch: readonly Rating[]) => {
+const createStoreBatch = ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) => {
+  const storeAll = async (session: ClientSession, id: number, batch: readonly Rating[]) => {
     const refusals: Refusals = new Map();
-    const gym = await gyms.find(id, session);
+    const gym = await store.gyms.find(id, session);
     const add = { sum: 0, count: 0 };
     for (const rating of batch) {
       const { caller, score } = rating;
       if (gym === undefined || !sees(gym, caller)) refusals.set(rating, notFound());
-      else if (!(await owners.pin(session, caller.userId)))
+      else if (!(await store.owners.lock(session, caller.userId)))
         refusals.set(rating, forbidden('the account is erased'));
       else {
         const now = clock.now();
-        const before = await ratings.put(session, { gymId: id, userId: caller.userId, score, now });
+        const before = await store.ratings.put(session, { gymId: id, userId: caller.userId, score, now });
         add.sum += score - (before ?? 0);
         add.count += before === undefined ? 1 : 0;
       }
     }
     if (refusals.size === batch.length) return { rated: undefined, refusals };
-    const rated = await gyms.addRating(session, id, add);
+    const rated = await store.gyms.addRating(session, id, add);
     if (rated === undefined) throw notFound();
     return { rated, refusals };
   };
@@ -53,7 +51,7 @@ const createRateTogether = ({ gyms, owners, ratings, clock, transact }: Parts) =
   return async (id: number, batch: readonly Rating[]) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await transact((session) => rateAll(session, id, batch));
+        return await transact((session) => storeAll(session, id, batch));
       } catch (error) {
         if (!isDuplicateKey(error) || attempt >= ATTEMPTS) throw error;
       }
@@ -62,21 +60,22 @@ const createRateTogether = ({ gyms, owners, ratings, clock, transact }: Parts) =
 };
 
 /**
- * Throws 404, and 403 when the caller's account was erased meanwhile. Ratings of one gym that come while another is being
- * stored wait, and are stored together: what a crowd sends at once to several replicas would have each of them outrun the
- * others until their deadlines, one rating at a time.
+ * Throws 404, and 403 when the caller's account was erased meanwhile. Ratings of one gym that arrive while others are
+ * stored wait and are stored together: one by one, many concurrent ratings on several replicas would conflict until
+ * their transaction timeout.
  */
-export const createRateGym = (parts: Parts): RateGym => {
-  const rateTogether = createRateTogether(parts);
+export const createRateGym = (dependencies: Dependencies) => {
+  const { store, gymQueue } = dependencies;
+  const storeBatch = createStoreBatch(dependencies);
   const waiting = new Map<number, Rating[]>();
 
-  const rateWaiting = async (id: number): Promise<void> => {
+  const storeWaiting = async (id: number): Promise<void> => {
     const queue = waiting.get(id) ?? [];
     const batch = queue.splice(0, BATCH_MAX);
     if (queue.length === 0) waiting.delete(id);
     if (batch.length === 0) return;
     try {
-      const { rated, refusals } = await rateTogether(id, batch);
+      const { rated, refusals } = await storeBatch(id, batch);
       for (const rating of batch) {
         if (rated === undefined || refusals.has(rating)) rating.reject(refusals.get(rating) ?? notFound());
         else rating.resolve(rated);
@@ -86,15 +85,15 @@ export const createRateGym = (parts: Parts): RateGym => {
     }
   };
 
-  return async (id, score, caller) => {
-    await parts.owners.prepare(caller.userId);
+  return async (id: number, score: number, caller: UserCaller): Promise<Gym> => {
+    await store.owners.prepare(caller.userId);
     return new Promise((resolve, reject) => {
       const rating = { caller, score, resolve, reject };
       const queue = waiting.get(id);
       if (queue === undefined) waiting.set(id, [rating]);
       else queue.push(rating);
-      // As many turns as ratings: whoever comes first takes the others along, and theirs find nothing left.
-      void parts.lanes.run(String(id), () => rateWaiting(id));
+      // One run per rating: the first stores up to a batch of them, and a run that finds none does nothing.
+      void gymQueue.run(String(id), () => storeWaiting(id));
     });
   };
 };

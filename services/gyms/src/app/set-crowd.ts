@@ -1,25 +1,25 @@
-/** PUT /gyms/{id}/crowd: how many are there now, and how many fit in. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { invalid, message } from '@fitness/shared/error.ts';
+/** PUT /gyms/{id}/crowd. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 import { findForChange } from './find-for-change.ts';
-import type { Parts } from './parts.ts';
 
 interface CrowdReport {
+  /** How many people are in the gym now. */
   current: number;
-  /** The one known before when it is not said again. */
+  /** How many fit in; the previous capacity when left out. */
   capacity?: number | undefined;
 }
 
-export type SetCrowd = (id: number, report: CrowdReport, caller: UserCaller) => Promise<Gym>;
-
 /** Throws 404 and 403, and 422 when no capacity was ever given. */
 export const createSetCrowd =
-  ({ gyms, clock, transact }: Parts): SetCrowd =>
-  (id, { current, capacity: given }, caller) =>
+  ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) =>
+  (id: number, { current, capacity: given }: CrowdReport, caller: UserCaller): Promise<Gym> =>
     transact(async (session) => {
-      const gym = await findForChange(gyms, id, caller, session);
+      const gym = await findForChange(store.gyms, id, caller, session);
       const capacity = given ?? gym.crowd?.capacity;
       if (capacity === undefined) throw invalid({ capacity: message('validation.required') });
-      return gyms.change(session, gym, { crowd: { current, capacity } }, { now: clock.now(), quiet: true });
+      const crowd = { current, capacity };
+      return store.gyms.change(session, gym, { crowd }, { now: clock.now(), keepVersion: true });
     });

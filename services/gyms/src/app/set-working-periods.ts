@@ -1,21 +1,21 @@
-/** PUT /gyms/{id}/working-periods: the whole week at once. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { invalid, message } from '@fitness/shared/error.ts';
+/** PUT /gyms/{id}/working-periods: replaces the whole week. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 import { overlap, type WorkingPeriod } from '../domain/working-periods.ts';
 import { findForChange } from './find-for-change.ts';
-import type { Parts } from './parts.ts';
-
-export type SetWorkingPeriods = (id: number, periods: WorkingPeriod[], caller: UserCaller) => Promise<Gym>;
 
 /** Throws 422 for periods that overlap, 404 and 403. */
 export const createSetWorkingPeriods =
-  ({ gyms, clock, transact }: Parts): SetWorkingPeriods =>
-  async (id, periods, caller) => {
+  ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) =>
+  async (id: number, periods: WorkingPeriod[], caller: UserCaller): Promise<Gym> => {
     if (overlap(periods)) throw invalid({ working_periods: message('gyms.periods_overlap') });
-    const ordered = periods.toSorted((a, b) => a.weekday - b.weekday || a.opensAt.localeCompare(b.opensAt));
+    const workingPeriods = periods.toSorted(
+      (a, b) => a.weekday - b.weekday || a.opensAt.localeCompare(b.opensAt),
+    );
     return transact(async (session) => {
-      const gym = await findForChange(gyms, id, caller, session);
-      return gyms.change(session, gym, { workingPeriods: ordered }, { now: clock.now(), quiet: true });
+      const gym = await findForChange(store.gyms, id, caller, session);
+      return store.gyms.change(session, gym, { workingPeriods }, { now: clock.now(), keepVersion: true });
     });
   };

@@ -8,17 +8,17 @@ describe('geohash', () => {
     [{ lat: 42.605, lng: -5.603 }, 'ezs42s000'],
     [{ lat: 0, lng: 0 }, 's00000000'],
     [{ lat: -90, lng: -180 }, '000000000'],
-  ])('%j is %s', (point, hash) => {
+  ])('%j has the geohash %s', (point, hash) => {
     expect(encodeGeohash(point)).toBe(hash);
   });
 
-  test('the distance of Tehran and Mashhad is that of the map', () => {
+  test('the distance between Tehran and Mashhad is right', () => {
     const km = distanceM({ lat: 35.6892, lng: 51.389 }, { lat: 36.2605, lng: 59.6168 }) / 1_000;
     expect(km).toBeGreaterThan(740);
     expect(km).toBeLessThan(745);
   });
 
-  test('whatever lies within the radius of a neighbourhood lies in one of its cells', () => {
+  test('every point within the radius of a neighbourhood lies in one of its cells', () => {
     const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
     fc.assert(
       fc.property(
@@ -30,7 +30,7 @@ describe('geohash', () => {
         (lat, lng, length, bearing, part) => {
           const around = neighbourhood({ lat, lng }, length);
           if (around === undefined) return;
-          // A point at the bearing, a part of the radius away.
+          // The point at this bearing and this part of the radius.
           const angle = (around.radiusM * part) / 6_371_008.8;
           const [phi, lambda] = [(lat * Math.PI) / 180, (lng * Math.PI) / 180];
           const phi2 = Math.asin(
@@ -53,7 +53,7 @@ describe('geohash', () => {
     );
   });
 
-  test('there is no neighbourhood over a pole', () => {
+  test('no neighbourhood crosses a pole', () => {
     expect(neighbourhood({ lat: 89.9, lng: 0 }, 3)).toBeUndefined();
   });
 });

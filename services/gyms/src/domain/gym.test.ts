@@ -1,4 +1,4 @@
-import { GUEST } from '@fitness/shared/caller.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { describe, expect, test } from '@jest/globals';
 import { crowdLevel, existsForChange, mayUpdate, ratingAverage, sees, seesAllOf } from './gym.ts';
@@ -6,7 +6,7 @@ import { crowdLevel, existsForChange, mayUpdate, ratingAverage, sees, seesAllOf 
 const active = { ownerId: 1, isActive: true };
 const inactive = { ownerId: 1, isActive: false };
 
-describe('who may what', () => {
+describe('permissions', () => {
   test('an inactive gym is seen by its owner and by gyms.view_all', () => {
     expect(sees(active, GUEST)).toBe(true);
     expect([GUEST, caller(2), caller(2, ['gyms.update_any'])].map((one) => sees(inactive, one))).toEqual([
@@ -21,7 +21,7 @@ describe('who may what', () => {
     expect(seesAllOf({ ownerId: null }, GUEST)).toBe(false);
   });
 
-  test('gyms.update is for one’s own, gyms.update_any for any', () => {
+  test('gyms.update allows the owner’s gym, gyms.update_any every gym', () => {
     expect(mayUpdate(active, caller(1, ['gyms.update']))).toBe(true);
     expect(mayUpdate(active, caller(1, []))).toBe(false);
     expect(mayUpdate(active, caller(2, ['gyms.update']))).toBe(false);
@@ -40,11 +40,11 @@ test.each([
   [99, 'high'],
   [100, 'full'],
   [140, 'full'],
-])('%i of 100 is %s', (current, level) => {
+])('a crowd of %i of 100 is %s', (current, level) => {
   expect(crowdLevel({ current, capacity: 100 })).toBe(level);
 });
 
-test('the average is exact, and 0 without a rating', () => {
+test('the average is exact, and 0 without ratings', () => {
   expect(ratingAverage({ ratingSum: 0, ratingCount: 0 })).toBe(0);
   expect(ratingAverage({ ratingSum: 10, ratingCount: 3 })).toBe(10 / 3);
 });

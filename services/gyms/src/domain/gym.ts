@@ -1,5 +1,6 @@
-/** A gym as its owner's service knows it, and who may see it. */
-import { type Caller, can } from '@fitness/shared/caller.ts';
+/** A gym, and who may see and change it. */
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { CLEARED, type GymDetails } from './gym-fields.ts';
 import type { WorkingPeriod } from './working-periods.ts';
 
 export interface Crowd {
@@ -7,7 +8,7 @@ export interface Crowd {
   capacity: number;
 }
 
-/** The licence document and its review (specification 3.2). */
+/** The license document and its review (specification 3.2). */
 export interface License {
   /** File name of the stored document. */
   image: string | null;
@@ -15,27 +16,10 @@ export interface License {
   /** null: pending, true: approved, false: rejected. */
   approved: boolean | null;
   rejectionReason: string | null;
-  /** The document that the review was given for; null while pending, or when there was none. */
+  /** The document that was reviewed; null while pending, and for a review without a document. */
   reviewedMediaId: number | null;
-  /**
-   * The newest document that this gym was ever told of, current or gone. What media tells of an older one comes too
-   * late to matter, in whatever order it arrives.
-   */
+  /** The largest media id that this gym ever received, current or deleted. Messages about smaller ids are ignored. */
   newestMediaId: number;
-}
-
-/** What callers may change of a gym. */
-export interface GymDetails {
-  name: string | null;
-  address: string | null;
-  description: string | null;
-  lat: number | null;
-  lng: number | null;
-  isActive: boolean;
-  showCrowd: boolean;
-  cityId: number | null;
-  majorIds: number[];
-  ownerId: number | null;
 }
 
 export interface Gym extends GymDetails {
@@ -45,7 +29,7 @@ export interface Gym extends GymDetails {
   license: License;
   ratingSum: number;
   ratingCount: number;
-  /** Grows by one with every change that an event tells of. */
+  /** Increases by one with every change that publishes an event. */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -60,7 +44,9 @@ export const NO_LICENSE: License = {
   newestMediaId: 0,
 };
 
-export const newGym = (id: number, details: GymDetails, now: Date): Gym => ({
+/** Fields that `details` leaves out are cleared. */
+export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym => ({
+  ...CLEARED,
   ...details,
   id,
   crowd: null,
@@ -76,7 +62,7 @@ export const newGym = (id: number, details: GymDetails, now: Date): Gym => ({
 const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
   caller.kind === 'user' && gym.ownerId === caller.userId;
 
-/** Whether `caller` also sees who owns the gym and its licence (contract 4), and the gym while it is inactive. */
+/** Whether `caller` sees the owner and the license of the gym (contract 4), and the gym while it is inactive. */
 export const seesAllOf = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
   isOwner(gym, caller) || can(caller, 'gyms.view_all');
 
@@ -87,13 +73,13 @@ export const sees = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): bo
 export const mayUpdate = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
   can(caller, 'gyms.update_any') || (isOwner(gym, caller) && can(caller, 'gyms.update'));
 
-/** Whether the gym exists for someone who comes to change it; whom a permission lets in sees what he changes. */
+/** Whether the gym exists for a caller who wants to change it: those who see it, and those whose permission covers it. */
 export const existsForChange = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>
   sees(gym, caller) || can(caller, 'gyms.update_any') || can(caller, 'gyms.approve_license');
 
 export type CrowdLevel = 'low' | 'medium' | 'high' | 'full';
 
-/** How full it is: below half, below four fifths, below the capacity, or full. */
+/** low: below half of the capacity; medium: below four fifths; high: below the capacity. */
 export const crowdLevel = ({ current, capacity }: Crowd): CrowdLevel => {
   if (current >= capacity) return 'full';
   if (current * 5 >= capacity * 4) return 'high';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type License, NO_LICENSE } from './gym.ts';
-import { attachDocument, forgetDocument, reviewLicense } from './license.ts';
+import { attachDocument, detachDocument, reviewLicense } from './license.ts';
 
 const stored: License = { ...NO_LICENSE, image: 'a.pdf', mediaId: 5, newestMediaId: 5 };
 const rejected: License = { ...stored, approved: false, rejectionReason: 'No', reviewedMediaId: 5 };
@@ -19,20 +19,23 @@ describe('a review (specification 3.2)', () => {
     ['rejected', rejected, null, null],
     ['rejected', rejected, true, true],
     ['rejected', rejected, false, null],
-  ])('%s, set to another value: told only when it changed to true or false', (_name, before, value, told) => {
-    const outcome = review(before, { approved: value });
-    expect(outcome.license.approved).toBe(value);
-    expect(outcome.reviewed).toBe(told);
-    expect(outcome.clearedMediaId).toBeNull();
-  });
+  ])(
+    'of a license that is %s notifies only when it changed to true or false',
+    (_name, before, value, notified) => {
+      const outcome = review(before, { approved: value });
+      expect(outcome.license.approved).toBe(value);
+      expect(outcome.reviewed).toBe(notified);
+      expect(outcome.clearedMediaId).toBeNull();
+    },
+  );
 
-  test('remembers the document it was given for', () => {
+  test('stores the document that was reviewed', () => {
     expect(review(stored, { approved: true }).license.reviewedMediaId).toBe(5);
     expect(review(approved, { approved: null }).license.reviewedMediaId).toBeNull();
     expect(review(NO_LICENSE, { approved: true }).license.reviewedMediaId).toBeNull();
   });
 
-  test('a rejection keeps its reason until another is sent; approval and reset leave none', () => {
+  test('a rejection keeps its reason until another is sent; approval and reset clear it', () => {
     expect(review(rejected, { approved: false }).license.rejectionReason).toBe('No');
     expect(review(rejected, { rejectionReason: 'Blurred' }).license.rejectionReason).toBe('Blurred');
     expect(review(rejected, { rejectionReason: null }).license.rejectionReason).toBeNull();
@@ -41,7 +44,7 @@ describe('a review (specification 3.2)', () => {
     expect(review(stored, { approved: true, rejectionReason: 'x' }).license.rejectionReason).toBeNull();
   });
 
-  test('clearing wins over what else is sent', () => {
+  test('clearing wins over the review fields of the same request', () => {
     const outcome = reviewLicense(rejected, { clearDocument: true, approved: true, rejectionReason: 'x' });
     expect(outcome).toEqual({
       license: { ...NO_LICENSE, newestMediaId: 5 },
@@ -51,8 +54,8 @@ describe('a review (specification 3.2)', () => {
   });
 });
 
-describe('documents, in whatever order they are told of', () => {
-  test('a newer one replaces and resets the review', () => {
+describe('documents that are reported in any order', () => {
+  test('a newer document replaces the current one and resets the review', () => {
     expect(attachDocument(approved, { mediaId: 6, filename: 'b.pdf' })).toEqual({
       ...NO_LICENSE,
       image: 'b.pdf',
@@ -61,20 +64,20 @@ describe('documents, in whatever order they are told of', () => {
     });
   });
 
-  test('the same, an older, and a cleared one change nothing', () => {
+  test('the same document, an older one and a cleared one change nothing', () => {
     expect(attachDocument(approved, { mediaId: 5, filename: 'a.pdf' })).toBeUndefined();
     expect(attachDocument(approved, { mediaId: 4, filename: 'z.pdf' })).toBeUndefined();
     const { license } = reviewLicense(approved, { clearDocument: true });
     expect(attachDocument(license, { mediaId: 5, filename: 'a.pdf' })).toBeUndefined();
   });
 
-  test('deleted: the current one is gone with its review; an older one was gone already', () => {
-    expect(forgetDocument(approved, 5)).toEqual({ ...NO_LICENSE, newestMediaId: 5 });
-    expect(forgetDocument(approved, 4)).toBeUndefined();
+  test('deleting the current document removes its review; deleting an older one changes nothing', () => {
+    expect(detachDocument(approved, 5)).toEqual({ ...NO_LICENSE, newestMediaId: 5 });
+    expect(detachDocument(approved, 4)).toBeUndefined();
   });
 
-  test('deleted before it was told of: it never becomes the licence, and had replaced ours', () => {
-    const license = forgetDocument(stored, 6);
+  test('a document whose deletion is reported before its upload never becomes the license', () => {
+    const license = detachDocument(stored, 6);
     expect(license).toEqual({ ...NO_LICENSE, newestMediaId: 6 });
     expect(attachDocument(license ?? stored, { mediaId: 6, filename: 'b.pdf' })).toBeUndefined();
   });

@@ -1,19 +1,19 @@
-/** The licence review of a gym (specification 3.2, contract 4): pure transitions. */
+/** The license of a gym and its review (specification 3.2, contract 4). */
 import { type License, NO_LICENSE } from './gym.ts';
 
-/** What an update says about the licence; an absent key was not sent. */
+/** What an update requests; undefined was not sent. */
 export interface LicenseRequest {
   /** `gym_license_image: null` was sent. */
   clearDocument: boolean;
-  approved?: boolean | null;
-  rejectionReason?: string | null;
+  approved?: boolean | null | undefined;
+  rejectionReason?: string | null | undefined;
 }
 
 export interface LicenseOutcome {
   license: License;
-  /** The document that is gone now and has to be deleted where it is stored. */
+  /** The document that the gym no longer has; media must delete it. */
   clearedMediaId: number | null;
-  /** Set when the review changed to true or false: its owner is told. */
+  /** Set when the review changed to true or false: the owner is notified. */
   reviewed: boolean | null;
 }
 
@@ -22,7 +22,7 @@ const withoutDocument = (license: License): License => ({
   newestMediaId: license.newestMediaId,
 });
 
-/** Clearing wins over review fields of the same request, and nobody is told then. */
+/** Clearing wins over the review fields of the same request, and notifies nobody. */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {
   if (request.clearDocument) {
     return { license: withoutDocument(license), clearedMediaId: license.mediaId, reviewed: null };
@@ -34,7 +34,7 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
     license: {
       ...license,
       approved,
-      // A reason belongs to a rejection: approving, or resetting to pending, leaves none.
+      // Only a rejection has a reason.
       rejectionReason: decided && approved !== false ? null : reason,
       reviewedMediaId: decided ? (approved === null ? null : license.mediaId) : license.reviewedMediaId,
     },
@@ -44,9 +44,9 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
 };
 
 /**
- * A document was stored at media. It becomes the licence and resets the review, unless the gym already knows of it or
- * of a newer one: the upload tells of it at once and an event repeats it later, and in between it may have been
- * reviewed, cleared or replaced.
+ * The license after media stored `document`: it replaces the current one and resets the review. Undefined when nothing
+ * changes: the gym has already received this document or a newer one. Media reports an upload twice, by a call and by an
+ * event, and between the two the document may have been reviewed, cleared or replaced.
  */
 export const attachDocument = (
   license: License,
@@ -62,10 +62,10 @@ export const attachDocument = (
 };
 
 /**
- * A document was deleted at media. Undefined when nothing changes for the gym: it has a newer one. One that is newer
- * than ours had replaced ours before it was deleted, so nothing is left then.
+ * The license after media deleted the document `mediaId`. Undefined when nothing changes: the gym has a newer document.
+ * A document newer than the current one had replaced it at media, so that the gym has none then.
  */
-export const forgetDocument = (license: License, mediaId: number): License | undefined => {
+export const detachDocument = (license: License, mediaId: number): License | undefined => {
   if (license.mediaId !== mediaId && mediaId <= license.newestMediaId) return undefined;
   return { ...withoutDocument(license), newestMediaId: Math.max(license.newestMediaId, mediaId) };
 };

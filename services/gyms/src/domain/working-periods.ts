@@ -1,16 +1,18 @@
-/** When a gym is open: periods of the week on the clock of its place. The week begins on Saturday. */
-import { formatTimestamp, MINUTE_MS } from '@fitness/shared/clock.ts';
+/** When a gym is open: periods of the week in its local time. The week begins on Saturday. */
+import { formatTimestamp, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
-/** 0 is Saturday, 6 is Friday; times are `HH:MM`. One that closes before it opens runs over midnight. */
+/** A period that closes before it opens, or at the same time, ends on the next day. */
 export interface WorkingPeriod {
+  /** 0 is Saturday, 6 is Friday. */
   weekday: number;
+  /** `HH:MM`, as `closesAt`. */
   opensAt: string;
   closesAt: string;
 }
 
 export interface WorkingStatus {
   is_open: boolean;
-  /** When that ends, `YYYY-MM-DD HH:MM:SS` in UTC; null when it never does. */
+  /** When `is_open` changes, `YYYY-MM-DD HH:MM:SS` in UTC; null when it never does. */
   changes_at: string | null;
 }
 
@@ -23,7 +25,7 @@ type Interval = readonly [from: number, to: number];
 
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
-/** Minutes from the beginning of the week; the end lies after the begin, possibly in the next week. */
+/** Minutes since the beginning of the week; the end is after the begin, possibly in the next week. */
 const toInterval = ({ weekday, opensAt, closesAt }: WorkingPeriod): Interval => {
   const from = minutesOf(opensAt);
   const to = minutesOf(closesAt);
@@ -31,7 +33,7 @@ const toInterval = ({ weekday, opensAt, closesAt }: WorkingPeriod): Interval => 
   return [weekday * DAY_MINUTES + from, weekday * DAY_MINUTES + to + overnight];
 };
 
-/** Cut at the end of the week, in order. */
+/** In order; an interval that crosses the end of the week is cut in two. */
 const withinWeek = (periods: readonly WorkingPeriod[]): Interval[] =>
   periods
     .map(toInterval)
@@ -61,7 +63,7 @@ const localParts = new Intl.DateTimeFormat('en-US', {
   minute: 'numeric',
 });
 
-/** The wall clock at `instant` as if it were UTC, to the minute. */
+/** The local time at `instant` as if it were UTC, to the minute. */
 const wallClock = (instant: Date): Date => {
   const parts = new Map(localParts.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
   const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
@@ -73,14 +75,14 @@ const minuteOfWeek = (wall: Date): number =>
   wall.getUTCHours() * 60 +
   wall.getUTCMinutes();
 
-/** The instant at which the wall clock shows `wall`. */
+/** The instant at which the local time is `wall`. */
 const instantOf = (wall: Date): Date => {
   const guess = new Date(wall.getTime() - (wallClock(wall).getTime() - wall.getTime()));
-  // The offset may have changed between the two, where a zone shifts its clock.
+  // The offsets of the guess and of the instant differ across a change of daylight saving time.
   return new Date(guess.getTime() - (wallClock(guess).getTime() - wall.getTime()));
 };
 
-/** Open or closed at `now`, and until when; null for a gym that names no periods. */
+/** Null for a gym without periods. */
 export const workingStatus = (periods: readonly WorkingPeriod[], now: Date): WorkingStatus | null => {
   const intervals = withinWeek(periods);
   if (intervals.length === 0) return null;
@@ -88,7 +90,7 @@ export const workingStatus = (periods: readonly WorkingPeriod[], now: Date): Wor
   const minute = minuteOfWeek(wall);
   const openAt = (at: number): boolean => intervals.some(([from, to]) => from <= at && at < to);
   const isOpen = openAt(minute);
-  // The state changes only where a period begins or ends, and not where the next one goes on at once.
+  // Where two periods touch, the status does not change.
   const waits = intervals
     .flat()
     .map((edge) => edge % WEEK_MINUTES)

@@ -1,6 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { ForgetAccount } from '../app/forget-account.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onAccountDeleted = (forgetAccount: ForgetAccount): EventConsumer =>
-  onEvent(accountDeleted, ({ data }, { session }) => forgetAccount(session, data.user_id));
+export const onAccountDeleted = ({ eraseAccount }: Pick<UseCases, 'eraseAccount'>): EventConsumer =>
+  onEvent(accountDeleted, ({ data }, { session }) => eraseAccount(session, data.user_id));

@@ -1,10 +1,10 @@
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { ForgetLicense } from '../app/license-document.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 import { isGymLicense } from './is-gym-license.ts';
 
-export const onMediaDeleted = (forgetLicense: ForgetLicense): EventConsumer =>
+export const onMediaDeleted = ({ detachLicense }: Pick<UseCases, 'detachLicense'>): EventConsumer =>
   onEvent(mediaDeleted, async ({ data }, { session }) => {
     if (!isGymLicense(data)) return;
-    await forgetLicense(session, { gymId: data.attachable_id, mediaId: data.media_id });
+    await detachLicense({ gymId: data.attachable_id, mediaId: data.media_id }, session);
   });

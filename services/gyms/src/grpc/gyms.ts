@@ -1,9 +1,8 @@
-import { invalid, message, notFound } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import { invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { FindGyms } from '../app/find-gyms.ts';
-import type { LicenseDocument } from '../app/license-document.ts';
+import type { UseCases } from '../use-cases.ts';
 
 const MAX_IDS = 200;
 
@@ -13,13 +12,11 @@ const document = z.object({
   filename: z.string().min(1),
 });
 
-export interface GymsGrpcParts {
-  findGyms: FindGyms;
-  /** Undefined: there is no such gym. Otherwise whether the document is its licence now. */
-  attachLicense: (document: LicenseDocument) => Promise<boolean | undefined>;
-}
-
-export const gymsGrpc = ({ findGyms, attachLicense }: GymsGrpcParts): GrpcService =>
+/** `fitness.gyms.v1.Gyms`. */
+export const createGymsService = ({
+  findGyms,
+  attachLicense,
+}: Pick<UseCases, 'findGyms' | 'attachLicense'>): GrpcService =>
   grpcService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
       const wanted = [...new Set(ids)];

@@ -1,13 +1,14 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { TAG } from './tag.ts';
 
-export const deleteGymById = ({ deleteGym }: HttpParts): Route =>
+export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/gyms/:id',
     summary: 'Delete a gym',
-    description: 'With all that hangs on it: ratings, media, posts.',
+    description: 'Its ratings, media and posts are deleted with it.',
     tag: TAG,
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],

@@ -3,9 +3,10 @@ import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { citySchema, toCity } from '../app/gym-resource.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { TAG } from './tag.ts';
 
-export const getCities = ({ listCities, baseUrl }: HttpParts): Route =>
+export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/cities',

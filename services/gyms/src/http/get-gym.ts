@@ -1,9 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { gymBody, toGymBody } from './answer.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { gymBody, toGymBody } from './gym-body.ts';
+import { TAG } from './tag.ts';
 
-export const getGymById = ({ getGym, presentGyms }: HttpParts): Route =>
+export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/gyms/:id',

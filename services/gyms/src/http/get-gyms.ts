@@ -1,10 +1,12 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
-import { queryId, says } from '@fitness/shared/http/validation.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { says } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
-import { idList, latitude, longitude } from './fields.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import { idList, latitude, longitude } from '../domain/values.ts';
+import type { UseCases } from '../use-cases.ts';
+import { TAG } from './tag.ts';
 
 const SEARCH_MAX = 255;
 const DECIMAL = /^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/;
@@ -37,7 +39,10 @@ const query = z.object({
   near: near.optional(),
 });
 
-export const getGyms = ({ listGyms, presentGyms, baseUrl }: HttpParts): Route =>
+export const getGymsRoute = (
+  { listGyms, presentGyms }: Pick<UseCases, 'listGyms' | 'presentGyms'>,
+  baseUrl: string,
+): Route =>
   defineRoute({
     method: 'GET',
     path: '/gyms',

@@ -2,13 +2,14 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
 import { majorSchema, toMajor } from '../app/gym-resource.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { TAG } from './tag.ts';
 
-export const getMajors = ({ listMajors, baseUrl }: HttpParts): Route =>
+export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/majors',
-    summary: 'What a gym may offer',
+    summary: 'Majors that a gym may offer',
     description: 'In the order of their ids, in the reader’s language.',
     tag: TAG,
     access: 'guest',

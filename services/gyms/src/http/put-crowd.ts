@@ -1,16 +1,17 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { gymBody, toGymBody } from './answer.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { gymBody, toGymBody } from './gym-body.ts';
+import { TAG } from './tag.ts';
 
 const PEOPLE_MAX = 100_000;
 
-export const putCrowd = ({ setCrowd, presentGyms }: HttpParts): Route =>
+export const putCrowdRoute = ({ setCrowd, presentGyms }: Pick<UseCases, 'setCrowd' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/crowd',
-    summary: 'Say how many people are in a gym',
+    summary: 'Set how many people are in a gym',
     description:
       '`capacity` is kept when it is left out. `crowd` is shown, with a `level` of low (below half), medium, high ' +
       '(four fifths and more) or full, while `show_crowd` is true.',

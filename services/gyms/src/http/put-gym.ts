@@ -1,10 +1,13 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams, says } from '@fitness/shared/http/validation.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { says } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { GymUpdate } from '../app/update-gym.ts';
-import { gymBody, toGymBody } from './answer.ts';
-import { id, idListOrNone, LONG_TEXT_MAX, latitude, longitude, SHORT_TEXT_MAX, text } from './fields.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import { toDetails, updateShape } from '../domain/gym-fields.ts';
+import { LONG_TEXT_MAX, text } from '../domain/values.ts';
+import type { UseCases } from '../use-cases.ts';
+import { gymBody, toGymBody } from './gym-body.ts';
+import { TAG } from './tag.ts';
 
 const onlyNull = z
   .unknown()
@@ -12,51 +15,26 @@ const onlyNull = z
   .optional()
   .meta({
     override: { type: 'null' },
-    description: 'Only null: clears the licence document and its review.',
+    description: 'Only null: clears the license document and its review.',
   });
 
 const body = z.object({
-  name: text(SHORT_TEXT_MAX).nullable().optional(),
-  address: text(SHORT_TEXT_MAX).nullable().optional(),
-  location_lat: latitude.nullable().optional(),
-  location_lng: longitude.nullable().optional(),
-  is_active: z.boolean().nullable().optional(),
-  show_crowd: z.boolean().nullable().optional(),
-  description: text(LONG_TEXT_MAX).nullable().optional(),
-  user_id: id.nullable().optional(),
-  city_id: id.nullable().optional(),
-  major_ids: idListOrNone.nullable().optional(),
+  ...updateShape,
   gym_license_image: onlyNull,
   gym_license_approved: z.boolean().nullable().optional(),
   gym_license_rejection_reason: text(LONG_TEXT_MAX).nullable().optional(),
 });
 
-type Body = z.output<typeof body>;
-
-/** Only what was sent, under our names; null means cleared, false for a switch, none for the majors. */
-const toUpdate = (sent: Body): GymUpdate => ({
-  details: {
-    ...(sent.name === undefined ? {} : { name: sent.name }),
-    ...(sent.address === undefined ? {} : { address: sent.address }),
-    ...(sent.description === undefined ? {} : { description: sent.description }),
-    ...(sent.location_lat === undefined ? {} : { lat: sent.location_lat }),
-    ...(sent.location_lng === undefined ? {} : { lng: sent.location_lng }),
-    ...(sent.is_active === undefined ? {} : { isActive: sent.is_active ?? false }),
-    ...(sent.show_crowd === undefined ? {} : { showCrowd: sent.show_crowd ?? false }),
-    ...(sent.user_id === undefined ? {} : { ownerId: sent.user_id }),
-    ...(sent.city_id === undefined ? {} : { cityId: sent.city_id }),
-    ...(sent.major_ids === undefined ? {} : { majorIds: sent.major_ids ?? [] }),
-  },
+const toUpdate = (sent: z.output<typeof body>): GymUpdate => ({
+  details: toDetails(sent),
   license: {
     clearDocument: sent.gym_license_image === null,
-    ...(sent.gym_license_approved === undefined ? {} : { approved: sent.gym_license_approved }),
-    ...(sent.gym_license_rejection_reason === undefined
-      ? {}
-      : { rejectionReason: sent.gym_license_rejection_reason }),
+    approved: sent.gym_license_approved,
+    rejectionReason: sent.gym_license_rejection_reason,
   },
 });
 
-export const putGym = ({ updateGym, presentGyms }: HttpParts): Route =>
+export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGym' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id',

@@ -1,10 +1,11 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { gymBody, toGymBody } from './answer.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { gymBody, toGymBody } from './gym-body.ts';
+import { TAG } from './tag.ts';
 
-export const putRating = ({ rateGym, presentGyms }: HttpParts): Route =>
+export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/rating',

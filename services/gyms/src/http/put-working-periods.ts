@@ -1,8 +1,10 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams, says } from '@fitness/shared/http/validation.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { says } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import { gymBody, toGymBody } from './answer.ts';
-import { type HttpParts, TAG } from './parts.ts';
+import type { UseCases } from '../use-cases.ts';
+import { gymBody, toGymBody } from './gym-body.ts';
+import { TAG } from './tag.ts';
 
 const PERIODS_MAX = 50;
 
@@ -14,14 +16,17 @@ const period = z.object({
   closes_at: time(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/),
 });
 
-export const putWorkingPeriods = ({ setWorkingPeriods, presentGyms }: HttpParts): Route =>
+export const putWorkingPeriodsRoute = ({
+  setWorkingPeriods,
+  presentGyms,
+}: Pick<UseCases, 'setWorkingPeriods' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/working-periods',
-    summary: 'Say when a gym is open',
+    summary: 'Set when a gym is open',
     description:
-      'Replaces the whole week, on the clock of Tehran. A period that closes before it opens, or as it opens, runs ' +
-      'over midnight. Periods may touch but not overlap.',
+      'Replaces the whole week, in the local time of Tehran. A period that closes before it opens, or as it opens, ' +
+      'ends on the next day. Periods may touch but not overlap.',
     tag: TAG,
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],

@@ -1,25 +1,26 @@
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import { deleteGymById } from './delete-gym.ts';
-import { getCities } from './get-cities.ts';
-import { getGymById } from './get-gym.ts';
-import { getGyms } from './get-gyms.ts';
-import { getMajors } from './get-majors.ts';
-import type { HttpParts } from './parts.ts';
-import { postGyms } from './post-gyms.ts';
-import { putCrowd } from './put-crowd.ts';
-import { putGym } from './put-gym.ts';
-import { putRating } from './put-rating.ts';
-import { putWorkingPeriods } from './put-working-periods.ts';
+import type { UseCases } from '../use-cases.ts';
+import { deleteGymRoute } from './delete-gym.ts';
+import { getCitiesRoute } from './get-cities.ts';
+import { getGymRoute } from './get-gym.ts';
+import { getGymsRoute } from './get-gyms.ts';
+import { getMajorsRoute } from './get-majors.ts';
+import { postGymsRoute } from './post-gyms.ts';
+import { putCrowdRoute } from './put-crowd.ts';
+import { putGymRoute } from './put-gym.ts';
+import { putRatingRoute } from './put-rating.ts';
+import { putWorkingPeriodsRoute } from './put-working-periods.ts';
 
-export const gymRoutes = (parts: HttpParts): Route[] => [
-  getGyms(parts),
-  postGyms(parts),
-  getGymById(parts),
-  putGym(parts),
-  deleteGymById(parts),
-  putWorkingPeriods(parts),
-  putRating(parts),
-  putCrowd(parts),
-  getCities(parts),
-  getMajors(parts),
+/** `baseUrl`: the public origin, for the links of lists. */
+export const createRoutes = (useCases: UseCases, { baseUrl }: { baseUrl: string }): Route[] => [
+  getGymsRoute(useCases, baseUrl),
+  postGymsRoute(useCases),
+  getGymRoute(useCases),
+  putGymRoute(useCases),
+  deleteGymRoute(useCases),
+  putWorkingPeriodsRoute(useCases),
+  putRatingRoute(useCases),
+  putCrowdRoute(useCases),
+  getCitiesRoute(useCases, baseUrl),
+  getMajorsRoute(useCases, baseUrl),
 ];

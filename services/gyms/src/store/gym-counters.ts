@@ -1,6 +1,6 @@
 /**
- * How many gyms there are, kept up by every write, so that no list of all of them is counted when it is read. Spread over
- * several documents, so that concurrent writers seldom meet.
+ * How many gyms exist, updated by every write, so that a list without filters is not counted when it is read. Spread over
+ * several documents, so that concurrent writers seldom conflict.
  */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -8,7 +8,7 @@ import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { GymDocument } from './gym-document.ts';
 
-/** Everyone sees active gyms; `placed` ones have a whole location. */
+/** `placed`: with latitude and longitude. */
 const CELLS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
 type Cell = (typeof CELLS)[number];
 type Counts = Record<Cell, number>;
@@ -37,7 +37,7 @@ const counterSchema = new Schema<CounterDocument>(
 
 privacy(counterSchema, retain('how many gyms there are', '_id', ...CELLS, 'newest'));
 
-/** What of a gym is counted. */
+/** The fields of a gym that decide in which cell it is counted. */
 type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
 
 interface GymTotals {
@@ -45,14 +45,14 @@ interface GymTotals {
   all: number;
   activePlaced: number;
   allPlaced: number;
-  /** The largest id of a gym, ever. */
+  /** The largest id that a gym ever had. */
   newest: number;
 }
 
 export interface GymCounters {
-  /** Makes the documents; before the first write. */
+  /** Creates the documents. Call it before the first write. */
   prepare(): Promise<void>;
-  /** With the transaction of the write; undefined before a creation, and after a deletion. */
+  /** In the transaction of the write. `before` is undefined for a creation, `after` for a deletion. */
   move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
   totals(): Promise<GymTotals>;
 }
@@ -86,7 +86,7 @@ export const createGymCounters = (connection: Connection): GymCounters => {
       if (from === to) return;
       const inc = { ...(from && { [from]: -1 }), ...(to && { [to]: 1 }) };
       const change = { $inc: inc, $max: { newest: id } };
-      // As the last thing, so that writers of two gyms are in each other's way as shortly as can be.
+      // Last in the transaction: the shortest time in which writers of two gyms conflict.
       beforeCommit(session, async () => {
         await counters.updateOne({ _id: id % SHARDS.length }, change, { session });
       });

@@ -1,21 +1,28 @@
-/** How a gym is stored: its own fields, and those that are derived from them so that an index can serve a question. */
+/**
+ * The stored gym: its fields, and fields derived from them for the indexes. Stored names are camelCase, unlike those of
+ * other services, because the collections of released versions have them; domain/gym-fields.ts maps the names of clients
+ * to them.
+ */
 
+import { indexGrams } from '@fitness/shared/kernel/text-search.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { indexGrams } from '@fitness/shared/text-search.ts';
-import { type Connection, type Model, Schema } from 'mongoose';
+import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
 import { encodeGeohash } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
+import { CLEARED } from '../domain/gym-fields.ts';
 
-/** `visibleTo` of a gym that everyone sees, and of one that only `gyms.view_all` sees; else the owner's id. */
+/** `visibleTo` of an active gym. */
 export const EVERYONE = 0;
+/** `visibleTo` of an inactive gym without an owner. */
 export const NOBODY = -1;
 
 interface Derived {
-  /** One number for "active, or mine", so that one index range answers it. */
+  /** 0 for an active gym, else the id of its owner, or -1: one index serves "active, or owned by this user". */
   visibleTo: number;
-  /** Null without a whole location. */
+  /** Null without latitude or longitude. */
   geohash: string | null;
-  /** The grams of the searched fields, field by field: no match spans two. */
+  /** The grams of each of the searched fields: no match spans two fields. */
   grams: string[];
 }
 
@@ -27,49 +34,52 @@ const period = {
   closesAt: { type: String, required: true },
 } as const;
 
-const gymSchema = new Schema<GymDocument>(
-  {
-    _id: { type: Number, required: true },
-    name: { type: String, default: null },
-    address: { type: String, default: null },
-    description: { type: String, default: null },
-    lat: { type: Number, default: null },
-    lng: { type: Number, default: null },
-    isActive: { type: Boolean, required: true },
-    showCrowd: { type: Boolean, required: true },
-    cityId: { type: Number, default: null },
-    majorIds: { type: [Number], default: [] },
-    ownerId: { type: Number, default: null },
-    crowd: {
-      type: new Schema({ current: Number, capacity: Number }, { _id: false }),
-      default: null,
-    },
-    workingPeriods: { type: [new Schema(period, { _id: false })], default: [] },
-    license: {
-      type: new Schema(
-        {
-          image: { type: String, default: null },
-          mediaId: { type: Number, default: null },
-          approved: { type: Boolean, default: null },
-          rejectionReason: { type: String, default: null },
-          reviewedMediaId: { type: Number, default: null },
-          newestMediaId: { type: Number, default: 0 },
-        },
-        { _id: false },
-      ),
-      required: true,
-    },
-    ratingSum: { type: Number, required: true },
-    ratingCount: { type: Number, required: true },
-    version: { type: Number, required: true },
-    createdAt: { type: Date, required: true },
-    updatedAt: { type: Date, required: true },
-    visibleTo: { type: Number, required: true },
-    geohash: { type: String, default: null },
-    grams: { type: [String], default: [] },
+const definition = {
+  _id: { type: Number, required: true },
+  name: { type: String, default: null },
+  address: { type: String, default: null },
+  description: { type: String, default: null },
+  lat: { type: Number, default: null },
+  lng: { type: Number, default: null },
+  isActive: { type: Boolean, required: true },
+  showCrowd: { type: Boolean, required: true },
+  cityId: { type: Number, default: null },
+  majorIds: { type: [Number], default: [] },
+  ownerId: { type: Number, default: null },
+  crowd: {
+    type: new Schema({ current: Number, capacity: Number }, { _id: false }),
+    default: null,
   },
-  { collection: 'gyms', versionKey: false, minimize: false },
-)
+  workingPeriods: { type: [new Schema(period, { _id: false })], default: [] },
+  license: {
+    type: new Schema(
+      {
+        image: { type: String, default: null },
+        mediaId: { type: Number, default: null },
+        approved: { type: Boolean, default: null },
+        rejectionReason: { type: String, default: null },
+        reviewedMediaId: { type: Number, default: null },
+        newestMediaId: { type: Number, default: 0 },
+      },
+      { _id: false },
+    ),
+    required: true,
+  },
+  ratingSum: { type: Number, required: true },
+  ratingCount: { type: Number, required: true },
+  version: { type: Number, required: true },
+  createdAt: { type: Date, required: true },
+  updatedAt: { type: Date, required: true },
+  visibleTo: { type: Number, required: true },
+  geohash: { type: String, default: null },
+  grams: { type: [String], default: [] },
+} satisfies Record<keyof GymDocument, unknown>;
+
+const gymSchema = new Schema<GymDocument>(definition, {
+  collection: 'gyms',
+  versionKey: false,
+  minimize: false,
+})
   .index({ visibleTo: 1, _id: -1 })
   .index({ cityId: 1, _id: -1 })
   .index({ majorIds: 1, _id: -1 })
@@ -79,21 +89,21 @@ const gymSchema = new Schema<GymDocument>(
 
 privacy(
   gymSchema,
-  retain('the place, not a person; owning one stands in the way of an erasure', '_id', 'name', 'address'),
+  retain('data of a place, not of a person', '_id', 'name', 'address'),
   retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
   retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
   retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'grams'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
-  erase('should the owner be erased all the same, the gym has none', 'ownerId'),
-  erase('the document and its review name him', 'license.image', 'license.mediaId', 'license.approved'),
+  erase('a gym of an erased account has no owner', 'ownerId'),
+  erase('the document and its review name a person', 'license.image', 'license.mediaId', 'license.approved'),
   erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId'),
-  retain('so that an older document never comes back', 'license.newestMediaId'),
+  retain('an older document must not become the license again', 'license.newestMediaId'),
 );
 
 export const gymModel = (connection: Connection): Model<GymDocument> =>
   connection.models.Gym ?? connection.model<GymDocument>('Gym', gymSchema);
 
-/** The fields that a search looks at. */
+/** The fields in which a search looks for its text. */
 export const SEARCHED = ['name', 'address', 'description'] as const;
 
 type DerivedFrom = Pick<Gym, 'isActive' | 'ownerId' | 'lat' | 'lng' | (typeof SEARCHED)[number]>;
@@ -103,7 +113,7 @@ const visibleTo = ({ isActive, ownerId }: DerivedFrom): number => (isActive ? EV
 const geohash = ({ lat, lng }: DerivedFrom): string | null =>
   lat === null || lng === null ? null : encodeGeohash({ lat, lng });
 
-/** What of a gym is counted (gym-counters.ts). */
+/** For gym-counters.ts. */
 export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geohash'> => ({
   isActive: gym.isActive,
   geohash: geohash(gym),
@@ -121,7 +131,7 @@ export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   ...searchFields(gym),
 });
 
-/** The stored fields that follow from a change of `gym`, of which `changed` are the fields that changed. */
+/** The derived fields of `gym` that the change of the fields `changed` affects. */
 export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived> => ({
   ...(changed.some((field) => field === 'isActive' || field === 'ownerId')
     ? { visibleTo: visibleTo(gym) }
@@ -130,10 +140,24 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
   ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field)) ? searchFields(gym) : {}),
 });
 
-/** What is read of a gym: all but the largest of what only serves the indexes. */
+/** Without the grams, which are large and only serve an index. */
 export const GYM_PROJECTION = { grams: 0 } as const;
 
 export const toGym = ({ _id, visibleTo: _v, geohash: _g, grams: _r, ...gym }: GymDocument): Gym => ({
+  ...CLEARED,
   ...gym,
   id: _id,
 });
+
+export const readGyms = async (
+  gyms: Model<GymDocument>,
+  filter: QueryFilter<GymDocument>,
+  session?: ClientSession,
+): Promise<Gym[]> => {
+  const options = session === undefined ? {} : { session };
+  const documents = await gyms.find(filter, GYM_PROJECTION, options).lean<GymDocument[]>();
+  return documents.map(toGym);
+};
+
+export const readGymsById = async (gyms: Model<GymDocument>, ids: readonly number[]): Promise<Gym[]> =>
+  ids.length === 0 ? [] : readGyms(gyms, { _id: trusted({ $in: [...ids] }) });

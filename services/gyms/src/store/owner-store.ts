@@ -1,6 +1,6 @@
 /**
- * One document for every account that was ever given a gym, or has rated one. Each of these and erasing the account both
- * write it, so of the two at once the database lets one go first, and nothing is left with the number of one who is gone.
+ * One document for every account that was ever given a gym or has rated one. Both these writes and the erasure of the
+ * account write this document, so that concurrent ones conflict: nothing is stored with the id of an erased account.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -10,7 +10,7 @@ import { type Connection, type Model, Schema } from 'mongoose';
 interface OwnerDocument {
   _id: number;
   erased: boolean;
-  /** Counts the gyms given and the ratings, only to make each of them a write. */
+  /** Increased by `lock`, only to make it a write. */
   gifts: number;
 }
 
@@ -25,15 +25,15 @@ const ownerSchema = new Schema<OwnerDocument>(
 
 privacy(
   ownerSchema,
-  pseudonymise('the number of the account, so that nothing is written down about it any more', '_id'),
-  retain('the mark itself', 'erased', 'gifts'),
+  pseudonymise('the id of the account, so that nothing more is stored about it', '_id'),
+  retain('the mark that the account is erased', 'erased', 'gifts'),
 );
 
 export interface OwnerStore {
-  /** Makes the document of an account; before the transaction, where two at once would undo each other. */
+  /** Creates the document of an account. Outside of a transaction: concurrent creations would abort one of them. */
   prepare(userId: number): Promise<void>;
-  /** In the transaction that writes something down about a prepared account; false when it is erased. */
-  pin(session: ClientSession, userId: number): Promise<boolean>;
+  /** In the transaction that stores something about a prepared account. False when the account is erased. */
+  lock(session: ClientSession, userId: number): Promise<boolean>;
   erase(session: ClientSession, userId: number): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export const createOwnerStore = (connection: Connection): OwnerStore => {
         if (!isDuplicateKey(error)) throw error;
       }
     },
-    pin: async (session, userId) => {
+    lock: async (session, userId) => {
       const owner = await owners
         .findOneAndUpdate({ _id: userId }, { $inc: { gifts: 1 } }, { session, returnDocument: 'after' })
         .lean<OwnerDocument>();

@@ -1,11 +1,11 @@
-/** Who rated which gym how: one rating for each user and gym, by a unique index. */
+/** A unique index allows one rating for each user and gym. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 
 interface RatingDocument {
   gymId: number;
-  /** Null once the account is erased: the score stays in the gym's average, who gave it is forgotten. */
+  /** Null once the account is erased: the score stays in the average of the gym. */
   userId: number | null;
   score: number;
   ratedAt: Date;
@@ -26,18 +26,18 @@ const ratingSchema = new Schema<RatingDocument>(
 
 privacy(
   ratingSchema,
-  erase('who gave it', 'userId'),
-  retain('the average of the gym stays true', '_id', 'gymId', 'score', 'ratedAt'),
+  erase('the user who gave the rating', 'userId'),
+  retain('the average of the gym stays exact', '_id', 'gymId', 'score', 'ratedAt'),
 );
 
 export interface RatingStore {
-  /** Stores the user's score, instead of his earlier one; answers the earlier one. */
+  /** Stores the score of the user and returns the one that it replaces. */
   put(
     session: ClientSession,
     rating: { gymId: number; userId: number; score: number; now: Date },
   ): Promise<number | undefined>;
   removeOfGym(session: ClientSession, gymId: number): Promise<void>;
-  /** Forgets who gave the ratings of a user; returns how many there were. */
+  /** Removes the user from their ratings; returns how many there were. */
   pseudonymise(session: ClientSession, userId: number): Promise<number>;
 }
 

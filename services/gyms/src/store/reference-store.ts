@@ -1,6 +1,7 @@
-/** Cities with their states, and majors: seeded at start, read by everyone, changed by nobody. */
+/** Cities with their states, and majors: seeded at start and never changed otherwise. */
 
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema, trusted } from 'mongoose';
@@ -9,9 +10,11 @@ import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/refer
 type Stored<Row extends { id: number }> = Omit<Row, 'id'> & { _id: number };
 
 const localized = new Schema<LocalizedName>(
-  { en: { type: String, required: true }, fa: { type: String, required: true } },
+  Object.fromEntries(LOCALES.map((locale) => [locale, { type: String, required: true }])),
   { _id: false },
 );
+const localizedPaths = <Field extends string>(field: Field): `${Field}.${string}`[] =>
+  LOCALES.map((locale) => `${field}.${locale}` as const);
 
 const stateSchema = new Schema<Stored<StateRow>>(
   { _id: { type: Number, required: true }, name: { type: localized, required: true } },
@@ -32,28 +35,28 @@ const majorSchema = new Schema<Stored<MajorRow>>(
   { collection: 'majors', versionKey: false },
 );
 
-privacy(stateSchema, retain('about nobody', '_id', 'name.en', 'name.fa'));
-privacy(citySchema, retain('about nobody', '_id', 'stateId', 'name.en', 'name.fa'));
-privacy(majorSchema, retain('about nobody', '_id', 'title.en', 'title.fa'));
+privacy(stateSchema, retain('not about a person', '_id', ...localizedPaths('name')));
+privacy(citySchema, retain('not about a person', '_id', 'stateId', ...localizedPaths('name')));
+privacy(majorSchema, retain('not about a person', '_id', ...localizedPaths('title')));
 
 export interface City extends CityRow {
   state: StateRow;
 }
 
 export interface ReferenceStore {
-  /** Brings the stored rows to what is given; rows that are not in it stay, as gyms may name them. */
+  /** Inserts and updates the given rows. Other rows stay, because gyms may refer to them. */
   seed(rows: {
     states: readonly StateRow[];
     cities: readonly CityRow[];
     majors: readonly MajorRow[];
   }): Promise<void>;
-  /** By id; unknown ones are missing. */
+  /** By id; unknown ids are missing. */
   cities(ids: readonly number[]): Promise<Map<number, City>>;
-  /** By id; unknown ones are missing. */
+  /** By id; unknown ids are missing. */
   majors(ids: readonly number[]): Promise<Map<number, MajorRow>>;
-  /** In the order of their ids; none before the seed. */
+  /** In the order of the ids; empty before `seed`. */
   listCities(filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>>;
-  /** In the order of their ids; none before the seed. */
+  /** In the order of the ids; empty before `seed`. */
   listMajors(page: PageRequest): Promise<PageOf<MajorRow>>;
 }
 
@@ -63,11 +66,8 @@ const modelOf = <Row>(connection: Connection, name: string, schema: Schema<Row>)
 const toRow = <Row extends { id: number }>({ _id, ...rest }: Stored<Row>): Row =>
   ({ ...rest, id: _id }) as unknown as Row;
 
-/**
- * Writes the rows that are not stored as given, and answers all that are stored then, in the order of their ids. Replicas
- * that start together may write the same ones.
- */
-const bring = async <Row extends { id: number }>(
+/** Writes the rows that differ from the stored ones; returns all stored rows in the order of their ids. */
+const upsertRows = async <Row extends { id: number }>(
   model: Model<Stored<Row>>,
   rows: readonly Row[],
 ): Promise<Row[]> => {
@@ -83,6 +83,7 @@ const bring = async <Row extends { id: number }>(
   try {
     await model.collection.bulkWrite(operations as never, { ordered: false });
   } catch (error) {
+    // Another replica has inserted the row at the same time.
     if (!isDuplicateKey(error)) throw error;
   }
   return inOrder;
@@ -98,7 +99,7 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
   const cities = modelOf(connection, 'City', citySchema);
   const majors = modelOf(connection, 'Major', majorSchema);
 
-  /** What there is, learnt at the seed: nobody else writes these rows, and a list needs no count of them. */
+  /** Set by `seed`: nothing else writes these rows, so that a list needs no count. */
   let cityIds: readonly number[] = [];
   let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
   let majorIds: readonly number[] = [];
@@ -113,7 +114,7 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
     return new Map(found.map((row) => [row._id, toRow<Row>(row)]));
   };
 
-  /** A page of `ids`, which are in order. */
+  /** A page of the rows with these ids, which are in order. */
   const list = async <Row extends { id: number }>(
     model: Model<Stored<Row>>,
     ids: readonly number[],
@@ -144,8 +145,8 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
 
   return {
     seed: async (rows) => {
-      await bring<StateRow>(states, rows.states);
-      const allCities = await bring<CityRow>(cities, rows.cities);
+      await upsertRows<StateRow>(states, rows.states);
+      const allCities = await upsertRows<CityRow>(cities, rows.cities);
       cityIds = allCities.map(({ id }) => id);
       cityIdsOf = new Map(
         [...Map.groupBy(allCities, (city) => city.stateId)].map(([stateId, same]) => [
@@ -153,7 +154,7 @@ export const createReferenceStore = (connection: Connection): ReferenceStore => 
           same.map(({ id }) => id),
         ]),
       );
-      majorIds = (await bring<MajorRow>(majors, rows.majors)).map(({ id }) => id);
+      majorIds = (await upsertRows<MajorRow>(majors, rows.majors)).map(({ id }) => id);
     },
     cities: async (ids) => {
       const found = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);

@@ -1,40 +1,35 @@
-/** An operator deletes somebody else's account, at once; what blocks its owner blocks him too. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/error.ts';
-import type { Blockers } from '../clients/blockers.ts';
-import type { RoleStore } from '../store/roles.ts';
-import { findWithinReach } from './administer-users.ts';
-import { deletionBlocked } from './delete-account.ts';
-import { type EraseAccountParts, eraseAccount } from './erase-account.ts';
-import { assertManagerRemains, managesRoles } from './keep-a-manager.ts';
-import type { Transact } from './transact.ts';
+/** An operator deletes another account, without a grace period. The blockers apply as to a deletion by the owner. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { assertNoBlockers } from './deletion-blockers.ts';
+import type { EraseAccount } from './erase-account.ts';
+import { findManageableUser } from './manageable-user.ts';
+import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 
-export interface DeleteUserParts extends EraseAccountParts {
-  roles: RoleStore;
-  blockers: Blockers;
-  transact: Transact;
+interface DeleteUserDependencies extends Pick<Dependencies, 'users' | 'roles' | 'blockers' | 'transact'> {
+  eraseAccount: EraseAccount;
 }
 
 /**
- * 403 for the own account; 404; 403 for an account with a permission that the caller lacks; 409 blocked, or
- * nobody else could manage roles; 503 a blocker
- * unknown, and nothing is erased.
+ * 403 for the own account and for one with a permission that the caller lacks; 404; 409 when a blocker applies or nobody
+ * else could manage roles; 503 when a blocker cannot be evaluated.
  */
-export type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
+type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 
 export const createDeleteUser =
-  (parts: DeleteUserParts): DeleteUser =>
+  (dependencies: DeleteUserDependencies): DeleteUser =>
   async (caller, userId) => {
+    const { roles, transact, eraseAccount } = dependencies;
     if (caller.userId === userId) throw forbidden('the own account');
-    await findWithinReach(parts, caller, userId);
-    const applied = await parts.blockers.evaluate(userId);
-    if (applied.length > 0) throw deletionBlocked(applied);
-    await parts.transact(async (session) => {
-      // Again, on what the transaction sees: roles may have been given since.
-      const user = await findWithinReach(parts, caller, userId, session);
-      if (managesRoles(await parts.roles.findByIds(user.role_ids, session))) {
-        await assertManagerRemains(parts, session, { userId });
+    await findManageableUser(dependencies, caller, userId);
+    await assertNoBlockers(dependencies, userId);
+    await transact(async (session) => {
+      // Roles may have been assigned since the first check.
+      const user = await findManageableUser(dependencies, caller, userId, session);
+      if (canManageRoles(await roles.findByIds(user.role_ids, session))) {
+        await assertRoleManagerRemains(dependencies, session, { userId });
       }
-      if (!(await eraseAccount(parts, session, userId))) throw notFound();
+      if (!(await eraseAccount(session, userId))) throw notFound();
     });
   };

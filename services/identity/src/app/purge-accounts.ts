@@ -1,75 +1,72 @@
 /**
- * The end of the grace period (contract 2.2). Each due account is dealt with alone: the blockers are asked again, and
- * one transaction then erases it, or postpones it by a day and says so. Both hold only while the deletion is still
- * pending for the day that was read, so neither a cancellation, another replica nor a repeated round can be overtaken,
- * and a crash at any point leaves an account that the next round takes up.
+ * Erases accounts whose grace period is over (contract 2.2). The blockers of each account are evaluated again, and one
+ * transaction then erases the account or postpones its deletion by a day. The transaction applies only while the deletion
+ * is pending for the date that was read. Cancellations, replicas and repeated rounds therefore need no lock, and after a
+ * crash the next round continues.
  */
-import { formatTimestamp } from '@fitness/shared/clock.ts';
-import type { Logger } from '@fitness/shared/log.ts';
-import type { AppliedBlocker, Blockers } from '../clients/blockers.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { AppliedBlocker } from '../clients/blockers.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { postponeDeletion } from '../domain/deletion.ts';
 import type { DueAccount } from '../store/users.ts';
-import { type EraseAccountParts, eraseAccount } from './erase-account.ts';
-import type { Notifications } from './notifications.ts';
-import type { Transact } from './transact.ts';
+import type { DeliverNotification } from './deliver-notification.ts';
+import type { EraseAccount } from './erase-account.ts';
 
-export interface PurgeAccountsParts extends EraseAccountParts {
-  blockers: Blockers;
-  deliver: Notifications['deliver'];
-  transact: Transact;
-  log: Logger;
+interface PurgeAccountsDependencies
+  extends Pick<Dependencies, 'users' | 'blockers' | 'clock' | 'log' | 'transact'> {
+  eraseAccount: EraseAccount;
+  deliverNotification: DeliverNotification;
 }
 
 /**
- * `failed`: a blocker could not be evaluated, or the database did not answer; the next round tries again, and nothing
- * was changed. `not_due`: cancelled, postponed or erased by somebody else meanwhile.
+ * `not_due`: it was cancelled, postponed or erased concurrently. `failed`: a blocker could not be evaluated, or the
+ * database failed; nothing was changed, and the next round tries again.
  */
 type PurgeOutcome = 'erased' | 'postponed' | 'not_due' | 'failed';
 
-/** One round over everything that is due, the longest waiting first; it ends early when `stopping` says so. */
-export type PurgeAccounts = (stopping?: AbortSignal) => Promise<Record<PurgeOutcome, number>>;
+/** One round over all due accounts, the earliest first. Ends early when `stopping` is aborted. */
+type PurgeAccounts = (stopping?: AbortSignal) => Promise<Record<PurgeOutcome, number>>;
 
-export const createPurgeAccounts = (parts: PurgeAccountsParts): PurgeAccounts => {
-  const { users, clock, log } = parts;
+export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): PurgeAccounts => {
+  const { users, blockers, clock, log, transact, eraseAccount, deliverNotification } = dependencies;
+
+  const erase = ({ userId, scheduledAt }: DueAccount): Promise<PurgeOutcome> =>
+    transact(async (session) => ((await eraseAccount(session, userId, scheduledAt)) ? 'erased' : 'not_due'));
+
+  const postpone = (
+    { userId, scheduledAt }: DueAccount,
+    applied: readonly AppliedBlocker[],
+  ): Promise<PurgeOutcome> =>
+    transact(async (session) => {
+      const at = clock.now();
+      const dates = { from: scheduledAt, to: postponeDeletion(scheduledAt, at) };
+      if ((await users.postponeDeletion(session, userId, dates)) === null) return 'not_due';
+      const data = {
+        deletion_scheduled_at: formatTimestamp(dates.to),
+        blockers: applied.map(({ code }) => code),
+      };
+      await deliverNotification(session, { userId, type: 'account_deletion_postponed', data, at });
+      return 'postponed';
+    });
+
+  const purge = async (due: DueAccount): Promise<PurgeOutcome> => {
+    try {
+      const applied = await blockers.evaluate(due.userId);
+      return await (applied.length === 0 ? erase(due) : postpone(due, applied));
+    } catch (error) {
+      log.warn({ err: error, user_id: due.userId }, 'an account was not purged; the next round tries again');
+      return 'failed';
+    }
+  };
+
   return async (stopping) => {
     const count = { erased: 0, postponed: 0, not_due: 0, failed: 0 };
     for await (const due of users.dueForDeletion(clock.now())) {
       if (stopping?.aborted === true) break;
-      count[await purge(parts, due)] += 1;
+      count[await purge(due)] += 1;
     }
-    if (Object.values(count).some((n) => n > 0)) log.info(count, 'accounts whose grace period is over');
+    if (Object.values(count).some((n) => n > 0))
+      log.info(count, 'purged accounts whose grace period is over');
     return count;
   };
 };
-
-const purge = async (parts: PurgeAccountsParts, due: DueAccount): Promise<PurgeOutcome> => {
-  try {
-    const applied = await parts.blockers.evaluate(due.userId);
-    return await (applied.length === 0 ? erase(parts, due) : postpone(parts, due, applied));
-  } catch (error) {
-    parts.log.warn({ err: error, user_id: due.userId }, 'a due account is left for the next round');
-    return 'failed';
-  }
-};
-
-const erase = (parts: PurgeAccountsParts, { userId, scheduledAt }: DueAccount): Promise<PurgeOutcome> =>
-  parts.transact(async (session) =>
-    (await eraseAccount(parts, session, userId, scheduledAt)) ? 'erased' : 'not_due',
-  );
-
-const postpone = (
-  { users, deliver, clock, transact }: PurgeAccountsParts,
-  { userId, scheduledAt }: DueAccount,
-  applied: readonly AppliedBlocker[],
-): Promise<PurgeOutcome> =>
-  transact(async (session) => {
-    const at = clock.now();
-    const day = { from: scheduledAt, to: postponeDeletion(scheduledAt, at) };
-    if ((await users.postponeDeletion(session, userId, day)) === null) return 'not_due';
-    const data = {
-      deletion_scheduled_at: formatTimestamp(day.to),
-      blockers: applied.map(({ code }) => code),
-    };
-    await deliver(session, { userId, type: 'account_deletion_postponed', data, at });
-    return 'postponed';
-  });

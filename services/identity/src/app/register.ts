@@ -1,26 +1,19 @@
-/** A new account: a member with a token to begin with. */
-import type { Clock, Random } from '@fitness/shared/clock.ts';
-import { invalid, message } from '@fitness/shared/error.ts';
-import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import type { Passwords } from '../clients/password-hasher.ts';
+/** A new account with the role of a member, and its first session token. */
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../domain/referral-code.ts';
 import { MEMBER_ROLE_ID } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
-import type { TokenStore } from '../store/tokens.ts';
-import type { NewUser, UserStore } from '../store/users.ts';
-import type { NewSessionToken, SignedIn } from './session-tokens.ts';
-import type { Transact } from './transact.ts';
-import { assertFree, refusingTaken } from './unique-fields.ts';
+import type { NewUser } from '../store/users.ts';
+import type { NewSessionToken, Session } from './new-session-token.ts';
+import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-export interface RegisterParts {
-  users: UserStore;
-  tokens: TokenStore;
-  passwords: Passwords;
+interface RegisterDependencies
+  extends Pick<
+    Dependencies,
+    'users' | 'tokens' | 'passwords' | 'sequences' | 'random' | 'clock' | 'transact'
+  > {
   newSessionToken: NewSessionToken;
-  sequences: Sequences;
-  random: Random;
-  clock: Clock;
-  transact: Transact;
 }
 
 export interface Registration {
@@ -35,13 +28,13 @@ export interface Registration {
 }
 
 /** 422: a user name, e-mail or phone that is taken, an unknown referral code. */
-export type Register = (registration: Registration) => Promise<SignedIn<User>>;
+type Register = (registration: Registration) => Promise<Session>;
 
-/** Two equal codes of eight random characters are a matter of luck; several in a row are not. */
-const CODE_ATTEMPTS = 5;
+/** A generated referral code that exists already is replaced by another one, at most this often. */
+const MAX_CODE_ATTEMPTS = 5;
 
-export const createRegister = (parts: RegisterParts): Register => {
-  const { users, tokens, passwords, sequences, clock } = parts;
+export const createRegister = (dependencies: RegisterDependencies): Register => {
+  const { users, tokens, passwords, sequences, clock, transact, newSessionToken } = dependencies;
 
   const findReferrer = async (code: string | null | undefined): Promise<number | null> => {
     if (code == null) return null;
@@ -51,35 +44,35 @@ export const createRegister = (parts: RegisterParts): Register => {
   };
 
   return async (registration) => {
-    await assertFree(users, registration);
+    await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
     const passwordHash = await passwords.hash(registration.password);
     const id = await sequences.next('users');
-    const { token, row } = parts.newSessionToken(id);
+    const { token, row } = newSessionToken(id);
     const insert = async (referralCode: string): Promise<User> => {
       const account = newMember(id, registration, passwordHash, referralCode, referrerId, clock.now());
-      return refusingTaken(users, () =>
-        parts.transact(async (session) => {
+      return rejectTaken(dependencies, () =>
+        transact(async (session) => {
           const user = await users.insert(session, account);
           await tokens.insert(session, row, user.credential_epoch);
           return user;
         }),
       );
     };
-    const user = await withFreshCode(parts, insert);
+    const user = await withUniqueReferralCode(dependencies, insert);
     return { token, expiresAt: row.expires_at, user };
   };
 };
 
-const withFreshCode = async <T>(
-  { users, random }: RegisterParts,
+const withUniqueReferralCode = async <T>(
+  { users, random }: RegisterDependencies,
   insert: (referralCode: string) => Promise<T>,
 ): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await insert(toReferralCode(random.bytes(REFERRAL_CODE_BYTES)));
     } catch (error) {
-      if (users.takenField(error) !== 'referral_code' || attempt === CODE_ATTEMPTS) throw error;
+      if (users.takenField(error) !== 'referral_code' || attempt === MAX_CODE_ATTEMPTS) throw error;
     }
   }
 };
@@ -102,18 +95,5 @@ export const newMember = (
   created_at: now,
   referral_code: referralCode,
   referrer_user_id: referrerId,
-  height: null,
-  birth_date: null,
-  gender: null,
-  bank_account_number: null,
-  is_trainer: false,
-  is_gym_owner: false,
-  trainer_license_image: null,
-  trainer_license_media_id: null,
-  trainer_license_newest_media_id: null,
-  trainer_license_approved: null,
-  trainer_license_rejection_reason: null,
   role_ids: [MEMBER_ROLE_ID],
-  deletion_requested_at: null,
-  deletion_scheduled_at: null,
 });

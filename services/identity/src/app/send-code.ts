@@ -1,16 +1,7 @@
-/** Issues a code and sends it; which code counts afterwards depends on what is known of the SMS (contract 2.1). */
-import type { Clock, Random } from '@fitness/shared/clock.ts';
-import type { Locale } from '@fitness/shared/i18n/translate.ts';
-import type { SmsSender } from '../clients/sms.ts';
+/** Issues a confirmation code and sends it by SMS (contract 2.1). */
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { CODE_LENGTH, type CodePurpose, issueCode } from '../domain/confirmation-code.ts';
-import type { CodeStore } from '../store/codes.ts';
-
-export interface SendCodeParts {
-  codes: CodeStore;
-  sms: SmsSender;
-  clock: Clock;
-  random: Random;
-}
 
 interface CodeRecipient {
   userId: number;
@@ -22,17 +13,18 @@ interface CodeRecipient {
 export type SendCode = (purpose: CodePurpose, recipient: CodeRecipient) => Promise<'sent' | 'failed'>;
 
 /**
- * The new code replaces the older one before it is sent, so that a crash in between cannot leave a sent code that does
- * not work. A definite refusal puts the older one back; an unknown outcome does not, as the user may hold the new one.
+ * The new code replaces the previous one before it is sent, so that a crash cannot leave a sent code that is not stored.
+ * When the SMS is refused the previous code is restored. When the outcome is unknown it is not, because the user may have
+ * received the new one.
  */
 export const createSendCode =
-  ({ codes, sms, clock, random }: SendCodeParts): SendCode =>
+  ({ codes, sms, clock, random }: Pick<Dependencies, 'codes' | 'sms' | 'clock' | 'random'>): SendCode =>
   async (purpose, { userId, phone, locale }) => {
     const digits = random.digits(CODE_LENGTH);
     const issued = issueCode(random.uuid(), digits, clock.now());
-    const older = await codes.replace(userId, purpose, issued);
+    const previous = await codes.replace(userId, purpose, issued);
     const { outcome } = await sms.send({ receptor: phone, purpose, code: digits, locale });
     if (outcome === 'sent') return 'sent';
-    if (outcome === 'refused') await codes.restore(userId, purpose, issued, older);
+    if (outcome === 'refused') await codes.restore(userId, purpose, issued, previous);
     return 'failed';
   };

@@ -1,53 +1,44 @@
-/** Signing in, and out. A wrong pair gets the same answer, in the same time, whether or not there is such an account. */
-import { type AppError, invalid, message, unavailable } from '@fitness/shared/error.ts';
-import { type RateLimiter, rateLimited } from '@fitness/shared/http/rate-limit.ts';
-import type { RateLimit, RateLimitState } from '@fitness/shared/http/rate-limit-types.ts';
-import type { Passwords } from '../clients/password-hasher.ts';
+/** Signing in. The response and its time are the same for a wrong password and for an unknown account. */
+import { type AppError, invalid, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
-import type { TokenStore } from '../store/tokens.ts';
-import type { UserStore } from '../store/users.ts';
-import { loginHash } from './code-budget.ts';
-import type { NewSessionToken, SignedIn } from './session-tokens.ts';
-import type { Transact } from './transact.ts';
+import type { NewSessionToken, Session } from './new-session-token.ts';
+import { LOGIN_LIMIT, loginLimitKey } from './rate-limits.ts';
 
-export interface SignInParts {
-  users: UserStore;
-  tokens: TokenStore;
-  passwords: Passwords;
+interface SignInDependencies
+  extends Pick<Dependencies, 'users' | 'tokens' | 'passwords' | 'limiter' | 'transact'> {
   newSessionToken: NewSessionToken;
-  limiter: RateLimiter;
-  transact: Transact;
 }
 
 export interface SignIn {
-  /** Takes a point of the budget of this login from this address. Throws 429 when it is spent. */
-  takeLimit(login: string, address: string): Promise<RateLimitState>;
-  /** 422 under `login` for a wrong pair; issues nothing. */
+  /** Consumes one attempt of this login from this address. 429 when none is left. */
+  consumeLimit(login: string, address: string): Promise<RateLimitState>;
+  /** 422 under `login` when login and password do not match. Issues no token. */
   authenticate(login: string, password: string): Promise<User>;
-  /** As `authenticate`, with a token. Also succeeds while a deletion is pending. */
-  signIn(login: string, password: string): Promise<SignedIn<User>>;
+  /** As `authenticate`, and issues a token. Also while a deletion is pending. */
+  signIn(login: string, password: string): Promise<Session>;
 }
 
-const LOGIN_LIMIT: RateLimit = { name: 'login', points: 10, windowS: 60 };
-/** How often credentials may be revoked between the look at the password and the issue of a token. */
-const ATTEMPTS = 5;
+/** Attempts to issue a token while the account's credentials are being revoked. */
+const MAX_ATTEMPTS = 5;
 
-export const createSignIn = (parts: SignInParts): SignIn => {
-  const { users, tokens, passwords, transact } = parts;
+export const createSignIn = (dependencies: SignInDependencies): SignIn => {
+  const { users, tokens, passwords, limiter, transact, newSessionToken } = dependencies;
 
   const authenticate = async (login: string, password: string): Promise<User> => {
     const user = await users.findByLogin(login);
-    const right =
+    const matches =
       user === null
         ? await passwords.verifyDummy(password)
         : await passwords.verify(user.password_hash, password);
-    if (user === null || !right) throw wrongPair();
+    if (user === null || !matches) throw wrongLogin();
     return user;
   };
 
   return {
-    takeLimit: async (login, address) => {
-      const state = await parts.limiter.consume(LOGIN_LIMIT, `${loginHash(login)}:${address}`);
+    consumeLimit: async (login, address) => {
+      const state = await limiter.consume(LOGIN_LIMIT, loginLimitKey(login, address));
       if (!state.allowed) throw rateLimited(state);
       return state;
     },
@@ -55,19 +46,19 @@ export const createSignIn = (parts: SignInParts): SignIn => {
     authenticate,
 
     signIn: async (login, password) => {
-      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const user = await authenticate(login, password);
-        const { token, row } = parts.newSessionToken(user._id);
-        const issued = await transact(async (session) => {
+        const { token, row } = newSessionToken(user._id);
+        const current = await transact(async (session) => {
           if (!(await tokens.insert(session, row, user.credential_epoch))) return null;
           return users.findById(user._id, session);
         });
-        // Everything was revoked meanwhile, perhaps with a new password: it is asked for again.
-        if (issued !== null) return { token, expiresAt: row.expires_at, user: issued };
+        // Otherwise all credentials were revoked meanwhile and the password may have changed: it is verified again.
+        if (current !== null) return { token, expiresAt: row.expires_at, user: current };
       }
-      throw unavailable('the credentials of an account are revoked all the time');
+      throw unavailable('the credentials of an account were revoked during every attempt');
     },
   };
 };
 
-const wrongPair = (): AppError => invalid({ login: message('auth.wrong_login') });
+const wrongLogin = (): AppError => invalid({ login: message('auth.wrong_login') });

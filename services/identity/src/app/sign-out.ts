@@ -1,10 +1,8 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import type { TokenStore } from '../store/tokens.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Dependencies } from '../dependencies.ts';
 
-/** The presenting token dies; again does no harm. */
-export type SignOut = (caller: UserCaller) => Promise<void>;
-
+/** Revokes the presented token; a repeated call has no effect. */
 export const createSignOut =
-  (tokens: TokenStore): SignOut =>
-  ({ tokenId }) =>
+  ({ tokens }: Pick<Dependencies, 'tokens'>) =>
+  ({ tokenId }: UserCaller): Promise<void> =>
     tokens.delete(tokenId);

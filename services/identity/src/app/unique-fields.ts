@@ -1,23 +1,29 @@
-/** 422 for what another account has; the keys of the store decide every race, the look before only names all fields. */
-import { type AppError, invalid, message } from '@fitness/shared/error.ts';
+/** 422 for a user name, e-mail or phone that another account has. */
+import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { LoginField } from '../domain/login.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { User } from '../domain/user.ts';
-import type { UserStore } from '../store/users.ts';
 
 const taken = (fields: readonly string[]): AppError =>
   invalid(Object.fromEntries(fields.map((field) => [field, message('validation.taken')])));
 
-export const assertFree = async (
-  users: UserStore,
-  wanted: Partial<Pick<User, LoginField>>,
+/** Names every taken field. Does not replace the unique keys of the store, which decide concurrent writes. */
+export const assertNotTaken = async (
+  { users }: Pick<Dependencies, 'users'>,
+  wanted: Partial<Record<LoginField, User[LoginField] | undefined>>,
   exceptUserId?: number,
 ): Promise<void> => {
-  const fields = await users.findTaken(wanted, exceptUserId);
+  const { username, email, phone } = wanted;
+  const fields = await users.findTaken(omitUndefined({ username, email, phone }), exceptUserId);
   if (fields.length > 0) throw taken(fields);
 };
 
-/** Runs a write and turns a refused key into its 422. */
-export const refusingTaken = async <T>(users: UserStore, write: () => Promise<T>): Promise<T> => {
+/** Runs `write` and turns a violated unique key into the 422 of its field. */
+export const rejectTaken = async <T>(
+  { users }: Pick<Dependencies, 'users'>,
+  write: () => Promise<T>,
+): Promise<T> => {
   try {
     return await write();
   } catch (error) {

@@ -1,14 +1,14 @@
-/** Asks the owners what stands in the way of deleting an account: all at once, with one deadline and a breaker each. */
-import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
+/** Evaluates the blockers of an account concurrently, each with a deadline and its own circuit breaker. */
 import {
   BLOCKERS,
   type BlockerCode,
   type BlockerOwner,
   type BlockerRow,
-} from '@fitness/shared/blocker-catalogue.ts';
-import { unavailable } from '@fitness/shared/error.ts';
+} from '@fitness/contracts/blockers.ts';
+import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { Logger } from '@fitness/shared/log.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 
 /** A blocker that applies, with the extra keys of its row. */
 export interface AppliedBlocker {
@@ -17,15 +17,12 @@ export interface AppliedBlocker {
 }
 
 export interface Blockers {
-  /**
-   * Every blocker that applies, in the order of the catalogue. Throws `unavailable` when one of them could not be
-   * evaluated: an unanswered question is never a "no".
-   */
+  /** The blockers that apply, in the order of the catalogue. Throws `unavailable` when one could not be evaluated. */
   evaluate(userId: number): Promise<AppliedBlocker[]>;
 }
 
-export interface BlockersOptions {
-  /** A client for each row of the catalogue, so that each has its own breaker. */
+interface BlockersOptions {
+  /** Called once for each row of the catalogue, so that each row has its own circuit breaker. */
   connect: (owner: BlockerOwner, code: BlockerCode) => GrpcClient<BlockersDefinition>;
   deadlineMs: number;
   log: Logger;

@@ -1,13 +1,12 @@
 /**
- * Kavenegar's `verify/lookup`: one code to one phone by a template. The API key is in the path, so no address of it is
- * ever logged. A send is never retried here: without an answer nobody knows whether the SMS went out.
- * Source: Kavenegar's REST documentation.
+ * Kavenegar's `verify/lookup`: sends a code to a phone by a template. The API key is part of the URL, so the URL is
+ * never logged. A request is not retried: after a lost response the SMS may have been sent.
  */
-import type { Locale } from '@fitness/shared/i18n/translate.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { CodePurpose } from '../domain/confirmation-code.ts';
 
-/** `sent`: Kavenegar took it. `refused`: definitely not sent. `unknown`: nobody can say. */
+/** `sent`: accepted by Kavenegar. `refused`: definitely not sent. `unknown`: may or may not have been sent. */
 export type SmsOutcome = { outcome: 'sent' } | { outcome: 'refused' | 'unknown'; reason: string };
 
 export interface CodeSms {
@@ -22,7 +21,7 @@ export interface Kavenegar {
   sendCode(sms: CodeSms): Promise<SmsOutcome>;
 }
 
-export interface KavenegarOptions {
+interface KavenegarOptions {
   baseUrl: string;
   apiKey: string;
   /** Template names by purpose; the language is appended: `account-deletion-fa`. */
@@ -30,10 +29,10 @@ export interface KavenegarOptions {
   timeoutMs: number;
 }
 
-const answerSchema = z.object({ return: z.object({ status: z.int(), message: z.string().nullish() }) });
+const responseSchema = z.object({ return: z.object({ status: z.int(), message: z.string().nullish() }) });
 const OK = 200;
-/** The connection was never made, so nothing can have been sent. */
-const NEVER_REACHED = new Set([
+/** The connection was not established, so nothing can have been sent. */
+const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EHOSTUNREACH',
@@ -56,19 +55,19 @@ export const createKavenegar = ({ baseUrl, apiKey, templates, timeoutMs }: Kaven
           body: form,
           signal: AbortSignal.timeout(timeoutMs),
         });
-        return readAnswer(response.status, await response.text());
+        return toOutcome(response.status, await response.text());
       } catch (error) {
-        return { outcome: neverReached(error) ? 'refused' : 'unknown', reason: nameOf(error) };
+        return { outcome: isNotConnected(error) ? 'refused' : 'unknown', reason: nameOf(error) };
       }
     },
   };
 };
 
-/** An error may come with any HTTP status: the envelope decides, where there is one. */
-const readAnswer = (httpStatus: number, body: string): SmsOutcome => {
-  const answer = answerSchema.safeParse(parseJson(body));
-  if (!answer.success) return { outcome: 'unknown', reason: `unreadable answer with HTTP ${httpStatus}` };
-  const { status } = answer.data.return;
+/** The status in the body decides; Kavenegar sends errors with any HTTP status. */
+const toOutcome = (httpStatus: number, body: string): SmsOutcome => {
+  const response = responseSchema.safeParse(parseJson(body));
+  if (!response.success) return { outcome: 'unknown', reason: `unreadable answer with HTTP ${httpStatus}` };
+  const { status } = response.data.return;
   return status === OK ? { outcome: 'sent' } : { outcome: 'refused', reason: `status ${status}` };
 };
 
@@ -82,8 +81,8 @@ const parseJson = (body: string): unknown => {
 
 const causeCode = (error: unknown): unknown => (error as { cause?: { code?: unknown } } | null)?.cause?.code;
 
-const neverReached = (error: unknown): boolean => NEVER_REACHED.has(String(causeCode(error)));
+const isNotConnected = (error: unknown): boolean => NOT_CONNECTED.has(String(causeCode(error)));
 
-/** Never the message: it may hold the address, and with it the key. */
+/** Not the message, which may contain the URL and with it the API key. */
 const nameOf = (error: unknown): string =>
   String(causeCode(error) ?? (error as { name?: unknown } | null)?.name);

@@ -1,8 +1,11 @@
-/** Nobody alive was born before; an earlier date is a slip. */
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+
+/** Nobody alive was born before. */
 export const EARLIEST_BIRTH_DATE = '1900-01-01';
 
-/** `date` is `YYYY-MM-DD`. Compared with the latest day that it is anywhere on earth. */
-export const isInTheFuture = (date: string, now: Date): boolean => {
-  const LATEST_ZONE_MS = 14 * 3_600_000;
-  return date > new Date(now.getTime() + LATEST_ZONE_MS).toISOString().slice(0, 10);
-};
+/** The easternmost time zone, UTC+14. */
+const MAX_ZONE_OFFSET_MS = 14 * HOUR_MS;
+
+/** Whether `date`, `YYYY-MM-DD`, is in the future in every time zone. */
+export const isInTheFuture = (date: string, now: Date): boolean =>
+  date > new Date(now.getTime() + MAX_ZONE_OFFSET_MS).toISOString().slice(0, 10);

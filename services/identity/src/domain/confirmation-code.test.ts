@@ -4,7 +4,7 @@ import { scheduleDeletion } from './deletion.ts';
 
 const now = new Date('2026-01-15T10:00:00.700Z');
 
-test('a code lives ten minutes and matches only its own digits', () => {
+test('a code is valid for ten minutes and matches only its own digits', () => {
   const code = issueCode('a', '012345', now);
   expect(code.expires_at.getTime() - now.getTime()).toBe(CODE_LIFETIME_MS);
   expect(CODE_LIFETIME_MS).toBe(600_000);
@@ -13,11 +13,11 @@ test('a code lives ten minutes and matches only its own digits', () => {
   expect(codeMatches(code, '')).toBe(false);
 });
 
-test('the same digits of two codes have different hashes', () => {
+test('two codes with the same digits have different hashes', () => {
   expect(hashCode('a', '111111')).not.toBe(hashCode('b', '111111'));
 });
 
-test('a deletion is scheduled the grace period after the moment it was asked, to the second', () => {
+test('a deletion is scheduled one grace period after the request, in whole seconds', () => {
   const dates = scheduleDeletion(now, 14);
   expect(dates.requestedAt.toISOString()).toBe('2026-01-15T10:00:00.000Z');
   expect(dates.scheduledAt.toISOString()).toBe('2026-01-29T10:00:00.000Z');

@@ -1,26 +1,25 @@
 /**
- * Six-digit codes that prove the possession of the account's phone (specification 4.1 rules 1 and 6, contract 2.1).
- * Only the newest code of a purpose works, for ten minutes and at most five wrong tries; after a hundred wrong codes
- * in a row, over all codes of the account, nothing is heard for a day.
+ * Six-digit codes that prove possession of the account's phone (specification 4.1 rules 1 and 6, contract 2.1). Only
+ * the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures, over
+ * all codes of the account, lock its codes for a day.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
 export const CODE_LENGTH = 6;
 export const CODE_LIFETIME_MS = 10 * MINUTE_MS;
-export const MAX_WRONG_TRIES = 5;
-export const MAX_WRONG_IN_ROW = 100;
-export const LOCK_MS = DAY_MS;
+export const MAX_FAILED_ATTEMPTS = 5;
+export const MAX_CONSECUTIVE_FAILURES = 100;
+export const LOCKOUT_MS = DAY_MS;
 
 export type CodePurpose = 'deletion' | 'reset';
 
 export interface IssuedCode {
-  /** Tells two codes with the same digits apart. */
   id: string;
-  /** SHA-256 over id and digits, hex: a stored code cannot be read back without trying all digits of that very id. */
+  /** SHA-256 of id and digits, in hex. */
   hash: string;
   expires_at: Date;
-  /** Tries taken so far; one is taken before the digits are compared. */
+  /** Attempts so far. An attempt is counted before the digits are compared. */
   tries: number;
 }
 
@@ -34,6 +33,6 @@ export const issueCode = (id: string, digits: string, now: Date): IssuedCode => 
   tries: 0,
 });
 
-/** Whether `digits` are those of `code`, in constant time. Expiry and tries are the store's condition. */
+/** Compares in constant time. The store checks expiry and attempts. */
 export const codeMatches = (code: IssuedCode, digits: string): boolean =>
   timingSafeEqual(Buffer.from(code.hash, 'hex'), Buffer.from(hashCode(code.id, digits), 'hex'));

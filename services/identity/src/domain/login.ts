@@ -1,4 +1,4 @@
-/** What an account is found by when somebody signs in; no two accounts share one. */
+/** The values by which a user signs in. Each belongs to one account. */
 import { normalizePhone } from './phone.ts';
 
 export const LOGIN_FIELDS = ['username', 'email', 'phone'] as const;
@@ -13,13 +13,10 @@ const KEY: Readonly<Record<LoginField, (value: string) => string>> = {
   phone: (phone) => phone,
 };
 
-/** `<field>:<value>`, the same for all spellings of a value; a phone is E.164 already. */
+/** `<field>:<value>`, the same for all spellings of a value. A phone must be E.164. */
 export const loginKey = (field: LoginField, value: string): string => `${field}:${KEY[field](value)}`;
 
-/**
- * The keys that a typed login may mean. A number is its phone's owner's, whoever has taken it as a user name; so the
- * first one that exists counts.
- */
+/** The keys that a typed login may mean, by precedence. A user name may look like a phone number; the phone wins. */
 export const loginKeysOf = (login: string): string[] => {
   const phone = normalizePhone(login.trim());
   return [

@@ -4,7 +4,7 @@ const HOME_COUNTRY = 'IR';
 const HOME_PREFIX = '+98';
 const LONGEST_INPUT = 40;
 
-/** E.164 of any usual spelling; a number without a country is an Iranian one. Undefined when it is no phone number. */
+/** To E.164. A number without a country code is Iranian. Undefined for an invalid number. */
 export const normalizePhone = (input: string): string | undefined => {
   if (input.length > LONGEST_INPUT) return undefined;
   const parsed = parsePhoneNumberFromString(input, { defaultCountry: HOME_COUNTRY, extract: false });
@@ -12,6 +12,6 @@ export const normalizePhone = (input: string): string | undefined => {
   return parsed.number;
 };
 
-/** As people at home write it, `0912…`; undefined for a foreign number. */
+/** The national form of an Iranian E.164 number, `0912…`; undefined for other countries. */
 export const localPhone = (phone: string): string | undefined =>
   phone.startsWith(HOME_PREFIX) ? `0${phone.slice(HOME_PREFIX.length)}` : undefined;

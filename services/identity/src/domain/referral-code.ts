@@ -1,8 +1,8 @@
-/** Without letters that are read as one another. */
+/** Without the ambiguous characters 0, O, 1 and I. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 export const REFERRAL_CODE_BYTES = 8;
 
-/** Eight characters, one for each byte. */
+/** One character for each byte. */
 export const toReferralCode = (bytes: Buffer): string =>
   [...bytes].map((byte) => ALPHABET[byte % ALPHABET.length]).join('');
 

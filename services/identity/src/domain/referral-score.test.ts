@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import {
   addLevel,
   canStillChange,
+  computeScore,
   EMPTY_SCORE,
   type ReferralTree,
   scoreOf,
-  sumLevels,
 } from './referral-score.ts';
 
-/** A tree of users 0 … n-1, by who referred each (none: -1), and how many of its users were asked about. */
+/** A tree of users 0 … n-1, given by the referrer of each (-1: none), and how many users the queries were about. */
 const treeOf = (referrers: ArrayLike<number>) => {
   const children = new Map<number, number[]>();
   for (let id = 0; id < referrers.length; id += 1) {
@@ -21,20 +21,20 @@ const treeOf = (referrers: ArrayLike<number>) => {
   }
   const asked = { users: 0, largest: 0, leaves: 0 };
   const tree: ReferralTree = {
-    countReferred: async (ids) => {
+    countReferralsOfAll: async (ids) => {
       asked.users += ids.length;
       asked.leaves += ids.filter((id) => !children.has(id)).length;
       asked.largest = Math.max(asked.largest, ids.length);
       return ids.reduce((sum, id) => sum + (children.get(id)?.length ?? 0), 0);
     },
-    referrersReferred: async function* (ids) {
+    referredReferrers: async function* (ids) {
       for (const id of ids) yield (children.get(id) ?? []).filter((child) => children.has(child));
     },
   };
   return { tree, asked };
 };
 
-/** By the definition, bottom up: who is referred comes after his referrer. */
+/** The recursive definition, computed bottom up: every user has a higher id than their referrer. */
 const byDefinition = (referrers: readonly number[]): number[] => {
   const scores = referrers.map(() => 0);
   for (let id = referrers.length - 1; id > 0; id -= 1) {
@@ -43,7 +43,7 @@ const byDefinition = (referrers: readonly number[]): number[] => {
   return scores;
 };
 
-/** The sum over all levels without any rounding, then rounded once. */
+/** The exact sum over all levels, rounded once. */
 const exactly = (sizes: readonly number[]): number => {
   const last = BigInt(sizes.length - 1);
   const scaled = sizes.reduce((sum, size, level) => sum + (BigInt(size) << (last - BigInt(level))), 0n);
@@ -52,30 +52,30 @@ const exactly = (sizes: readonly number[]): number => {
 };
 
 describe('the referral score, level by level', () => {
-  test('three referrals, one of whom referred one more: 3.5', async () => {
-    expect(await sumLevels(0, treeOf([-1, 0, 0, 0, 2]).tree)).toBe(3.5);
+  test('three referrals, one of whom referred another user, give 3.5', async () => {
+    expect(await computeScore(0, treeOf([-1, 0, 0, 0, 2]).tree)).toBe(3.5);
   });
 
-  test('is the recursive definition, for any tree', async () => {
+  test('equals the recursive definition for any tree', async () => {
     const trees = fc
       .array(fc.nat(), { minLength: 0, maxLength: 45 })
       .map((picks) => [-1, ...picks.map((pick, index) => pick % (index + 1))]);
     await fc.assert(
       fc.asyncProperty(trees, async (referrers) => {
-        expect(await sumLevels(0, treeOf(referrers).tree)).toBe(byDefinition(referrers)[0]);
+        expect(await computeScore(0, treeOf(referrers).tree)).toBe(byDefinition(referrers)[0]);
       }),
     );
   });
 
-  test('a chain 999,999 deep is 2 to the last digit, without recursion and without reading it to its end', async () => {
+  test('a chain 999,999 deep gives exactly 2, without recursion and without reading all of it', async () => {
     const chain = Int32Array.from({ length: 1_000_000 }, (_, id) => id - 1);
     const { tree, asked } = treeOf(chain);
-    expect(await sumLevels(0, tree)).toBe(2);
+    expect(await computeScore(0, tree)).toBe(2);
     expect(asked.users).toBeLessThanOrEqual(110);
   });
 
-  test('what the early stop leaves out would not have changed the double', async () => {
-    // A chain of stars: each of the first 5,000 users below the root has 20 referrals, the last of whom goes on.
+  test('the levels that are not read would not change the double', async () => {
+    // A chain of 5,000 stars of 20 users; the last user of each star refers the next star.
     const sizes = Array.from({ length: 5_000 }, () => 20);
     const referrers = [-1];
     let last = 0;
@@ -84,12 +84,12 @@ describe('the referral score, level by level', () => {
       last = referrers.length - 1;
     }
     const { tree, asked } = treeOf(referrers);
-    const stopped = await sumLevels(0, tree);
+    const stopped = await computeScore(0, tree);
     expect(stopped).toBe(exactly(sizes));
     expect(asked.users).toBeLessThanOrEqual(110);
   });
 
-  test('the bound: from then on not even all users that there can be would change the double', () => {
+  test('once the sum cannot change, even the largest possible levels do not change the double', () => {
     for (const sizes of [[1], [1, 0], [1, 1], [3, 1], [9_999], [1_000_000, 1], [2 ** 40, 5]]) {
       let sum = EMPTY_SCORE;
       while (canStillChange(sum)) sum = addLevel(sum, sizes[sum.levels % sizes.length] ?? 0);
@@ -107,8 +107,8 @@ describe('the referral score, level by level', () => {
     expect(canStillChange(addLevel(EMPTY_SCORE, 1))).toBe(true);
   });
 
-  test('a sum that lies between two doubles is not rounded before the last level that decides is read', () => {
-    // 1 + 2^-53 is the middle between 1 and its neighbour; one user far below decides.
+  test('a sum in the middle between two doubles is not rounded before the deciding level is read', () => {
+    // 1 + 2^-53 is the middle between 1 and the next double; a single user on a later level decides.
     let sum = addLevel(EMPTY_SCORE, 1);
     for (let level = 1; level < 53; level += 1) sum = addLevel(sum, 0);
     sum = addLevel(sum, 1);
@@ -118,7 +118,7 @@ describe('the referral score, level by level', () => {
     expect(scoreOf(addLevel(sum, 1))).toBe(1 + Number.EPSILON);
   });
 
-  test('a sum that comes close to such a middle for ever is given up, and either neighbour is right', () => {
+  test('a sum that approaches such a middle forever ends at MAX_LEVELS, with one of the two doubles', () => {
     let sum = addLevel(EMPTY_SCORE, 4);
     for (let level = 1; level < 52; level += 1) sum = addLevel(sum, 0);
     while (canStillChange(sum)) sum = addLevel(sum, 1);
@@ -126,26 +126,26 @@ describe('the referral score, level by level', () => {
     expect([4, 4 + 4 * Number.EPSILON]).toContain(scoreOf(sum));
   });
 
-  test('half a million who have referred one each are asked about a thousand at a time', async () => {
+  test('half a million users with one referral each are queried in batches of a thousand', async () => {
     const half = 500_000;
     const { tree, asked } = treeOf(
       Int32Array.from({ length: 2 * half + 1 }, (_, id) => (id <= half ? (id === 0 ? -1 : 0) : id - half)),
     );
-    expect(await sumLevels(0, tree)).toBe(half + half / 2);
+    expect(await computeScore(0, tree)).toBe(half + half / 2);
     expect(asked).toEqual({ users: 1 + half, largest: 1_000, leaves: 0 });
   });
 
-  test('nothing is asked about who has referred nobody: they are counted where they were referred', async () => {
-    // Three stars, one below the other.
+  test('users without referrals are counted, but never queried', async () => {
+    // Three stars of 10,000 users, each below one user of the previous star.
     const referrers = Int32Array.from({ length: 30_001 }, (_, id) =>
       id === 0 ? -1 : ([0, 1, 10_001][Math.floor((id - 1) / 10_000)] ?? 0),
     );
     const { tree, asked } = treeOf(referrers);
-    expect(await sumLevels(0, tree)).toBe(10_000 + 10_000 / 2 + 10_000 / 4);
+    expect(await computeScore(0, tree)).toBe(10_000 + 10_000 / 2 + 10_000 / 4);
     expect(asked).toEqual({ users: 3, largest: 1, leaves: 0 });
   });
 
-  test('ends even where two have referred each other, which no road leads to', async () => {
-    expect(await sumLevels(0, treeOf([1, 0]).tree)).toBe(2);
+  test('ends even for a cycle, which the service never creates', async () => {
+    expect(await computeScore(0, treeOf([1, 0]).tree)).toBe(2);
   });
 });

@@ -1,4 +1,4 @@
-import { isPermission, PERMISSIONS, type Permission } from '@fitness/shared/permissions.ts';
+import { isPermission, PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 
 export interface Role {
   _id: number;
@@ -11,7 +11,7 @@ export const MEMBER_ROLE_ID = 1;
 const OPERATOR_ROLE_ID = 2;
 export const ADMINISTRATOR_ROLE_ID = 3;
 
-/** What a new installation has; later edits stay, but administrators get what permissions have come since. */
+/** The roles of a new installation. Later edits are kept, but administrators receive new permissions at start. */
 export const SEEDED_ROLES: readonly Role[] = [
   {
     _id: MEMBER_ROLE_ID,
@@ -43,12 +43,12 @@ export const SEEDED_ROLES: readonly Role[] = [
   },
 ];
 
-/** Everything that these roles allow together. */
+/** The union of the permissions of these roles. */
 export const permissionsOf = (roles: readonly Role[]): Set<Permission> =>
   new Set(roles.flatMap((role) => role.permissions.filter(isPermission)));
 
-/** What a token carries: the user's permissions, cut down to the token's own (null: not cut). */
-export const carriedBy = (
+/** The user's permissions, restricted to those of the token (null: unrestricted). */
+export const effectivePermissions = (
   token: { permissions: readonly string[] | null },
   held: ReadonlySet<Permission>,
 ): Permission[] => {
@@ -56,6 +56,6 @@ export const carriedBy = (
   return [...held].filter((permission) => own === null || own.includes(permission));
 };
 
-/** Nobody gives, edits or deletes what is above himself. */
+/** Users manage only accounts and roles whose permissions they hold themselves. */
 export const holdsAll = (held: ReadonlySet<string>, needed: Iterable<string>): boolean =>
   [...needed].every((permission) => held.has(permission));

@@ -1,8 +1,8 @@
-/** What is stored beside an account so that a substring of it is found by an index (`@fitness/shared/text-search.ts`). */
-import { foldedSpellings, indexGrams, queryGrams } from '@fitness/shared/text-search.ts';
+/** The search fields of an account, by which an index finds substrings (`@fitness/shared/kernel/text-search.ts`). */
+import { foldedSpellings, indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
 
-export interface SearchIndex {
-  /** The folded parts, one a line, so that nothing matches across two of them. */
+interface SearchIndex {
+  /** The folded parts, one on each line, so that no query matches across two of them. */
   text: string;
   grams: string[];
 }
@@ -13,13 +13,13 @@ export const indexText = (parts: readonly string[]): SearchIndex => ({
 });
 
 export interface SearchQuery {
-  /** A row is found when its text contains one of these. */
+  /** A match contains at least one of these texts. */
   texts: string[];
-  /** Every row that is found has all of these. */
+  /** A match has all of these grams. */
   grams: string[];
 }
 
-/** Undefined when nothing is left to look for. */
+/** Undefined when the folded query is empty. */
 export const searchQuery = (search: string): SearchQuery | undefined => {
   const grams = queryGrams(search);
   return grams.length === 0 ? undefined : { texts: [...foldedSpellings(search)], grams };

@@ -1,14 +1,14 @@
 /**
- * Bearer tokens: opaque, prefixed by kind and checksummed, so that a secret scanner finds a leaked one and can tell it
- * from a look-alike without asking us. Only the hash is ever stored.
+ * Bearer tokens: opaque, with a prefix for their kind and a checksum, so that a secret scanner recognises a leaked one
+ * offline. Only the hash is stored.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What is presented at the API. */
+/** Tokens accepted by the API. */
 export type TokenKind = 'session' | 'personal' | 'oauth';
 
-/** What an OAuth client presents at the token endpoint only. */
+/** Secrets accepted only by the OAuth token endpoint. */
 export type GrantSecret = 'refresh' | 'code';
 
 const PREFIX: Readonly<Record<TokenKind | GrantSecret, string>> = {
@@ -19,7 +19,7 @@ const PREFIX: Readonly<Record<TokenKind | GrantSecret, string>> = {
   code: 'fpc_',
 };
 
-/** 240 bits: 40 characters of base64url without a remainder. */
+/** 240 bits: 40 characters of base64url without padding. */
 export const TOKEN_ENTROPY_BYTES = 30;
 const TOKEN = /^fp[spo]_[A-Za-z0-9_-]{40}[0-9a-f]{8}$/;
 const CHECKSUM_LENGTH = 8;
@@ -33,9 +33,9 @@ export const buildToken = (kind: TokenKind | GrantSecret, entropy: Buffer): stri
   return `${text}${checksum(text)}`;
 };
 
-/** Whether it could be one of ours; no secret is needed to tell. */
+/** Checks format and checksum. Does not say whether the token exists. */
 export const isWellFormedToken = (token: string): boolean =>
   TOKEN.test(token) && checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH);
 
-/** What is stored, and the id of the token everywhere inside: SHA-256 in hex. */
+/** SHA-256 in hex: the id of the token inside the platform. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

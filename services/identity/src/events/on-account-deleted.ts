@@ -1,5 +1,5 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 
-/** Identity's own part was done when this was told. What it has parked about the person is dropped as this is handled. */
+/** Identity erased the account before it published this. Consuming it drops the account's dead-lettered events. */
 export const onAccountDeleted = (): EventConsumer => onEvent(accountDeleted, async () => undefined);

@@ -1,12 +1,14 @@
 import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { Notifications } from '../app/notifications.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** Identity's own event: the notification is delivered by the same road as everybody's, so that it is there once. */
-export const onAccountDeletionRequested = (notifications: Notifications): EventConsumer =>
+/** Identity consumes its own event, so that the inbox delivers the notification exactly once. */
+export const onAccountDeletionRequested = ({
+  deliverNotification,
+}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
   onEvent(accountDeletionRequested, async ({ data, time }, { session }) => {
     const { user_id: userId, ...dates } = data;
-    await notifications.deliver(session, {
+    await deliverNotification(session, {
       userId,
       type: 'account_deletion_requested',
       data: dates,

@@ -1,20 +1,20 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import type { PersonalTokens } from '../app/personal-tokens.ts';
-import { TOKEN_MAKERS } from './personal-token.ts';
+import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const deleteToken = (personalTokens: PersonalTokens): Route =>
+export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revokePersonalToken'>): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/auth/tokens/:id',
     summary: 'Revoke a personal access token',
     tag: 'auth',
     access: 'user',
-    tokenKinds: TOKEN_MAKERS,
+    tokenKinds: FIRST_PARTY,
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {
-      await personalTokens.delete(caller, params.id);
+      await revokePersonalToken(caller, params.id);
       return noContent();
     },
   });

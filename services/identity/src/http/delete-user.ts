@@ -1,21 +1,21 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import type { DeleteUser } from '../app/delete-user.ts';
-import { blockedSchema } from './blocked.ts';
+import type { UseCases } from '../use-cases.ts';
+import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-export const deleteUser = (remove: DeleteUser): Route =>
+export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/users/:id',
     summary: 'Erase an account at once, as an operator',
-    description: 'Not the own one. What blocks its owner blocks the operator too.',
+    description: 'Not the own one. The deletion blockers apply as to a deletion by the owner.',
     tag: 'users',
     access: 'user',
     permissions: ['users.delete'],
     params: idParams,
-    responses: { 204: null, 409: blockedSchema },
+    responses: { 204: null, 409: deletionBlockedSchema },
     handle: async ({ caller, params }) => {
-      await remove(caller, params.id);
+      await deleteUser(caller, params.id);
       return noContent();
     },
   });

@@ -1,11 +1,13 @@
-import { ANY_TOKEN } from '@fitness/shared/caller.ts';
+import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
+import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import type { Profile } from '../app/profile.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getMe = (profile: Profile, presenter: UserPresenter): Route =>
+export const getMeRoute = ({
+  getProfile,
+  presentUser,
+}: Pick<UseCases, 'getProfile' | 'presentUser'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/me',
@@ -15,7 +17,7 @@ export const getMe = (profile: Profile, presenter: UserPresenter): Route =>
     tokenKinds: ANY_TOKEN,
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller }) => {
-      const user = await profile.read(caller);
-      return ok({ user: await presenter.one(user, caller) });
+      const user = await getProfile(caller);
+      return ok({ user: await presentUser(user, caller) });
     },
   });

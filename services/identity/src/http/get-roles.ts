@@ -1,15 +1,15 @@
+import { roleSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
-import { roleSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
-import type { ManageRoles } from '../app/manage-roles.ts';
-import { toRole } from '../app/user-resource.ts';
+import { toRole } from '../app/role-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getRoles = (manageRoles: ManageRoles, baseUrl: string): Route =>
+export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/roles',
-    summary: 'Roles and what they allow',
+    summary: 'Roles and their permissions',
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],
@@ -17,7 +17,7 @@ export const getRoles = (manageRoles: ManageRoles, baseUrl: string): Route =>
     responses: { 200: listOf(roleSchema) },
     handle: async ({ query, url }) => {
       const request = toPageRequest(query);
-      const page = await manageRoles.list(request);
+      const page = await listRoles(request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRole) }));
     },
   });

@@ -1,11 +1,10 @@
+import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
-import type { BrowseUsers } from '../app/browse-users.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getUser = (browseUsers: BrowseUsers, presenter: UserPresenter): Route =>
+export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' | 'presentUser'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/users/:id',
@@ -15,7 +14,7 @@ export const getUser = (browseUsers: BrowseUsers, presenter: UserPresenter): Rou
     params: idParams,
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller, params }) => {
-      const user = await browseUsers.read(params.id);
-      return ok({ user: await presenter.one(user, caller) });
+      const user = await getUser(params.id);
+      return ok({ user: await presentUser(user, caller) });
     },
   });

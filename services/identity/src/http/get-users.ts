@@ -1,18 +1,20 @@
+import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean } from '@fitness/shared/http/validation.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
-import type { BrowseUsers } from '../app/browse-users.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getUsers = (browseUsers: BrowseUsers, presenter: UserPresenter, baseUrl: string): Route =>
+export const getUsersRoute = (
+  { listUsers, presentUsers }: Pick<UseCases, 'listUsers' | 'presentUsers'>,
+  baseUrl: string,
+): Route =>
   defineRoute({
     method: 'GET',
     path: '/users',
     summary: 'Accounts, newest first',
     description:
-      '`search` matches a part of user name, first and last name; with `users.view_all` of e-mail and phone too. `role` (name or id) needs `users.view_all`.',
+      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) needs `users.view_all`.',
     tag: 'users',
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],
@@ -27,8 +29,8 @@ export const getUsers = (browseUsers: BrowseUsers, presenter: UserPresenter, bas
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);
       const { search, is_trainer, order, role } = query;
-      const page = await browseUsers.list(caller, { search, isTrainer: is_trainer, order, role }, request);
-      const data = await presenter.page(page.rows, caller);
+      const page = await listUsers(caller, { search, isTrainer: is_trainer, order, role }, request);
+      const data = await presentUsers(page.rows, caller);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },
   });

@@ -1,12 +1,11 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { rateLimitHeaders } from '@fitness/shared/http/rate-limit.ts';
+import { rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
 import { z } from 'zod';
-import type { SignIn } from '../app/sign-in.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
-import { givenPasswordField, loginField } from './fields.ts';
-import { signedInSchema, toSignedIn } from './signed-in.ts';
+import { givenPasswordField, loginField } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
+import { sessionSchema, toSession } from './session.ts';
 
-export const postLogin = (signIn: SignIn, presenter: UserPresenter): Route =>
+export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' | 'presentUser'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/login',
@@ -16,11 +15,11 @@ export const postLogin = (signIn: SignIn, presenter: UserPresenter): Route =>
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField, password: givenPasswordField }),
-    responses: { 200: signedInSchema, 429: z.object({ message: z.string() }) },
+    responses: { 200: sessionSchema, 429: z.object({ message: z.string() }) },
     handle: async ({ body, clientAddress, reply }) => {
-      // The key of this limit is in the body, so it is taken after the body was read.
-      const state = await signIn.takeLimit(body.login, clientAddress);
+      // The limit is consumed here and not by the server, because its key is in the body.
+      const state = await signIn.consumeLimit(body.login, clientAddress);
       reply.headers(rateLimitHeaders(state));
-      return ok(await toSignedIn(await signIn.signIn(body.login, body.password), presenter));
+      return ok(await toSession(await signIn.signIn(body.login, body.password), presentUser));
     },
   });

@@ -1,13 +1,13 @@
-import { ANY_TOKEN } from '@fitness/shared/caller.ts';
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
-import type { SignOut } from '../app/sign-out.ts';
+import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postLogout = (signOut: SignOut): Route =>
+export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/logout',
     summary: 'End this session',
-    description: 'The presenting token answers 401 from then on.',
+    description: 'Every later request with the presented token is 401.',
     tag: 'auth',
     access: 'user',
     tokenKinds: ANY_TOKEN,

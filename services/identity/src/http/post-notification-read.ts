@@ -1,9 +1,12 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { type Notifications, notificationSchema, toNotification } from '../app/notifications.ts';
+import { notificationSchema, toNotification } from '../app/notification-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postNotificationRead = (notifications: Notifications): Route =>
+export const postNotificationReadRoute = ({
+  markNotificationRead,
+}: Pick<UseCases, 'markNotificationRead'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/notifications/:id/read',
@@ -13,7 +16,7 @@ export const postNotificationRead = (notifications: Notifications): Route =>
     params: idParams,
     responses: { 200: z.object({ data: notificationSchema }) },
     handle: async ({ caller, params, t }) => {
-      const row = await notifications.markRead(caller.userId, params.id);
+      const row = await markNotificationRead(caller.userId, params.id);
       return ok({ data: toNotification(row, t) });
     },
   });

@@ -1,7 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import type { Register } from '../app/register.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
 import {
   emailField,
   firstNameField,
@@ -9,10 +7,14 @@ import {
   passwordField,
   phoneField,
   usernameField,
-} from './fields.ts';
-import { signedInSchema, toSignedIn } from './signed-in.ts';
+} from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
+import { sessionSchema, toSession } from './session.ts';
 
-export const postRegister = (register: Register, presenter: UserPresenter): Route =>
+export const postRegisterRoute = ({
+  register,
+  presentUser,
+}: Pick<UseCases, 'register' | 'presentUser'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/register',
@@ -28,6 +30,6 @@ export const postRegister = (register: Register, presenter: UserPresenter): Rout
       last_name: lastNameField,
       referral_code: z.string().max(50).nullish(),
     }),
-    responses: { 201: signedInSchema },
-    handle: async ({ body }) => created(await toSignedIn(await register(body), presenter)),
+    responses: { 201: sessionSchema },
+    handle: async ({ body }) => created(await toSession(await register(body), presentUser)),
   });

@@ -1,11 +1,11 @@
-import { message } from '@fitness/shared/error.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { ResetPassword } from '../app/reset-password.ts';
+import { loginField, passwordField } from '../domain/account-fields.ts';
 import { CODE_LENGTH } from '../domain/confirmation-code.ts';
-import { passwordField } from './fields.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const postResetPassword = (resetPassword: ResetPassword): Route =>
+export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetPassword'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/reset-password',
@@ -13,7 +13,7 @@ export const postResetPassword = (resetPassword: ResetPassword): Route =>
     tag: 'auth',
     access: 'guest',
     body: z.object({
-      login: z.string().min(1).max(255),
+      login: loginField,
       code: z.string().length(CODE_LENGTH),
       password: passwordField,
     }),

@@ -1,21 +1,21 @@
-import { message } from '@fitness/shared/error.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { Profile } from '../app/profile.ts';
-import { givenPasswordField, passwordField } from './fields.ts';
+import { givenPasswordField, passwordField } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const putChangePassword = (profile: Profile): Route =>
+export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'changePassword'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/auth/change-password',
     summary: 'Change the password',
-    description: 'Every other credential of the account is revoked; the presenting token stays.',
+    description: 'Every other credential of the account is revoked; the presented token stays valid.',
     tag: 'auth',
     access: 'user',
     body: z.object({ current_password: givenPasswordField, password: passwordField }),
     responses: { 200: z.object({ message: z.string() }) },
     handle: async ({ caller, body, t }) => {
-      await profile.changePassword(caller, body.current_password, body.password);
+      await changePassword(caller, body.current_password, body.password);
       return ok({ message: t(message('auth.password_changed')) });
     },
   });

@@ -1,16 +1,18 @@
+import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
 import { z } from 'zod';
-import type { Profile } from '../app/profile.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
-import { givenPasswordField, profileShape } from './fields.ts';
+import { givenPasswordField, profileShape } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const putMe = (profile: Profile, presenter: UserPresenter): Route =>
+export const putMeRoute = ({
+  updateProfile,
+  presentUser,
+}: Pick<UseCases, 'updateProfile' | 'presentUser'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/auth/me',
     summary: 'Change the own account',
-    description: 'Only the given fields change. A new e-mail or phone needs `current_password` too.',
+    description: 'Only the given fields change. A new e-mail or phone needs `current_password`.',
     tag: 'auth',
     access: 'user',
     body: z.object({
@@ -21,7 +23,7 @@ export const putMe = (profile: Profile, presenter: UserPresenter): Route =>
     }),
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller, body: { current_password, ...changes } }) => {
-      const user = await profile.update(caller, changes, current_password);
-      return ok({ user: await presenter.one(user, caller) });
+      const user = await updateProfile(caller, changes, current_password);
+      return ok({ user: await presentUser(user, caller) });
     },
   });

@@ -1,18 +1,19 @@
+import { roleSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
-import { PERMISSIONS } from '@fitness/shared/permissions.ts';
-import { roleSchema } from '@fitness/shared/resources/user.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import type { ManageRoles } from '../app/manage-roles.ts';
-import { toRole } from '../app/user-resource.ts';
+import { toRole } from '../app/role-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const putRole = (manageRoles: ManageRoles): Route =>
+export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/roles/:id',
     summary: 'Change a role',
     description:
-      'It holds for everyone with the role from the next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.',
+      'Applies to every account with the role from its next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.',
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],
@@ -24,7 +25,7 @@ export const putRole = (manageRoles: ManageRoles): Route =>
     }),
     responses: { 200: z.object({ data: roleSchema }) },
     handle: async ({ caller, params, body }) => {
-      const role = await manageRoles.update(caller, params.id, body);
+      const role = await updateRole(caller, params.id, body);
       return ok({ data: toRole(role) });
     },
   });

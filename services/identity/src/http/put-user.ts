@@ -1,18 +1,21 @@
+import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { idParams, wellFormed } from '@fitness/shared/http/validation.ts';
-import { userSchema } from '@fitness/shared/resources/user.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import type { AdministerUsers } from '../app/administer-users.ts';
-import type { UserPresenter } from '../app/user-resource.ts';
-import { profileShape } from './fields.ts';
+import { profileShape } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const putUser = (administerUsers: AdministerUsers, presenter: UserPresenter): Route =>
+export const putUserRoute = ({
+  updateUser,
+  presentUser,
+}: Pick<UseCases, 'updateUser' | 'presentUser'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/users/:id',
     summary: 'Change an account as an operator',
     description:
-      'Only the given fields change. Clearing the licence document wins over a review sent with it. An account, or a role, with a permission that the caller lacks: 403.',
+      'Only the given fields change. A review is ignored when the license document is cleared in the same request. 403 for an account or a role with a permission that the caller lacks.',
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
@@ -26,7 +29,7 @@ export const putUser = (administerUsers: AdministerUsers, presenter: UserPresent
     }),
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller, params, body }) => {
-      const user = await administerUsers.update(caller, params.id, body);
-      return ok({ user: await presenter.one(user, caller) });
+      const user = await updateUser(caller, params.id, body);
+      return ok({ user: await presentUser(user, caller) });
     },
   });

@@ -1,7 +1,7 @@
-/** What identity does by itself from time to time. */
-import type { Job } from '@fitness/shared/service.ts';
-import type { PurgeAccounts } from '../app/purge-accounts.ts';
+/** The background jobs of identity. */
+import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const createJobs = (purgeAccounts: PurgeAccounts, intervalMs: number): Job[] => [
+export const createJobs = ({ purgeAccounts }: Pick<UseCases, 'purgeAccounts'>, intervalMs: number): Job[] => [
   { name: 'purge accounts', intervalMs, run: purgeAccounts },
 ];

@@ -1,28 +1,27 @@
 /**
- * Where oidc-provider keeps what it issues: in this service's own collections, so that revoking a user's credentials is
- * one transaction. Nothing is issued under a grant that was revoked, and of any secret only the hash is kept.
+ * The storage adapter of oidc-provider. It uses this service's collections, so that one transaction revokes all
+ * credentials of a user. Nothing is issued under a revoked grant. Of every secret only the hash is stored.
  */
-import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/clock.ts';
-import { OAUTH_PATHS } from '@fitness/shared/oauth.ts';
+import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
+import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { Transact } from '../app/transact.ts';
+import type { Transact } from '../dependencies.ts';
 import { hashToken } from '../domain/token.ts';
 import type { NewOauthRecord, OauthRecord, OauthStore } from '../store/oauth.ts';
 import type { TokenStore } from '../store/tokens.ts';
 
-/** A client that nobody has let in by then is forgotten: anyone may register one. */
+/** Anyone may register a client; one that no user consents to within this time is deleted. */
 const UNUSED_CLIENT_MS = DAY_MS;
 
-export interface AdapterParts {
+export interface AdapterDependencies {
   oauth: OauthStore;
   tokens: TokenStore;
   clock: Clock;
   transact: Transact;
   issuer: string;
-  /** The error that tells a client that its grant is no more. */
-  grantIsGone: () => Error;
-  /** The error that tells a browser that somebody else has answered in its place. */
-  answeredAlready: () => Error;
+  createGrantRevokedError: () => Error;
+  /** Another request has completed the interaction. */
+  createInteractionCompletedError: () => Error;
 }
 
 /** The `_id` of a record. */
@@ -30,14 +29,14 @@ export const recordKey = (kind: string, id: string): string => `${kind}:${hashTo
 
 const grantKey = (grantId: string): string => recordKey('Grant', grantId);
 
-/** The account that a record is about, as soon as it is known. */
+/** null before the user has signed in. */
 const userIdOf = ({ accountId, session, result, lastSubmission }: AdapterPayload): number | null => {
   const known =
     accountId ?? session?.accountId ?? result?.login?.accountId ?? lastSubmission?.login?.accountId;
   return known === undefined ? null : Number(known);
 };
 
-/** Ids of sessions and interactions are what their cookies hold: they are not written down beside their hash. */
+/** The ids of sessions and interactions are the values of their cookies, so they are stored only as hashes. */
 const withoutSecrets = (kind: string, { jti: _jti, ...payload }: AdapterPayload): AdapterPayload => {
   if (kind !== 'Interaction') return payload;
   const { returnTo: _returnTo, session, ...rest } = payload;
@@ -67,35 +66,36 @@ const toPayload = (kind: string, id: string, record: OauthRecord, issuer: string
   ...(kind === 'Interaction' ? { returnTo: `${issuer}${OAUTH_PATHS.authorize}/${id}` } : {}),
 });
 
-/** What the library asks of an adapter and no feature of ours uses. */
+/** For methods of the adapter interface that only disabled features call. */
 const unused = async (): Promise<undefined> => undefined;
 
-export const createAdapterFactory = (parts: AdapterParts): ((kind: string) => Adapter) => {
+export const createAdapterFactory = (dependencies: AdapterDependencies): ((kind: string) => Adapter) => {
+  const { oauth, transact } = dependencies;
   const revokeGrant = (grantId: string): Promise<void> =>
-    parts.transact((session) => parts.oauth.revokeGrant(session, grantKey(grantId), grantId));
+    transact((session) => oauth.revokeGrant(session, grantKey(grantId), grantId));
   return (kind) => {
     switch (kind) {
       case 'Client':
-        return clientAdapter(parts);
+        return createClientAdapter(dependencies);
       case 'AccessToken':
-        return accessTokenAdapter(parts, revokeGrant);
+        return createAccessTokenAdapter(dependencies, revokeGrant);
       case 'AuthorizationCode':
       case 'RefreshToken':
-        return grantedAdapter(parts, kind, revokeGrant);
+        return createGrantedAdapter(dependencies, kind, revokeGrant);
       case 'Interaction':
-        return interactionAdapter(parts);
+        return createInteractionAdapter(dependencies);
       case 'Grant':
-        return { ...recordAdapter(parts, kind), destroy: revokeGrant };
+        return { ...createRecordAdapter(dependencies, kind), destroy: revokeGrant };
       default:
-        return recordAdapter(parts, kind);
+        return createRecordAdapter(dependencies, kind);
     }
   };
 };
 
-const clientAdapter = ({ oauth, clock }: AdapterParts): Adapter => ({
+const createClientAdapter = ({ oauth, clock }: AdapterDependencies): Adapter => ({
   upsert: async (id, metadata) => {
-    const forgottenAt = new Date(clock.now().getTime() + UNUSED_CLIENT_MS);
-    await oauth.insertClient(id, JSON.stringify(metadata), forgottenAt);
+    const expiresAt = new Date(clock.now().getTime() + UNUSED_CLIENT_MS);
+    await oauth.insertClient(id, JSON.stringify(metadata), expiresAt);
   },
   find: async (id) => {
     const metadata = await oauth.findClient(id, clock.now());
@@ -108,15 +108,15 @@ const clientAdapter = ({ oauth, clock }: AdapterParts): Adapter => ({
   revokeByGrantId: unused,
 });
 
-/** What comes before any grant. */
-const recordAdapter = ({ oauth, clock, issuer }: AdapterParts, kind: string): Adapter => {
+/** For sessions, interactions and other records that belong to no grant. */
+const createRecordAdapter = ({ oauth, clock, issuer }: AdapterDependencies, kind: string): Adapter => {
   const read = (id: string, record: OauthRecord | null): AdapterPayload | undefined =>
     record === null ? undefined : toPayload(kind, id, record, issuer);
   return {
     upsert: (id, payload, expiresInS = 0) =>
       oauth.put(toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS))),
     find: async (id) => read(id, await oauth.find(recordKey(kind, id), clock.now())),
-    // Its cookie is not needed there, and not known.
+    // The id is unknown here, because only its hash is stored; the library does not need it.
     findByUid: async (uid) => read('', await oauth.findByUid(uid, clock.now())),
     findByUserCode: unused,
     consume: unused,
@@ -127,46 +127,47 @@ const recordAdapter = ({ oauth, clock, issuer }: AdapterParts, kind: string): Ad
   };
 };
 
-/** The steps of signing in: whoever goes on from one takes it away, so that nobody else does. */
-const interactionAdapter = (parts: AdapterParts): Adapter => ({
-  ...recordAdapter(parts, 'Interaction'),
+/** Of several requests that complete the same interaction, one deletes it and the others fail. */
+const createInteractionAdapter = (dependencies: AdapterDependencies): Adapter => ({
+  ...createRecordAdapter(dependencies, 'Interaction'),
   destroy: async (id) => {
-    if (!(await parts.oauth.delete(recordKey('Interaction', id)))) throw parts.answeredAlready();
+    const deleted = await dependencies.oauth.delete(recordKey('Interaction', id));
+    if (!deleted) throw dependencies.createInteractionCompletedError();
   },
 });
 
-/** Codes and refresh tokens: issued under a grant, used once. */
-const grantedAdapter = (
-  parts: AdapterParts,
+/** Authorization codes and refresh tokens: issued under a grant, used once. */
+const createGrantedAdapter = (
+  dependencies: AdapterDependencies,
   kind: string,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => {
-  const { oauth, clock, transact } = parts;
+  const { oauth, clock, transact, createGrantRevokedError } = dependencies;
   return {
-    ...recordAdapter(parts, kind),
+    ...createRecordAdapter(dependencies, kind),
     upsert: async (id, payload, expiresInS = 0) => {
       const record = toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS));
       const key = grantKey(payload.grantId ?? '');
       const issued = await transact((session) => oauth.insertUnderGrant(session, key, record));
-      if (!issued) throw parts.grantIsGone();
+      if (!issued) throw createGrantRevokedError();
     },
     consume: async (id) => {
       const now = clock.now();
       const key = recordKey(kind, id);
       if (await oauth.consume(key, now)) return;
-      // Somebody else has used it since it was looked at: one of the two is not the client.
+      // Used twice: one of the two callers is not the client, so the grant is revoked.
       const grantId = (await oauth.find(key, now))?.grant_id ?? null;
       if (grantId !== null) await revokeGrant(grantId);
-      throw parts.grantIsGone();
+      throw createGrantRevokedError();
     },
-    // A grant dies as a whole, with its access tokens.
+    // The adapter of access tokens revokes the whole grant.
     revokeByGrantId: unused,
   };
 };
 
-/** Access tokens are credentials like any other: introspection finds them among the rest. */
-const accessTokenAdapter = (
-  { oauth, tokens, clock, transact, grantIsGone }: AdapterParts,
+/** Access tokens are stored with the other credentials, where introspection finds them. */
+const createAccessTokenAdapter = (
+  { oauth, tokens, clock, transact, createGrantRevokedError }: AdapterDependencies,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => ({
   upsert: async (id, { accountId, clientId, grantId, scope }, expiresInS = 0) => {
@@ -185,7 +186,7 @@ const accessTokenAdapter = (
         expires_at: new Date(now.getTime() + expiresInS * SECOND_MS),
       }),
     );
-    if (!issued) throw grantIsGone();
+    if (!issued) throw createGrantRevokedError();
   },
   find: async (id) => {
     const token = await oauth.findAccessToken(hashToken(id));

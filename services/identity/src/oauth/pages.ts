@@ -1,11 +1,11 @@
 /**
- * The pages on which a person signs in for an app and says what it may do. Plain forms: they work without scripts, and
- * their policy lets no script run, no other site frame them, and no form go anywhere but here and back to the client.
+ * The sign-in and consent pages. They are plain HTML forms: the content security policy allows no scripts, no framing,
+ * and no form target except this origin and the client's redirect URI.
  */
 import { createHash } from 'node:crypto';
-import { type Message, message } from '@fitness/shared/error.ts';
-import { type Locale, type Translate, translator } from '@fitness/shared/i18n/translate.ts';
-import type { Permission } from '@fitness/shared/permissions.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, type Translate, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 
 export interface Page {
   status: number;
@@ -17,28 +17,24 @@ interface PageOptions {
   locale: Locale;
   status?: number;
   title: Message;
-  /** HTML, escaped where it needs to be. */
+  /** Escaped HTML. */
   body: string;
-  /** Where the answer of a form may lead besides this origin. */
+  /** Where a form submission may redirect to, besides this origin. */
   redirectUri?: string | undefined;
 }
 
-/** The app as the pages name it. */
 interface ShownClient {
   name: string | undefined;
   redirectUri: string;
 }
 
-/** What a form of an interaction carries besides its fields. */
 export interface FormState {
   locale: Locale;
   client: ShownClient;
-  /** Where the form goes. */
+  /** The path that the form is posted to. */
   action: string;
   csrf: string;
 }
-
-const RIGHT_TO_LEFT: ReadonlySet<Locale> = new Set(['fa']);
 
 const STYLE = `
 :root{color-scheme:light dark}
@@ -63,7 +59,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
-/** Of a policy no source can name an IPv6 address. */
+/** A content security policy cannot name an IPv6 address, only its scheme. */
 const formTarget = (redirectUri: string): string => {
   const { origin, hostname } = new URL(redirectUri);
   return hostname.startsWith('[') ? 'http:' : origin;
@@ -90,7 +86,7 @@ const page = ({ locale, status = 200, title, body, redirectUri }: PageOptions): 
       'cache-control': 'no-store',
     },
     html: `<!doctype html>
-<html lang="${locale}" dir="${RIGHT_TO_LEFT.has(locale) ? 'rtl' : 'ltr'}">
+<html lang="${locale}" dir="${translate(locale, 'language.direction')}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -108,7 +104,7 @@ ${body}
   };
 };
 
-/** A name in whatever script, that does not pull the words around it into its own direction. */
+/** Unicode isolates: the direction of a name does not change the direction of the text around it. */
 const isolate = (text: string): string => `\u2068${text}\u2069`;
 
 const clientName = ({ name }: ShownClient, t: Translate): string =>
@@ -128,8 +124,8 @@ const button = (value: string, text: string): string =>
 const paragraph = (text: string, kind?: 'error' | 'note'): string =>
   `<p${kind === undefined ? '' : ` class="${kind}"`}${kind === 'error' ? ' role="alert"' : ''}>${escapeHtml(text)}</p>`;
 
-export interface LoginState extends FormState {
-  /** What was typed before. */
+interface LoginState extends FormState {
+  /** What the person typed in the refused attempt. */
   login?: string | undefined;
   problem?: { status: number; text: Message } | undefined;
 }
@@ -166,7 +162,7 @@ export const loginPage = (state: LoginState): Page => {
   });
 };
 
-export interface ConsentState extends FormState {
+interface ConsentState extends FormState {
   username: string;
   permissions: readonly Permission[];
 }
@@ -175,7 +171,7 @@ export const consentPage = (state: ConsentState): Page => {
   const { locale, client, username, permissions } = state;
   const t = translator(locale);
   const name = clientName(client, t);
-  const rights = [
+  const items = [
     t(message('oauth.consent.profile')),
     ...permissions.map((permission) => t(message(`oauth.scope.${permission}` as Message['key']))),
   ];
@@ -187,7 +183,7 @@ export const consentPage = (state: ConsentState): Page => {
     body: [
       paragraph(t(message('oauth.consent.account', { username: isolate(username) }))),
       paragraph(t(message('oauth.consent.lead', { client: name }))),
-      `<ul>\n${rights.map((right) => `<li>${escapeHtml(right)}</li>`).join('\n')}\n</ul>`,
+      `<ul>\n${items.map((item) => `<li>${escapeHtml(item)}</li>`).join('\n')}\n</ul>`,
       paragraph(t(message('oauth.consent.destination', { host })), 'note'),
       form(
         state,
@@ -200,7 +196,7 @@ export const consentPage = (state: ConsentState): Page => {
   });
 };
 
-/** Who is about to leave lets nobody new in. */
+/** While the deletion of the account is pending, no app is granted access. */
 export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
   const t = translator(state.locale);
   return page({
@@ -215,7 +211,7 @@ export const pendingPage = (state: FormState & { scheduledAt: string }): Page =>
   });
 };
 
-/** A request that leads nowhere; `code` is an error code of OAuth, for the maker of the app. */
+/** A request that cannot be continued; `code` is an OAuth error code for the developer of the client. */
 export const problemPage = (locale: Locale, status: number, code?: string): Page => {
   const t = translator(locale);
   const isExpired = code === undefined;

@@ -1,54 +1,60 @@
 /**
- * The authorization server: oidc-provider, cut down to OAuth 2.1 for public clients. It is loaded when it is first
- * needed, because it costs a process that nobody connects to some 25 MiB (docs/adr/0011-oauth-and-mcp.md).
+ * The authorization server: oidc-provider, restricted to OAuth 2.1 for public clients. It is loaded at the first
+ * request, because it takes about 25 MiB (docs/adr/0011-oauth-and-mcp.md).
  */
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { type Clock, DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/clock.ts';
-import type { Logger } from '@fitness/shared/log.ts';
-import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/shared/oauth.ts';
+import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
+import { type Clock, DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
-import { CLIENT_METADATA, refusalOf } from '../domain/oauth-client.ts';
+import { CLIENT_METADATA, registrationError } from '../domain/oauth-client.ts';
 import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } from '../domain/token.ts';
 import type { UserStore } from '../store/users.ts';
-import { type AdapterParts, createAdapterFactory } from './adapter.ts';
+import { type AdapterDependencies, createAdapterFactory } from './adapter.ts';
 
-export interface ProviderParts extends Omit<AdapterParts, 'grantIsGone' | 'answeredAlready'> {
+export interface ProviderOptions
+  extends Omit<AdapterDependencies, 'createGrantRevokedError' | 'createInteractionCompletedError'> {
   users: UserStore;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** What the keys of the cookies are derived from, the same in every replica. */
+  /** The cookie keys are derived from it. The same in every replica. */
   secret: string;
   accessTokenMinutes: number;
   refreshTokenDays: number;
-  /** Answers a browser that cannot be sent back to its client. */
+  /** Renders an error that cannot be redirected to the client. */
   renderError: (ctx: KoaContextWithOIDC, code: string) => void;
 }
 
 type Library = typeof import('oidc-provider');
 
-/** A consent holds for a year at most, however often its tokens are refreshed. */
+/** Refreshing does not extend a grant. */
 export const GRANT_LIFETIME_MS = 365 * DAY_MS;
 const CODE_LIFETIME_MS = MINUTE_MS;
-/** For signing in and consenting. */
 const INTERACTION_LIFETIME_MS = 15 * MINUTE_MS;
 
-/** RFC 7591 has it, and nobody needs it: the library calls its validator for a property of our own only. */
-const HOOK = 'software_version';
+/** The library calls a validator only for an extra property. This one of RFC 7591 has no other use here. */
+const VALIDATED_PROPERTY = 'software_version';
 
 export const cookieKey = (secret: string, purpose: string): string =>
   Buffer.from(hkdfSync('sha256', secret, '', `oauth ${purpose}`, 32)).toString('base64url');
 
-const seconds = (durationMs: number): number => durationMs / SECOND_MS;
+const toSeconds = (durationMs: number): number => durationMs / SECOND_MS;
 
-export const openProvider = async (parts: ProviderParts): Promise<Provider> => {
+/** Whether `error` is the library's own for an interaction that does not exist. */
+export const isSessionNotFound = async (error: unknown): Promise<boolean> => {
+  const { errors } = await import('oidc-provider');
+  return error instanceof errors.SessionNotFound;
+};
+
+export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
   const library = await import('oidc-provider');
-  const provider = new library.Provider(parts.issuer, configuration(parts, library));
-  // The gateway is the only one who talks to it, and says which origin the client has used.
+  const provider = new library.Provider(options.issuer, configuration(options, library));
+  // Trusts the forwarded headers, which the plugin sets to the configured origin.
   provider.proxy = true;
-  issueOwnTokens(provider, parts.random);
+  useOwnTokenFormat(provider, options.random);
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.oidc?.route === 'registration' && ctx.status === 201) {
@@ -58,19 +64,21 @@ export const openProvider = async (parts: ProviderParts): Promise<Provider> => {
       );
     }
   });
-  const report = (error: unknown): void => parts.log.error({ err: error }, 'the authorization server failed');
+  const report = (error: unknown): void =>
+    options.log.error({ err: error }, 'the authorization server failed');
   provider.on('server_error', (_ctx, error) => report(error));
   (provider as EventEmitter).on('error', report);
   return provider;
 };
 
-const configuration = (parts: ProviderParts, library: Library): Configuration => ({
+const configuration = (options: ProviderOptions, library: Library): Configuration => ({
   adapter: createAdapterFactory({
-    ...parts,
-    grantIsGone: () => new library.errors.InvalidGrant('the grant was revoked'),
-    answeredAlready: () => new library.errors.SessionNotFound('the interaction was answered already'),
+    ...options,
+    createGrantRevokedError: () => new library.errors.InvalidGrant('the grant was revoked'),
+    createInteractionCompletedError: () =>
+      new library.errors.SessionNotFound('the interaction was answered already'),
   }),
-  // Nothing is signed: there are no ID tokens. The library wants a key all the same.
+  // The library requires a key, although nothing is signed: there are no ID tokens.
   jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
   scopes: [],
   claims: {},
@@ -83,24 +91,24 @@ const configuration = (parts: ProviderParts, library: Library): Configuration =>
     id_token_signed_response_alg: 'ES256',
   },
   extraClientMetadata: {
-    properties: [HOOK],
-    validator: (_ctx, _name, _value, metadata) => readRegistration(metadata, library.errors),
+    properties: [VALIDATED_PROPERTY],
+    validator: (_ctx, _name, _value, metadata) => validateRegistration(metadata, library.errors),
   },
-  ...lifetimes(parts),
-  cookies: cookies(parts.secret),
+  ...lifetimes(options),
+  cookies: cookies(options.secret),
   routes: {
     authorization: OAUTH_PATHS.authorize,
     token: OAUTH_PATHS.token,
     registration: OAUTH_PATHS.register,
     revocation: OAUTH_PATHS.revoke,
   },
-  features: features(parts, library.errors),
+  features: features(options, library.errors),
   interactions: {
     url: (_ctx, { uid }) => `${OAUTH_PATHS.interaction}/${uid}`,
     policy: policy(library),
   },
   findAccount: async (_ctx, accountId) => {
-    const user = await parts.users.findById(Number(accountId));
+    const user = await options.users.findById(Number(accountId));
     return user === null ? undefined : { accountId, claims: async () => ({ sub: accountId }) };
   },
   loadExistingGrant: async ({ oidc }) => {
@@ -114,21 +122,21 @@ const configuration = (parts: ProviderParts, library: Library): Configuration =>
   rotateRefreshToken: true,
   revokeGrantPolicy: () => true,
   clientBasedCORS: () => false,
-  renderError: (ctx, { error }) => parts.renderError(ctx, error),
+  renderError: (ctx, { error }) => options.renderError(ctx, error),
 });
 
-const lifetimes = (parts: ProviderParts): Pick<Configuration, 'ttl'> => ({
+const lifetimes = (options: ProviderOptions): Pick<Configuration, 'ttl'> => ({
   ttl: {
-    AccessToken: seconds(parts.accessTokenMinutes * MINUTE_MS),
-    RefreshToken: seconds(parts.refreshTokenDays * DAY_MS),
-    AuthorizationCode: seconds(CODE_LIFETIME_MS),
-    Grant: seconds(GRANT_LIFETIME_MS),
-    Interaction: seconds(INTERACTION_LIFETIME_MS),
-    Session: seconds(INTERACTION_LIFETIME_MS),
+    AccessToken: toSeconds(options.accessTokenMinutes * MINUTE_MS),
+    RefreshToken: toSeconds(options.refreshTokenDays * DAY_MS),
+    AuthorizationCode: toSeconds(CODE_LIFETIME_MS),
+    Grant: toSeconds(GRANT_LIFETIME_MS),
+    Interaction: toSeconds(INTERACTION_LIFETIME_MS),
+    Session: toSeconds(INTERACTION_LIFETIME_MS),
   },
 });
 
-/** The session lives from the log-in to the answer of one request: signing in for one app lets no other one in. */
+/** A session serves one authorization request. The next app asks for the password again. */
 const cookies = (secret: string): NonNullable<Configuration['cookies']> => ({
   keys: [cookieKey(secret, 'cookies')],
   names: {
@@ -141,7 +149,7 @@ const cookies = (secret: string): NonNullable<Configuration['cookies']> => ({
 });
 
 const features = (
-  parts: ProviderParts,
+  options: ProviderOptions,
   errors: typeof ErrorClasses,
 ): NonNullable<Configuration['features']> => ({
   devInteractions: { enabled: false },
@@ -153,7 +161,7 @@ const features = (
     enabled: true,
     initialAccessToken: false,
     issueRegistrationAccessToken: false,
-    idFactory: () => parts.random.uuid(),
+    idFactory: () => options.random.uuid(),
   },
   revocation: {
     enabled: true,
@@ -161,25 +169,25 @@ const features = (
   },
   resourceIndicators: {
     enabled: true,
-    // All of ours name the same resource, so that of several any is the one.
-    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? parts.issuer,
+    // Several indicators may be accepted, but all of them name the same resource.
+    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? options.issuer,
     useGrantedResource: () => true,
     getResourceServerInfo: (_ctx, resource) => {
-      if (!isOauthResource(parts.issuer, resource)) throw new errors.InvalidTarget();
+      if (!isOauthResource(options.issuer, resource)) throw new errors.InvalidTarget();
       return { scope: OAUTH_SCOPES.join(' '), audience: resource, accessTokenFormat: 'opaque' };
     },
   },
 });
 
-/** Of what a client says about itself only what we know stays; it is asked at registration and at every look-up. */
-const readRegistration = (metadata: Record<string, unknown>, errors: typeof ErrorClasses): void => {
-  const refusal = refusalOf(metadata);
-  if (refusal !== undefined) throw new errors.InvalidClientMetadata(refusal);
-  const kept: readonly string[] = CLIENT_METADATA;
-  for (const name of Object.keys(metadata)) if (!kept.includes(name)) delete metadata[name];
+/** Removes unknown metadata. Called at registration and whenever a client is loaded. */
+const validateRegistration = (metadata: Record<string, unknown>, errors: typeof ErrorClasses): void => {
+  const problem = registrationError(metadata);
+  if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
+  const known: readonly string[] = CLIENT_METADATA;
+  for (const name of Object.keys(metadata)) if (!known.includes(name)) delete metadata[name];
 };
 
-/** Nobody is let in by an older consent: a public client cannot prove that it is the one that was consented to. */
+/** Consent is asked for every time: a public client cannot prove that it is the one the user consented to before. */
 const policy = ({ interactionPolicy }: Library) => {
   const prompts = interactionPolicy.base();
   prompts
@@ -199,8 +207,8 @@ const policy = ({ interactionPolicy }: Library) => {
   return prompts;
 };
 
-/** Prefixed and checksummed as all our tokens are, so that a secret scanner finds them and introspection knows them. */
-const issueOwnTokens = (provider: Provider, random: Random): void => {
+/** The format of all tokens of this service (domain/token.ts), which secret scanners and introspection recognise. */
+const useOwnTokenFormat = (provider: Provider, random: Random): void => {
   const kinds: [{ prototype: object }, TokenKind | GrantSecret][] = [
     [provider.AccessToken, 'oauth'],
     [provider.RefreshToken, 'refresh'],

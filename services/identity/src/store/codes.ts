@@ -1,4 +1,4 @@
-/** Confirmation codes, one document an account. */
+/** Confirmation codes, one document for each account. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
@@ -6,9 +6,9 @@ import {
   type CodePurpose,
   codeMatches,
   type IssuedCode,
-  LOCK_MS,
-  MAX_WRONG_IN_ROW,
-  MAX_WRONG_TRIES,
+  LOCKOUT_MS,
+  MAX_CONSECUTIVE_FAILURES,
+  MAX_FAILED_ATTEMPTS,
 } from '../domain/confirmation-code.ts';
 
 interface CodesDocument {
@@ -42,62 +42,68 @@ const schema = new mongoose.Schema<CodesDocument>(
 
 privacy(
   schema,
-  erase('codes of the account', '_id', 'wrong_in_row', 'locked_until'),
+  erase('the confirmation codes of the account', '_id', 'wrong_in_row', 'locked_until'),
   erase('likewise', 'deletion.id', 'deletion.hash', 'deletion.expires_at', 'deletion.tries'),
   erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
 );
 
 export interface CodeStore {
-  /** Makes `issued` the only code that counts; gives the one that counted before. */
+  /** Makes `issued` the only valid code. Returns the code that it replaces. */
   replace(userId: number, purpose: CodePurpose, issued: IssuedCode): Promise<IssuedCode | null>;
-  /** Puts `older` back, unless a newer code than `issued` has come meanwhile. */
+  /** Makes `older` valid again, unless `issued` was replaced meanwhile. */
   restore(userId: number, purpose: CodePurpose, issued: IssuedCode, older: IssuedCode | null): Promise<void>;
   /**
-   * The id of the code that `digits` match, or undefined for every reason to reject them. A try is taken before the
-   * comparison, so that parallel guesses cannot exceed the caps.
+   * The id of the code that `digits` match; undefined for every reason to reject them. The attempt is counted before
+   * the comparison, so that concurrent guesses cannot exceed the limits.
    */
   check(userId: number, purpose: CodePurpose, digits: string, now: Date): Promise<string | undefined>;
-  /** Uses the code up; false when it no longer counts. */
-  spend(
+  /** False when the code is no longer valid. */
+  consume(
     session: ClientSession,
     userId: number,
     purpose: CodePurpose,
     id: string,
     now: Date,
   ): Promise<boolean>;
-  /** Ends the codes that are out; how many wrong ones there were stays counted. */
-  withdraw(session: ClientSession, userId: number): Promise<void>;
-  /** Forgets every code of the account. */
-  forget(session: ClientSession, userId: number): Promise<void>;
+  /** Invalidates the codes of the account. The count of failed attempts stays. */
+  invalidate(session: ClientSession, userId: number): Promise<void>;
+  /** Deletes the codes and the count of failed attempts. */
+  eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
 export const createCodeStore = (connection: Connection): CodeStore => {
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
-  /** Takes one try of a code that still counts. */
-  const takeTry = async (userId: number, purpose: CodePurpose, now: Date): Promise<CodesDocument | null> => {
-    // A day of silence that is over begins a new row.
+  /** Counts one attempt at a valid code; null when there is none, or the account is locked out. */
+  const countAttempt = async (
+    userId: number,
+    purpose: CodePurpose,
+    now: Date,
+  ): Promise<CodesDocument | null> => {
+    // An expired lockout resets the count.
     await model.updateOne(
       { _id: userId, locked_until: trusted({ $lte: now }) },
       { $set: { locked_until: null, wrong_in_row: 0 } },
     );
-    const inRow = { $add: ['$wrong_in_row', 1] };
-    // The last try of a row begins the silence itself: the next guess finds it, and so does one after a crash.
-    const silence = { $cond: [{ $gte: [inRow, MAX_WRONG_IN_ROW] }, new Date(now.getTime() + LOCK_MS), null] };
+    const failures = { $add: ['$wrong_in_row', 1] };
+    // The same write sets the lockout, so that a crash after it cannot allow one more guess.
+    const lockedUntil = {
+      $cond: [{ $gte: [failures, MAX_CONSECUTIVE_FAILURES] }, new Date(now.getTime() + LOCKOUT_MS), null],
+    };
     return model
       .findOneAndUpdate(
         {
           _id: userId,
           locked_until: null,
           [`${purpose}.expires_at`]: trusted({ $gt: now }),
-          [`${purpose}.tries`]: trusted({ $lt: MAX_WRONG_TRIES }),
+          [`${purpose}.tries`]: trusted({ $lt: MAX_FAILED_ATTEMPTS }),
         },
         [
           {
             $set: {
               [`${purpose}.tries`]: { $add: [`$${purpose}.tries`, 1] },
-              wrong_in_row: inRow,
-              locked_until: silence,
+              wrong_in_row: failures,
+              locked_until: lockedUntil,
             },
           },
         ],
@@ -121,30 +127,27 @@ export const createCodeStore = (connection: Connection): CodeStore => {
       await model.updateOne({ _id: userId, [`${purpose}.id`]: issued.id }, { $set: { [purpose]: older } });
     },
     check: async (userId, purpose, digits, now) => {
-      const taken = await takeTry(userId, purpose, now);
-      const issued = taken?.[purpose];
-      if (taken === null || issued === null || issued === undefined) return undefined;
-      if (codeMatches(issued, digits)) {
-        await model.updateOne(
-          { _id: userId, [`${purpose}.id`]: issued.id },
-          { $inc: { [`${purpose}.tries`]: -1 }, $set: { wrong_in_row: 0, locked_until: null } },
-        );
-        return issued.id;
-      }
-      return undefined;
+      const counted = await countAttempt(userId, purpose, now);
+      const issued = counted?.[purpose];
+      if (issued === null || issued === undefined || !codeMatches(issued, digits)) return undefined;
+      await model.updateOne(
+        { _id: userId, [`${purpose}.id`]: issued.id },
+        { $inc: { [`${purpose}.tries`]: -1 }, $set: { wrong_in_row: 0, locked_until: null } },
+      );
+      return issued.id;
     },
-    spend: async (session, userId, purpose, id, now) => {
-      const spent = await model.updateOne(
+    consume: async (session, userId, purpose, id, now) => {
+      const consumed = await model.updateOne(
         { _id: userId, [`${purpose}.id`]: id, [`${purpose}.expires_at`]: trusted({ $gt: now }) },
         { $set: { [purpose]: null } },
         { session },
       );
-      return spent.matchedCount === 1;
+      return consumed.matchedCount === 1;
     },
-    withdraw: async (session, userId) => {
+    invalidate: async (session, userId) => {
       await model.updateOne({ _id: userId }, { $set: { deletion: null, reset: null } }, { session });
     },
-    forget: async (session, userId) => {
+    eraseAccount: async (session, userId) => {
       await model.deleteOne({ _id: userId }, { session });
     },
   };

@@ -1,6 +1,6 @@
 /**
- * User names, e-mails and phones that are taken: a document each, whose `_id` decides every race. A collection of its
- * own and not unique indexes over accounts, because those would have to hold the shard key once accounts are sharded.
+ * The user names, e-mails and phones in use, one document each; the unique `_id` decides races. They are not unique
+ * indexes of the accounts, because those would have to contain the shard key once the accounts are sharded.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
@@ -13,10 +13,10 @@ interface LoginKey {
   user_id: number;
 }
 
-export type Named = Record<LoginField, string>;
+type LoginValues = Record<LoginField, string>;
 
-/** Another account has it. The transaction is lost. */
-class TakenError extends Error {
+/** Another account has the value. The transaction cannot be continued. */
+export class TakenError extends Error {
   override name = 'TakenError';
   readonly field: LoginField;
 
@@ -31,7 +31,7 @@ const schema = new mongoose.Schema<LoginKey>(
   { versionKey: false, collection: 'login_keys' },
 ).index({ user_id: 1 });
 
-privacy(schema, erase('names, e-mails and phones are free again', '_id', 'user_id'));
+privacy(schema, erase('user names, e-mails and phones become available again', '_id', 'user_id'));
 
 export type LoginKeys = ReturnType<typeof createLoginKeys>;
 
@@ -53,12 +53,17 @@ export const createLoginKeys = (connection: Connection) => {
 
   return {
     /** Throws {@link TakenError}. */
-    claimAll: async (session: ClientSession, userId: number, named: Named): Promise<void> => {
-      for (const field of LOGIN_FIELDS) await claim(session, userId, field, named[field]);
+    claimAll: async (session: ClientSession, userId: number, values: LoginValues): Promise<void> => {
+      for (const field of LOGIN_FIELDS) await claim(session, userId, field, values[field]);
     },
 
-    /** Takes what is new and frees what is no longer used. Throws {@link TakenError}. */
-    move: async (session: ClientSession, userId: number, before: Named, after: Named): Promise<void> => {
+    /** Claims the changed values and releases the previous ones. Throws {@link TakenError}. */
+    move: async (
+      session: ClientSession,
+      userId: number,
+      before: LoginValues,
+      after: LoginValues,
+    ): Promise<void> => {
       for (const field of LOGIN_FIELDS) {
         const old = loginKey(field, before[field]);
         if (old === loginKey(field, after[field])) continue;
@@ -71,7 +76,7 @@ export const createLoginKeys = (connection: Connection) => {
       await keys.deleteMany({ user_id: userId }, { session });
     },
 
-    /** Key → the account that has it. */
+    /** User ids by key. Unused keys are missing. */
     findOwners: async (wanted: readonly string[]): Promise<Map<string, number>> => {
       const found = await keys.find({ _id: trusted({ $in: [...wanted] }) }).lean<LoginKey[]>();
       return new Map(found.map((key) => [key._id, key.user_id]));

@@ -1,6 +1,5 @@
-/** In-app notifications: what happened, as data; the text is made in the reader's language when it is read. */
-
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** In-app notifications, stored as data. The text is rendered in the reader's language when it is read. */
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
@@ -30,16 +29,16 @@ schema.index({ user_id: 1, read_at: 1 });
 
 privacy(
   schema,
-  erase('what the account was told', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
+  erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
 );
 
-export interface NotificationStore {
+interface NotificationStore {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
   list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
   unreadCount(userId: number): Promise<number>;
-  /** The user's own notification after it was marked as read; null when there is none. Reading twice keeps the first time. */
+  /** The notification, marked as read; null when the user has none of this id. A repetition keeps the first time. */
   markRead(userId: number, id: number, now: Date): Promise<NotificationRow | null>;
-  deleteOf(session: ClientSession, userId: number): Promise<void>;
+  eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
 export const createNotificationStore = (connection: Connection): NotificationStore => {
@@ -73,7 +72,7 @@ export const createNotificationStore = (connection: Connection): NotificationSto
       const found = await model.findById(id).lean<NotificationRow>();
       return found?.user_id === userId ? found : null;
     },
-    deleteOf: async (session, userId) => {
+    eraseAccount: async (session, userId) => {
       await model.deleteMany({ user_id: userId }, { session });
     },
   };

@@ -1,4 +1,4 @@
-/** How the records of OAuth are stored: what a user has granted, and what was issued under it. */
+/** The stored form of OAuth records (grants and what is issued under them) and of OAuth clients. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
@@ -6,17 +6,17 @@ import mongoose, { type Model } from 'mongoose';
 export interface OauthRecord {
   /** `<kind>:<SHA-256 of the id, in hex>`: the id of a code, a refresh token or a session is a secret. */
   _id: string;
-  /** null until it is known who signs in. */
+  /** null before the user has signed in. */
   user_id: number | null;
-  /** The grant that it belongs to; a grant has its own. */
+  /** The grant that the record belongs to; of a grant, its own id. */
   grant_id: string | null;
-  /** Of a browser session: what an interaction remembers it by. */
+  /** Of a session: the id by which an interaction refers to it. */
   uid: string | null;
-  /** A code or a refresh token that was used; kept, so that a second use is recognised. */
+  /** A used code or refresh token is kept, so that a second use is recognised. */
   consumed_at: Date | null;
   /** Everything else, as JSON, without the id. */
   payload: string;
-  /** Grows with everything that is issued under a grant, so that issuing and revoking come one after the other. */
+  /** Of a grant: incremented whenever something is issued under it, so that issuing and revoking conflict. */
   issued: number;
   expires_at: Date;
 }
@@ -41,20 +41,19 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
 
 privacy(
   recordSchema,
-  erase('what the account has granted, and what was issued under it', '_id', 'user_id', 'grant_id', 'uid'),
+  erase('grants of the account, and what was issued under them', '_id', 'user_id', 'grant_id', 'uid'),
   erase('likewise', 'consumed_at', 'payload', 'issued', 'expires_at'),
 );
 
 export const oauthRecordModel = (connection: Connection): Model<OauthRecord> =>
-  (connection.models.OauthRecord as Model<OauthRecord> | undefined) ??
   connection.model<OauthRecord>('OauthRecord', recordSchema);
 
 export interface OauthClient {
-  /** The client id: public. */
+  /** The public client id. */
   _id: string;
-  /** Its registration, as JSON. */
+  /** The registration, as JSON. */
   metadata: string;
-  /** Moved on by every grant; a client that nobody has let in is soon forgotten. */
+  /** Extended by every grant. A client without a grant expires after a day. */
   expires_at: Date;
 }
 
@@ -66,5 +65,4 @@ const clientSchema = new mongoose.Schema<OauthClient>(
 privacy(clientSchema, retain('an application, not a person', '_id', 'metadata', 'expires_at'));
 
 export const oauthClientModel = (connection: Connection): Model<OauthClient> =>
-  (connection.models.OauthClient as Model<OauthClient> | undefined) ??
   connection.model<OauthClient>('OauthClient', clientSchema);

@@ -1,6 +1,6 @@
 /**
- * OAuth clients, grants, codes, refresh tokens and the sessions of signing in for them. Access tokens stand among all
- * other credentials (tokens.ts). A live document is a live right; revoking deletes it.
+ * OAuth clients, grants, authorization codes, refresh tokens, sessions and interactions. Access tokens are stored with
+ * the other credentials (tokens.ts). Revoking deletes the document.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
@@ -9,7 +9,6 @@ import { userModel } from './user-document.ts';
 
 export type { OauthRecord } from './oauth-record.ts';
 
-/** A record as it is written; whether it is consumed and what was issued under it change by themselves. */
 export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'issued'>;
 
 export type OauthStore = ReturnType<typeof createOauthStore>;
@@ -25,7 +24,7 @@ const createRecords = (connection: Connection) => {
   const live = <Row extends { expires_at: Date }>(row: Row | null, now: Date): Row | null =>
     row !== null && row.expires_at > now ? row : null;
   return {
-    /** Writes, or writes over, a record that hangs on no grant. */
+    /** Inserts or replaces a record that belongs to no grant. */
     put: async ({ _id, ...fields }: NewOauthRecord): Promise<void> => {
       await records.updateOne({ _id }, { $set: fields }, { upsert: true });
     },
@@ -36,7 +35,7 @@ const createRecords = (connection: Connection) => {
     findByUid: async (uid: string, now: Date): Promise<OauthRecord | null> =>
       live(await records.findOne({ uid }).lean<OauthRecord>(), now),
 
-    /** Of any number of callers at once, one gets true. */
+    /** Of concurrent callers, exactly one gets true. */
     consume: async (id: string, now: Date, session?: ClientSession): Promise<boolean> => {
       const consumed = await records.updateOne(
         { _id: id, consumed_at: null },
@@ -46,10 +45,10 @@ const createRecords = (connection: Connection) => {
       return consumed.matchedCount === 1;
     },
 
-    /** False when there is no such record any more. */
+    /** False when there is no such record. */
     delete: async (id: string): Promise<boolean> => (await records.deleteOne({ _id: id })).deletedCount === 1,
 
-    /** The access token of this hash, as it was issued. */
+    /** By the hash of the token. */
     findAccessToken: async (hash: string): Promise<Token | null> => {
       const token = await tokenModel(connection).findById(hash).lean<Token>();
       return token?.kind === 'oauth' ? token : null;
@@ -62,7 +61,7 @@ const createGrants = (connection: Connection) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
 
-  /** Whether the grant still stands. Writes it: who revokes it at the same moment comes before or after. */
+  /** Whether the grant is not revoked. Writes its document, so that a concurrent revocation conflicts. */
   const touch = async (session: ClientSession, grantKey: string): Promise<boolean> => {
     const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 } }, { session });
     return touched.matchedCount === 1;
@@ -70,8 +69,8 @@ const createGrants = (connection: Connection) => {
 
   return {
     /**
-     * Writes down what a user has consented to; false, and nothing is stored, when all of his credentials were revoked
-     * since `credentialEpoch` was read, or while the deletion of his account is pending.
+     * False, and nothing is stored, if the user's credentials were revoked since `credentialEpoch` was read, or while
+     * the deletion of the account is pending.
      */
     insertGrant: async (
       session: ClientSession,
@@ -111,7 +110,7 @@ const createGrants = (connection: Connection) => {
       return true;
     },
 
-    /** The grant and everything under it; again does no harm. */
+    /** Deletes the grant and everything issued under it. Idempotent. */
     revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
       const { deletedCount } = await records.deleteOne({ _id: grantKey }, { session });
       if (deletedCount === 0) return;
@@ -124,7 +123,7 @@ const createGrants = (connection: Connection) => {
 const createClients = (connection: Connection) => {
   const clients = oauthClientModel(connection);
   return {
-    /** Its registration as JSON. */
+    /** The registration, as JSON. */
     findClient: async (id: string, now: Date): Promise<string | null> => {
       const client = await clients.findById(id).lean<{ metadata: string; expires_at: Date }>();
       return client !== null && client.expires_at > now ? client.metadata : null;
@@ -134,8 +133,8 @@ const createClients = (connection: Connection) => {
       await clients.create([{ _id: id, metadata, expires_at: expiresAt }]);
     },
 
-    /** Remembers a client until `expiresAt` at least. */
-    keepClient: async (session: ClientSession, id: string, expiresAt: Date): Promise<void> => {
+    /** Never shortens the lifetime of the client. */
+    extendClientExpiry: async (session: ClientSession, id: string, expiresAt: Date): Promise<void> => {
       await clients.updateOne(
         { _id: id, expires_at: trusted({ $lt: expiresAt }) },
         { $set: { expires_at: expiresAt } },

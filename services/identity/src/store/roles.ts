@@ -15,14 +15,14 @@ const schema = new mongoose.Schema<Role>(
   { versionKey: false, collection: 'roles' },
 ).index({ name: 1 }, { unique: true });
 
-privacy(schema, retain('about nobody', '_id', 'name', 'title', 'permissions'));
+privacy(schema, retain('not about a person', '_id', 'name', 'title', 'permissions'));
 
 export type RoleStore = ReturnType<typeof createRoleStore>;
 
 export const createRoleStore = (connection: Connection) => {
   const roles = connection.model<Role>('Role', schema);
   return {
-    /** All of them, by id; there are few. */
+    /** In the order of ids. There are few roles. */
     findAll: (session?: ClientSession): Promise<Role[]> =>
       roles
         .find()
@@ -53,12 +53,12 @@ export const createRoleStore = (connection: Connection) => {
         .findOneAndUpdate({ _id: id }, { $set: changes }, { returnDocument: 'after', session })
         .lean<Role>(),
 
-    /** Adds to a role what it lacks of these; safe with several replicas. */
+    /** Idempotent, and safe with several replicas. */
     addPermissions: async (id: number, permissions: readonly string[]): Promise<void> => {
       await roles.updateOne({ _id: id }, { $addToSet: { permissions: { $each: [...permissions] } } });
     },
 
-    /** Adds those that are missing; an edited one stays as it is. Safe with several replicas. */
+    /** Inserts the missing roles; existing ones stay as they are. Safe with several replicas. */
     seed: async (seeded: readonly Role[]): Promise<void> => {
       for (const role of seeded) {
         if ((await roles.exists({ _id: role._id })) !== null) continue;

@@ -1,7 +1,7 @@
-/** Credentials by the hash of their token. A document is a live credential; revoking deletes it. */
+/** Credentials, by the hash of their token. Revoking deletes the document. */
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import { PERMISSIONS } from '@fitness/shared/permissions.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { oauthRecordModel } from './oauth-record.ts';
@@ -12,12 +12,12 @@ export interface Token {
   _id: string;
   user_id: number;
   kind: TokenKind;
-  /** The public id of a personal one. */
+  /** The public id of a personal token. */
   token_number: number | null;
   name: string | null;
-  /** null: whatever the user may. */
+  /** null: unrestricted, all permissions of the user. */
   permissions: string[] | null;
-  /** Of an OAuth access token: what the user has consented to, and to whom it was issued. */
+  /** Of an OAuth access token: its grant, and the client that it was issued to. */
   grant_id?: string | null;
   client_id?: string | null;
   created_at: Date;
@@ -49,17 +49,16 @@ privacy(
   erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at'),
 );
 
-export const tokenModel = (connection: Connection): Model<Token> =>
-  (connection.models.Token as Model<Token> | undefined) ?? connection.model<Token>('Token', schema);
+export const tokenModel = (connection: Connection): Model<Token> => connection.model<Token>('Token', schema);
 
-/** Tokens with no permission besides these; with undefined: all. A token without a list may whatever its user may. */
-const noMoreThan = (within: readonly string[] | undefined): Record<string, unknown> => {
+/** Matches tokens restricted to a subset of `within`; undefined matches every token. */
+const restrictedTo = (within: readonly string[] | undefined): Record<string, unknown> => {
   if (within === undefined) return {};
-  const beyond = PERMISSIONS.filter((permission) => !within.includes(permission));
-  return { permissions: { $ne: null, $nin: beyond } };
+  const others = PERMISSIONS.filter((permission) => !within.includes(permission));
+  return { permissions: { $ne: null, $nin: others } };
 };
 
-/** The first stage of two, which MongoDB reads as one condition: one that an index serves whatever the second asks. */
+/** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
 const personalOf = (userId: number) => ({ $match: { user_id: userId, kind: 'personal' } });
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
@@ -69,7 +68,7 @@ export const createTokenStore = (connection: Connection) => {
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
 
-  /** First the user: whoever issues a credential at this moment writes the same document, and one of the two waits. */
+  /** Writes the user first: issuing a credential writes the same document, so that the two conflict. */
   const beginRevoking = async (session: ClientSession, userId: number): Promise<void> => {
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
     await oauthRecords.deleteMany({ user_id: userId }, { session });
@@ -77,8 +76,8 @@ export const createTokenStore = (connection: Connection) => {
 
   return {
     /**
-     * Issues a credential, unless all of the user's were revoked since `credentialEpoch` was read: then false, and
-     * nothing is stored. The user's document is written, so that issuing and revoking come one after the other.
+     * False, and nothing is stored, if the user's credentials were revoked since `credentialEpoch` was read. Writes the
+     * user's document, so that a concurrent revocation conflicts.
      */
     insert: async (session: ClientSession, token: Token, credentialEpoch: number): Promise<boolean> => {
       const touched = await users.updateOne(
@@ -91,7 +90,7 @@ export const createTokenStore = (connection: Connection) => {
       return true;
     },
 
-    /** A credential that is not expired at `now`. */
+    /** A credential that has not expired at `now`. */
     findLive: async (hash: string, now: Date, session?: ClientSession): Promise<Token | null> => {
       const token = await tokens
         .findById(hash)
@@ -100,13 +99,13 @@ export const createTokenStore = (connection: Connection) => {
       return token !== null && token.expires_at > now ? token : null;
     },
 
-    /** Every credential of the user dies with the transaction: sessions, personal tokens, OAuth records. */
+    /** Revokes sessions, personal tokens, and OAuth grants with everything issued under them. */
     revokeAll: async (session: ClientSession, userId: number): Promise<void> => {
       await beginRevoking(session, userId);
       await tokens.deleteMany({ user_id: userId }, { session });
     },
 
-    /** As `revokeAll`, but for one. */
+    /** As `revokeAll`, except for one token. OAuth records are deleted even if that token is an OAuth token. */
     revokeOthers: async (session: ClientSession, userId: number, keptHash: string): Promise<void> => {
       await beginRevoking(session, userId);
       await tokens.deleteMany({ user_id: userId, _id: trusted({ $ne: keptHash }) }, { session });
@@ -116,7 +115,7 @@ export const createTokenStore = (connection: Connection) => {
       await tokens.deleteOne({ _id: hash });
     },
 
-    /** False when the user has no personal token of this number that may no more than `within`. */
+    /** False when the user has no personal token of this number restricted to a subset of `within`. */
     deletePersonal: async (
       userId: number,
       tokenNumber: number,
@@ -124,14 +123,14 @@ export const createTokenStore = (connection: Connection) => {
     ): Promise<boolean> => {
       const [token] = await tokens.aggregate<{ _id: string }>([
         { $match: { user_id: userId, kind: 'personal', token_number: tokenNumber } },
-        { $match: noMoreThan(within) },
+        { $match: restrictedTo(within) },
         { $project: { _id: 1 } },
       ]);
       if (token === undefined) return false;
       return (await tokens.deleteOne({ _id: token._id })).deletedCount === 1;
     },
 
-    /** Live personal tokens that may no more than `within`, newest first. */
+    /** Live personal tokens restricted to a subset of `within` (undefined: all), newest first. */
     listPersonal: (
       userId: number,
       now: Date,
@@ -143,7 +142,7 @@ export const createTokenStore = (connection: Connection) => {
         {
           $match: {
             expires_at: { $gt: now },
-            ...noMoreThan(within),
+            ...restrictedTo(within),
             ...(window.beforeNumber === undefined ? {} : { token_number: { $lt: window.beforeNumber } }),
           },
         },
@@ -159,7 +158,7 @@ export const createTokenStore = (connection: Connection) => {
     ): Promise<number> => {
       const [counted] = await tokens.aggregate<{ total: number }>([
         personalOf(userId),
-        { $match: { expires_at: { $gt: now }, ...noMoreThan(within) } },
+        { $match: { expires_at: { $gt: now }, ...restrictedTo(within) } },
         { $count: 'total' },
       ]);
       return counted?.total ?? 0;

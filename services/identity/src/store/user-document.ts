@@ -1,12 +1,12 @@
-/** How an account is stored, with the fields that follow from others. */
+/** The stored form of an account, with the fields that are derived from others. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import { localPhone } from '../domain/phone.ts';
 import { indexText } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
 
-/** The fields that are derived from others and written with them. */
+/** Derived from names and contact data, and written with them. */
 interface DerivedFields {
   search_text: string;
   search_grams: string[];
@@ -14,7 +14,7 @@ interface DerivedFields {
   search_all_grams: string[];
 }
 
-/** Which lists an account is in: an index counts by it, as it cannot by a date that is there or not. */
+/** The state of an account, derived from its dates: an index can count by it, but not by whether a date is null. */
 const STANDINGS = ['live', 'pending', 'erased'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
@@ -23,13 +23,14 @@ export type StoredUser = User &
     erased_at: Date | null;
     standing: Standing;
     tokens_issued: number;
+    /** Incremented by a write that must conflict with an erasure. */
     pins: number;
-    /** Whether they have ever referred anybody. */
+    /** Whether the user has ever referred somebody. */
     has_referrals: boolean;
   };
 
-/** A partial index serves a query only when the query repeats its condition, in words the database can compare. */
-export const LONG_AGO = new Date(0);
+/** A partial index is used only by queries that repeat its condition, here `$gt: EPOCH`. */
+export const EPOCH = new Date(0);
 
 const schema = new mongoose.Schema<StoredUser>(
   {
@@ -71,13 +72,10 @@ const schema = new mongoose.Schema<StoredUser>(
   },
   { versionKey: false, collection: 'users' },
 )
-  // Partial: an erased account has none.
+  // Partial, because erased accounts have no referral code.
   .index({ referral_code: 1 }, { unique: true, partialFilterExpression: { referral_code: { $gt: '' } } })
   .index({ referrer_user_id: 1, has_referrals: 1, _id: 1 })
-  .index(
-    { deletion_scheduled_at: 1 },
-    { partialFilterExpression: { deletion_scheduled_at: { $gt: LONG_AGO } } },
-  )
+  .index({ deletion_scheduled_at: 1 }, { partialFilterExpression: { deletion_scheduled_at: { $gt: EPOCH } } })
   .index({ standing: 1, is_trainer: 1, _id: 1 })
   .index({ role_ids: 1, _id: 1 })
   .index({ search_grams: 1, _id: 1 })
@@ -85,30 +83,39 @@ const schema = new mongoose.Schema<StoredUser>(
 
 privacy(
   schema,
-  erase('who the person is', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
+  erase('identifies the person', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
   erase('the profile', 'height', 'birth_date', 'gender', 'bank_account_number', 'is_trainer', 'is_gym_owner'),
   erase(
-    'the licence',
+    'the license document',
     'trainer_license_image',
     'trainer_license_media_id',
     'trainer_license_newest_media_id',
   ),
   erase('its review', 'trainer_license_approved', 'trainer_license_rejection_reason'),
-  erase('given to others by the person', 'referral_code'),
-  erase('nobody signs in with it any more', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
-  erase('made of the names', 'search_text', 'search_grams', 'search_all_text', 'search_all_grams'),
-  retain('the tombstone: payments and receipts name it, and it is counted where it was invited', '_id'),
+  erase('shared with others by the person', 'referral_code'),
+  erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
+  erase(
+    'derived from names and contact data',
+    'search_text',
+    'search_grams',
+    'search_all_text',
+    'search_all_grams',
+  ),
+  retain(
+    'the tombstone: payments and receipts refer to it, and it counts as a referral of its referrer',
+    '_id',
+  ),
   retain('likewise', 'created_at', 'referrer_user_id', 'erased_at', 'standing'),
-  retain('whom it has invited are counted on', 'has_referrals'),
-  retain('counters that order what is written', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
+  retain('the referrals of an erased account still count', 'has_referrals'),
+  retain('counters that order writes', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
 
 export const userModel = (connection: Connection): Model<StoredUser> =>
-  (connection.models.User as Model<StoredUser> | undefined) ?? connection.model<StoredUser>('User', schema);
+  connection.model<StoredUser>('User', schema);
 
-type Named = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
+type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
 
-export const deriveFields = (user: Named): DerivedFields => {
+export const deriveFields = (user: SearchedFields): DerivedFields => {
   const shown = [user.username, `${user.first_name} ${user.last_name}`];
   const local = localPhone(user.phone);
   const everything = [...shown, user.email, user.phone, ...(local === undefined ? [] : [local])];
@@ -122,8 +129,8 @@ export const deriveFields = (user: Named): DerivedFields => {
   };
 };
 
-/** For `select`: what readers of an account do not need. */
-export const HIDDEN_FROM_READERS = {
+/** Projection: without the fields that {@link User} does not have. */
+export const WITHOUT_INTERNAL_FIELDS = {
   search_text: 0,
   search_grams: 0,
   search_all_text: 0,
@@ -135,46 +142,38 @@ export const HIDDEN_FROM_READERS = {
   standing: 0,
 } as const;
 
-const { erased_at: _needed, ...hiddenInDoubt } = HIDDEN_FROM_READERS;
+export const toUser = (stored: StoredUser): User =>
+  Object.fromEntries(
+    Object.entries(stored).filter(([field]) => !(field in WITHOUT_INTERNAL_FIELDS)),
+  ) as unknown as User;
 
-/** For `select`, where it is not known whether the account is erased; see {@link alive}. */
-export const HIDDEN_IN_DOUBT = hiddenInDoubt;
+const { erased_at: _erasedAt, ...withErasedAt } = WITHOUT_INTERNAL_FIELDS;
 
-/** The account, unless it is erased. */
-export const alive = (found: (User & { erased_at: Date | null }) | null): User | null => {
+/** The same with `erased_at`, for {@link liveOrNull}. */
+export const WITH_ERASED_AT = withErasedAt;
+
+export const liveOrNull = (found: (User & { erased_at: Date | null }) | null): User | null => {
   if (found === null || found.erased_at !== null) return null;
   const { erased_at: _erased, ...user } = found;
   return user;
 };
 
-/** What an erasure sets and, below, removes. */
-export const ERASED = {
-  username: null,
-  email: null,
-  password_hash: null,
-  first_name: null,
-  last_name: null,
-  height: null,
-  birth_date: null,
-  gender: null,
-  bank_account_number: null,
-  is_trainer: false,
-  is_gym_owner: false,
-  trainer_license_image: null,
-  trainer_license_media_id: null,
-  trainer_license_newest_media_id: null,
-  trainer_license_approved: null,
-  trainer_license_rejection_reason: null,
-  role_ids: [],
-  deletion_requested_at: null,
-  deletion_scheduled_at: null,
-  search_grams: [],
-  search_all_grams: [],
+const erasedPaths = (privacyOf(schema) ?? []).flatMap(({ handling, paths }) =>
+  handling === 'erase' ? paths : [],
+);
+
+/** Undefined: the field has no default. */
+const defaultOf = (path: string): unknown => {
+  const type = schema.path(path);
+  return type.instance === 'Array' ? [] : type.options.default;
 };
 
-export const FREED = {
-  phone: 1,
-  referral_code: 1,
-  search_text: 1,
-  search_all_text: 1,
-} as const;
+const erasedFields = erasedPaths.map((path) => [path, defaultOf(path)] as const);
+
+/** What an erasure does to the fields that are declared `erase`: set to the default, or removed without one. */
+export const ERASURE = {
+  $set: Object.fromEntries(erasedFields.filter(([, value]) => value !== undefined)),
+  $unset: Object.fromEntries(
+    erasedFields.filter(([, value]) => value === undefined).map(([path]) => [path, 1]),
+  ),
+};

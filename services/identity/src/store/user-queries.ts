@@ -1,14 +1,20 @@
-/** Lists, counts and sums over accounts; an index serves each. */
+/** Lists and counts of accounts. An index serves each query. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { COUNTED_MAX } from '@fitness/shared/mongo/list-reader.ts';
 import type { PipelineStage } from 'mongoose';
 import type { SearchQuery } from '../domain/search-text.ts';
-import { NOBODY, type User } from '../domain/user.ts';
-import { HIDDEN_FROM_READERS, LONG_AGO, type Standing, type StoredUser, userModel } from './user-document.ts';
+import { NO_USER_ID, type User } from '../domain/user.ts';
+import {
+  EPOCH,
+  type Standing,
+  type StoredUser,
+  userModel,
+  WITHOUT_INTERNAL_FIELDS,
+} from './user-document.ts';
 
 export interface UserFilter {
   search?: SearchQuery | undefined;
-  /** The search also looks at e-mail and phone. */
+  /** Search e-mail and phone as well. */
   searchEverything: boolean;
   isTrainer?: boolean | undefined;
   roleId?: number | undefined;
@@ -16,49 +22,51 @@ export interface UserFilter {
   ascending: boolean;
 }
 
-export interface UserWindow {
+interface UserWindow {
   skip: number;
   limit: number;
-  /** Only rows behind this id, in the order asked for. */
+  /** Only rows after this id, in the requested order. */
   afterId?: number | undefined;
 }
 
-/** An account whose deletion is due, and the day it is due on: what is done about it holds for that day only. */
 export interface DueAccount {
   userId: number;
+  /** Writes about the account apply only while its deletion is scheduled for this date. */
   scheduledAt: Date;
 }
 
-const DUE_BATCH = 100;
-/** Ids in one answer of the database: some 100 KB. */
-const PIECE = 5_000;
+const DUE_BATCH_SIZE = 100;
+/** About 100 KB of ids. */
+const ID_BATCH_SIZE = 5_000;
 
-const EITHER = [true, false];
+const ANY_BOOLEAN = [true, false];
 
 /**
- * Two stages, which MongoDB reads as one condition. The first is about one indexed field: a database whose planner uses
- * an index for nothing else still does not scan. Every value of what is not filtered by is named: with each combination
- * of them an index is in the order of the ids.
+ * Two `$match` stages, which MongoDB treats as one. The first filters by one indexed field only, so that simple query
+ * planners use the index too. Fields that are not filtered are matched by all their values, because only then an index
+ * returns the rows in the order of their ids.
  */
 const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match] => {
   const { search, isTrainer, roleId } = filter;
-  const shown: Standing[] = filter.withPending ? ['live', 'pending'] : ['live'];
-  const standing = { standing: { $in: shown } };
-  const rest = { is_trainer: { $in: isTrainer === undefined ? EITHER : [isTrainer] } };
+  const standings: Standing[] = filter.withPending ? ['live', 'pending'] : ['live'];
+  const standing = { standing: { $in: standings } };
+  const trainer = { is_trainer: { $in: isTrainer === undefined ? ANY_BOOLEAN : [isTrainer] } };
   const role = roleId === undefined ? undefined : { role_ids: roleId };
   if (search === undefined)
     return role === undefined
-      ? [{ $match: standing }, { $match: rest }]
-      : [{ $match: role }, { $match: { ...standing, ...rest } }];
+      ? [{ $match: standing }, { $match: trainer }]
+      : [{ $match: role }, { $match: { ...standing, ...trainer } }];
   const [grams, text] = filter.searchEverything
     ? ['search_all_grams', '$search_all_text']
     : ['search_grams', '$search_text'];
   const [first, ...others] = search.grams;
-  const holds = search.texts.map((wanted) => ({ $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0] }));
+  const contains = search.texts.map((wanted) => ({
+    $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0],
+  }));
   const more = others.length === 0 ? {} : { [grams]: { $all: others } };
   return [
     { $match: { [grams]: first } },
-    { $match: { ...standing, ...rest, ...role, ...more, $expr: { $or: holds } } },
+    { $match: { ...standing, ...trainer, ...role, ...more, $expr: { $or: contains } } },
   ];
 };
 
@@ -68,30 +76,29 @@ export const createUserQueries = (connection: Connection) => {
     list: (filter: UserFilter, window: UserWindow): Promise<User[]> => {
       const { afterId } = window;
       const [indexed, rest] = toStages(filter);
-      const behind = afterId === undefined ? {} : { _id: { [filter.ascending ? '$gt' : '$lt']: afterId } };
+      const after = afterId === undefined ? {} : { _id: { [filter.ascending ? '$gt' : '$lt']: afterId } };
       return users.aggregate<User>([
         indexed,
-        { $match: { ...rest.$match, ...behind } },
+        { $match: { ...rest.$match, ...after } },
         { $sort: { _id: filter.ascending ? 1 : -1 } },
         { $skip: window.skip },
         { $limit: window.limit },
-        { $project: HIDDEN_FROM_READERS },
+        { $project: WITHOUT_INTERNAL_FIELDS },
       ]);
     },
 
-    /** Undefined where a search finds more than {@link COUNTED_MAX}. */
+    /** Undefined if a search finds more than {@link COUNTED_MAX}. */
     count: async (filter: UserFilter): Promise<number | undefined> => {
-      const most = filter.search === undefined ? [] : [{ $limit: COUNTED_MAX + 1 }];
-      // By a field of the index: no account is read for it.
-      const each = { $group: { _id: '$standing', total: { $sum: 1 } } };
-      const groups = await users.aggregate<{ total: number }>([...toStages(filter), ...most, each]);
+      const limit = filter.search === undefined ? [] : [{ $limit: COUNTED_MAX + 1 }];
+      // Grouped by an indexed field, so that the index alone answers the query.
+      const group = { $group: { _id: '$standing', total: { $sum: 1 } } };
+      const groups = await users.aggregate<{ total: number }>([...toStages(filter), ...limit, group]);
       const total = groups.reduce((sum, group) => sum + group.total, 0);
       return filter.search !== undefined && total > COUNTED_MAX ? undefined : total;
     },
 
-    /** Whether a live account has this role. */
-    someoneHasRole: async (roleId: number): Promise<boolean> =>
-      // An erased one has none.
+    /** Whether a live account has this role. Erased accounts have no roles. */
+    isRoleAssigned: async (roleId: number): Promise<boolean> =>
       (await users.exists({ role_ids: roleId })) !== null,
 
     /** A live account with one of these roles whose deletion is not pending, other than `exceptUserId`. */
@@ -112,30 +119,30 @@ export const createUserQueries = (connection: Connection) => {
       return holder?._id;
     },
 
-    /** Of these ids: whose deletion is pending, and which are erased or never were. */
+    /** Of these ids: accounts whose deletion is pending, and ids that are erased or unknown. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }) })
         .select({ erased_at: 1, deletion_scheduled_at: 1 })
         .lean<Pick<StoredUser, '_id' | 'erased_at' | 'deletion_scheduled_at'>[]>();
-      const alive = found.filter(({ erased_at }) => erased_at === null);
-      const known = new Set(alive.map((user) => user._id));
+      const live = found.filter(({ erased_at }) => erased_at === null);
+      const liveIds = new Set(live.map((user) => user._id));
       return {
-        pending: alive.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
-        gone: [...new Set(ids)].filter((id) => !known.has(id)),
+        pending: live.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
+        gone: [...new Set(ids)].filter((id) => !liveIds.has(id)),
       };
     },
 
-    /** Accounts whose grace period is over at `now`, the longest waiting first; read as they are asked for. */
+    /** Accounts whose grace period is over at `now`, the earliest first, streamed from a cursor. */
     dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
       const due = users
-        // An erased one has no such day.
-        .find({ deletion_scheduled_at: trusted({ $gt: LONG_AGO, $lte: now }) })
+        // Erased accounts have no scheduled deletion.
+        .find({ deletion_scheduled_at: trusted({ $gt: EPOCH, $lte: now }) })
         .select({ deletion_scheduled_at: 1 })
         .sort({ deletion_scheduled_at: 1 })
         .lean<{ _id: number; deletion_scheduled_at: Date }[]>()
-        .cursor({ batchSize: DUE_BATCH });
-      for await (const row of due) yield { userId: row._id, scheduledAt: row.deletion_scheduled_at as Date };
+        .cursor({ batchSize: DUE_BATCH_SIZE });
+      for await (const row of due) yield { userId: row._id, scheduledAt: row.deletion_scheduled_at };
     },
   };
 };
@@ -143,8 +150,8 @@ export const createUserQueries = (connection: Connection) => {
 export const createReferralQueries = (connection: Connection) => {
   const users = userModel(connection);
   return {
-    /** Direct referrals of each, erased ones included; without an entry: none. */
-    countReferrals: async (ids: readonly number[]): Promise<Map<number, number>> => {
+    /** The number of direct referrals of each user, erased ones included. Users without referrals are missing. */
+    countReferralsByUser: async (ids: readonly number[]): Promise<Map<number, number>> => {
       const groups = await users.aggregate<{ _id: number; count: number }>([
         { $match: { referrer_user_id: { $in: [...ids] } } },
         { $group: { _id: '$referrer_user_id', count: { $sum: 1 } } },
@@ -152,23 +159,23 @@ export const createReferralQueries = (connection: Connection) => {
       return new Map(groups.map(({ _id, count }) => [_id, count]));
     },
 
-    /** Direct referrals of these all together, erased ones included. */
-    countReferred: (ids: readonly number[]): Promise<number> =>
+    /** The number of direct referrals of all these users together, erased ones included. */
+    countReferralsOfAll: (ids: readonly number[]): Promise<number> =>
       users.countDocuments({ referrer_user_id: anyOf(ids) }),
 
     /**
-     * The ids of those direct referrals of these who have referred others, erased ones included. A piece at a time: one
+     * The ids of direct referrals of these users who have referrals themselves, erased ones included. In batches: one
      * user may have a million.
      */
-    referrersReferred: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
-      // By the driver: a document of mongoose for each of a million ids is what takes the time, not the reading.
+    referredReferrers: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
+      // The driver's cursor: creating a mongoose document for each of a million ids dominates the time.
       const cursor = users.collection.aggregate(
         [
-          { $match: { referrer_user_id: anyOf(ids), ...(ids.length === 1 ? REFERS : {}) } },
-          { $match: REFERS },
+          { $match: { referrer_user_id: anyOf(ids), ...(ids.length === 1 ? HAS_REFERRALS : {}) } },
+          { $match: HAS_REFERRALS },
           { $project: { _id: 1 } },
         ],
-        { batchSize: PIECE },
+        { batchSize: ID_BATCH_SIZE },
       );
       try {
         while (await cursor.hasNext()) {
@@ -181,8 +188,8 @@ export const createReferralQueries = (connection: Connection) => {
   };
 };
 
-const REFERS = { has_referrals: true };
+const HAS_REFERRALS = { has_referrals: true };
 
-/** One is asked for by itself: after an equality every database reads the next field of the index, too, and no more. */
+/** An equality for a single id: then the next field of the index narrows the scan too. */
 const anyOf = (ids: readonly number[]) =>
-  ids.length === 1 ? (ids[0] ?? NOBODY) : trusted({ $in: [...ids] });
+  ids.length === 1 ? (ids[0] ?? NO_USER_ID) : trusted({ $in: [...ids] });

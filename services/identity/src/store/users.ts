@@ -1,40 +1,45 @@
-/** Accounts. Only live ones are ever handed out; what is left of an erased one serves counts and sums. */
+/** Accounts. Reads return live accounts only, except where a method says otherwise. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
-import { NOBODY, type User } from '../domain/user.ts';
-import { createLoginKeys, type LoginKeys } from './login-keys.ts';
+import { NO_USER_ID, type User } from '../domain/user.ts';
+import { createLoginKeys, type LoginKeys, TakenError } from './login-keys.ts';
 import {
-  alive,
   deriveFields,
-  ERASED,
-  FREED,
-  HIDDEN_FROM_READERS,
-  HIDDEN_IN_DOUBT,
+  ERASURE,
+  liveOrNull,
   type Standing,
+  toUser,
   userModel,
+  WITH_ERASED_AT,
+  WITHOUT_INTERNAL_FIELDS,
 } from './user-document.ts';
 import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';
 
-/** What can be changed on a live account; keys and search fields follow by themselves. */
+/** Login keys and search fields are updated with them. */
 type UserChanges = Partial<Omit<User, '_id' | 'version' | 'credential_epoch' | 'created_at'>>;
-export type NewUser = Omit<User, 'version' | 'credential_epoch'>;
+
+type FieldWithDefault = {
+  [Field in keyof User]: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
+}[keyof User];
+
+/** Nullable and boolean fields may be omitted; they are stored with the default of the schema. */
+export type NewUser = Omit<User, FieldWithDefault | 'version' | 'credential_epoch'> &
+  Partial<Pick<User, FieldWithDefault>>;
 
 const takenField = (error: unknown): LoginField | 'referral_code' | undefined => {
-  const { name, field } = (error ?? {}) as { name?: unknown; field?: LoginField };
-  if (name === 'TakenError') return field;
+  if (error instanceof TakenError) return error.field;
   return isDuplicateKey(error, 'referral_code') ? 'referral_code' : undefined;
 };
 
-export type UserRow = User;
 export type UserStore = ReturnType<typeof createUserStore>;
 
 export const createUserStore = (connection: Connection) => {
   const keys = createLoginKeys(connection);
   return {
-    /** The field that another account has, if that is why a write was refused. */
+    /** The unique field that made a write fail; undefined for every other error. */
     takenField,
     ...createReads(connection, keys),
     ...createWrites(connection, keys),
@@ -44,7 +49,6 @@ export const createUserStore = (connection: Connection) => {
   };
 };
 
-/** A live account; null for an erased one as for one that never was. */
 const createFindOne =
   (connection: Connection) =>
   async (
@@ -53,29 +57,29 @@ const createFindOne =
   ): Promise<User | null> => {
     const found = await userModel(connection)
       .findOne(filter)
-      .select(HIDDEN_IN_DOUBT)
+      .select(WITH_ERASED_AT)
       .session(session ?? null)
       .lean<User & { erased_at: Date | null }>();
-    return alive(found);
+    return liveOrNull(found);
   };
 
 const createReads = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
-  const one = createFindOne(connection);
+  const findOne = createFindOne(connection);
   return {
-    /** A live account; null for an erased one as for one that never was. */
-    findById: (id: number, session?: ClientSession) => one({ _id: id }, session),
+    /** null for an erased or unknown account. */
+    findById: (id: number, session?: ClientSession) => findOne({ _id: id }, session),
 
-    /** In the order of the store; unknown and erased ids are missing. */
+    /** In any order, without erased and unknown accounts. */
     findByIds: async (ids: readonly number[]): Promise<User[]> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }) })
-        .select(HIDDEN_IN_DOUBT)
+        .select(WITH_ERASED_AT)
         .lean<(User & { erased_at: Date | null })[]>();
-      return found.map(alive).filter((user) => user !== null);
+      return found.map(liveOrNull).filter((user) => user !== null);
     },
 
-    /** What is left of those of `ids` that are erased. */
+    /** The tombstones among `ids`. */
     findErased: async (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }) })
@@ -86,36 +90,36 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
         .map(({ _id, created_at }) => ({ _id, created_at }));
     },
 
-    /** By user name, e-mail or phone in any usual spelling. One that is not there costs as many reads. */
+    /** By user name, e-mail or phone in any usual spelling. An unknown login costs as many reads as a known one. */
     findByLogin: async (login: string): Promise<User | null> => {
       const wanted = loginKeysOf(login);
       const owners = await keys.findOwners(wanted);
       const key = wanted.find((candidate) => owners.has(candidate));
-      return one({ _id: (key === undefined ? undefined : owners.get(key)) ?? NOBODY });
+      return findOne({ _id: (key === undefined ? undefined : owners.get(key)) ?? NO_USER_ID });
     },
 
-    findByReferralCode: (code: string) => one({ referral_code: code }),
+    findByReferralCode: (code: string) => findOne({ referral_code: code }),
 
-    /** Which of these another account has. */
+    /** The fields whose value belongs to an account other than `exceptUserId`. */
     findTaken: async (
-      wanted: Partial<Pick<User, LoginField>>,
+      values: Partial<Pick<User, LoginField>>,
       exceptUserId?: number,
     ): Promise<LoginField[]> => {
-      const asked = LOGIN_FIELDS.flatMap((field) => {
-        const value = wanted[field];
+      const wanted = LOGIN_FIELDS.flatMap((field) => {
+        const value = values[field];
         return value === undefined ? [] : [{ field, key: loginKey(field, value) }];
       });
-      if (asked.length === 0) return [];
-      const owners = await keys.findOwners(asked.map(({ key }) => key));
-      return asked
+      if (wanted.length === 0) return [];
+      const owners = await keys.findOwners(wanted.map(({ key }) => key));
+      return wanted
         .filter(({ key }) => owners.has(key) && owners.get(key) !== exceptUserId)
         .map(({ field }) => field);
     },
   };
 };
 
-/** One conditional write on a live account; null when it does not match. */
-const createChange =
+/** One conditional write on a live account, which increments its version; null when the filter does not match. */
+const createUpdateOne =
   (connection: Connection) =>
   (
     session: ClientSession,
@@ -128,52 +132,48 @@ const createChange =
         { $set: set, $inc: { version: 1 } },
         { returnDocument: 'after', session },
       )
-      .select(HIDDEN_FROM_READERS)
+      .select(WITHOUT_INTERNAL_FIELDS)
       .lean<User>();
 
 const createWrites = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
-  const one = createFindOne(connection);
+  const findOne = createFindOne(connection);
+  const updateOne = createUpdateOne(connection);
 
-  const change = createChange(connection);
-
-  /** Only the first referral writes it: whoever refers thousands at once is not what they all wait for. */
+  /** Only the first referral writes, so that concurrent registrations do not contend for the referrer's document. */
   const markReferrer = async (session: ClientSession, id: number): Promise<void> => {
     await users.updateOne({ _id: id, has_referrals: false }, { $set: { has_referrals: true } }, { session });
   };
 
   return {
-    /** Throws an error that `takenField` can read. */
+    /** Throws an error that `takenField` recognises. */
     insert: async (session: ClientSession, user: NewUser): Promise<User> => {
-      const row = { ...user, version: 1, credential_epoch: 0 };
       await keys.claimAll(session, user._id, user);
-      const standing: Standing = user.deletion_scheduled_at === null ? 'live' : 'pending';
-      const kept = { erased_at: null, standing, tokens_issued: 0 };
-      await users.create([{ ...row, ...deriveFields(user), ...kept }], { session });
-      if (user.referrer_user_id !== null) await markReferrer(session, user.referrer_user_id);
+      const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
+      const [created] = await users.create([{ ...user, ...deriveFields(user), standing }], { session });
+      if (created === undefined) throw new Error('the account was not created');
+      const row = toUser(created.toObject());
+      if (row.referrer_user_id !== null) await markReferrer(session, row.referrer_user_id);
       return row;
     },
 
-    /**
-     * Changes a live account and returns it as it is then; null when there is none. The version grows by one.
-     * Throws an error that `takenField` can read.
-     */
+    /** The updated account; null when there is no live one. Throws an error that `takenField` recognises. */
     update: async (session: ClientSession, id: number, changes: UserChanges): Promise<User | null> => {
-      const current = await one({ _id: id }, session);
+      const current = await findOne({ _id: id }, session);
       if (current === null) return null;
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
-      return change(session, { _id: id }, { ...changes, ...deriveFields(next) });
+      return updateOne(session, { _id: id }, { ...changes, ...deriveFields(next) });
     },
 
-    /** With `credentialEpoch`: null also when all credentials were revoked since it was read. */
+    /** null without a live account, or if its credentials were revoked since `credentialEpoch` was read. */
     setPassword: (
       session: ClientSession,
       id: number,
       passwordHash: string,
       credentialEpoch?: number,
     ): Promise<User | null> =>
-      change(
+      updateOne(
         session,
         { _id: id, ...(credentialEpoch === undefined ? {} : { credential_epoch: credentialEpoch }) },
         { password_hash: passwordHash },
@@ -181,18 +181,18 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
   };
 };
 
-/** The way to an account's end, and back. */
+/** Scheduling, cancelling, postponing and completing the deletion of an account. */
 const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
-  const change = createChange(connection);
+  const updateOne = createUpdateOne(connection);
   return {
-    /** null when there is no such live account, or its deletion is pending already. */
+    /** null when there is no live account, or its deletion is pending already. */
     scheduleDeletion: (
       session: ClientSession,
       id: number,
       dates: { requestedAt: Date; scheduledAt: Date },
     ): Promise<User | null> =>
-      change(
+      updateOne(
         session,
         { _id: id, deletion_scheduled_at: null },
         {
@@ -204,23 +204,23 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
 
     /** null when no deletion is pending. */
     cancelDeletion: (session: ClientSession, id: number): Promise<User | null> =>
-      change(
+      updateOne(
         session,
         { _id: id, deletion_scheduled_at: trusted({ $ne: null }) },
         { deletion_requested_at: null, deletion_scheduled_at: null, standing: 'live' },
       ),
 
-    /** A blocked one: from one day to the next. null when its deletion is not pending for that day any more. */
+    /** null when the deletion is no longer scheduled for `dates.from`. */
     postponeDeletion: (
       session: ClientSession,
       id: number,
-      day: { from: Date; to: Date },
+      dates: { from: Date; to: Date },
     ): Promise<User | null> =>
-      change(session, { _id: id, deletion_scheduled_at: day.from }, { deletion_scheduled_at: day.to }),
+      updateOne(session, { _id: id, deletion_scheduled_at: dates.from }, { deletion_scheduled_at: dates.to }),
 
     /**
-     * Leaves an anonymous tombstone; user name, e-mail and phone are free again. With `dueOn`: only while its deletion
-     * is pending for that day. Its version; null, and nothing is written: it is not alive, or not due.
+     * Leaves an anonymous tombstone and releases user name, e-mail and phone. With `dueOn`, only if the deletion is
+     * scheduled for that date. The new version; null, and nothing is written, if the account is not live or not due.
      */
     erase: async (
       session: ClientSession,
@@ -233,8 +233,8 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
         .findOneAndUpdate(
           { _id: id, ...due, erased_at: null },
           {
-            $set: { ...ERASED, erased_at: erasedAt, standing: 'erased' },
-            $unset: FREED,
+            $set: { ...ERASURE.$set, erased_at: erasedAt, standing: 'erased' },
+            $unset: ERASURE.$unset,
             $inc: { version: 1, credential_epoch: 1 },
           },
           { returnDocument: 'after', session },
@@ -247,12 +247,12 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
     },
 
     /**
-     * Whether the account is alive, and stays so until the transaction ends: the account's document is written, so of
-     * this transaction and an erasure one comes first, and nothing about an erased person is stored behind its back.
+     * Writes the document of a live account; false when there is none. The account stays live until the transaction
+     * ends: the write conflicts with an erasure, so that no personal data is stored after the erasure.
      */
-    pin: async (session: ClientSession, id: number): Promise<boolean> => {
-      const pinned = await users.updateOne({ _id: id, erased_at: null }, { $inc: { pins: 1 } }, { session });
-      return pinned.matchedCount === 1;
+    touchIfLive: async (session: ClientSession, id: number): Promise<boolean> => {
+      const touched = await users.updateOne({ _id: id, erased_at: null }, { $inc: { pins: 1 } }, { session });
+      return touched.matchedCount === 1;
     },
   };
 };

@@ -1,18 +1,10 @@
-/**
- * Uploading (contract 6). The file waits, judged and whole; it is placed before its row commits, so that a crash leaves
- * a file without a row at worst, which the sweeper finds. The row, the replaced row and the events commit together.
- */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import type { Clock } from '@fitness/shared/clock.ts';
-import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/error.ts';
-import type { Outbox } from '@fitness/shared/events/outbox.ts';
-import { MODEL } from '@fitness/shared/models.ts';
+/** Uploads (contract 6). */
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import type { Licences } from '../clients/licences.ts';
-import type { Storage } from '../clients/storage.ts';
-import type { Targets } from '../clients/targets.ts';
+import type { Dependencies } from '../dependencies.ts';
 import {
   type AttachableKind,
   attachableKind,
@@ -21,24 +13,9 @@ import {
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
 import type { MediaRow, StoredFile, Target } from '../domain/media.ts';
-import type { GateStore } from '../store/gates.ts';
-import type { MediaStore } from '../store/media.ts';
-import type { DropFiles } from './drop-files.ts';
+import { createDeleteFiles } from './delete-files.ts';
 import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
-import { tellAttached, tellDeleted } from './tell.ts';
-
-export interface AttachFileParts {
-  media: MediaStore;
-  gates: GateStore;
-  storage: Storage;
-  dropFiles: DropFiles;
-  targets: Targets;
-  licences: Licences;
-  sequences: Sequences;
-  outbox: Outbox;
-  clock: Clock;
-  transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
-}
+import { publishAttached, publishDeleted } from './publish.ts';
 
 export interface Attachment {
   attachableType: string;
@@ -50,103 +27,103 @@ export interface Attachment {
 
 export interface AttachFile {
   /**
-   * 422 for a purpose that does not fit the target, and for a target that is not there or not to be seen by `caller`;
-   * 403 for one that he may not change.
+   * Throws 422 for a purpose that does not belong to the kind of target, and for a target that does not exist or that
+   * `caller` may not see; 403 for one that they may see but not edit.
    */
   authorize(
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<void>;
-  /** Takes the waiting `file` over; 422 when the target, or the account of the uploader, has gone meanwhile. */
+  /** Takes over the received `file`. Throws 422 when the target or the uploader's account was deleted meanwhile. */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
 
-const PAIR_ATTEMPTS = 5;
+const INSERT_ATTEMPTS = 5;
 
 const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
-export const createAttachFile = (parts: AttachFileParts): AttachFile => ({
-  authorize: async (caller, { attachableType, attachableId, purpose }) => {
-    const kind = attachableKind(attachableType);
-    if (kind === undefined) throw invalid({ attachable_type: message('validation.invalid') });
-    if (purpose !== undefined && PURPOSES[purpose].kind !== kind) {
-      throw invalid({ purpose: message('validation.invalid') });
-    }
-    const target = await parts.targets.find(kind, attachableId);
-    if (target === undefined) throw unknownTarget();
-    // A private document is handed in by the one whom it concerns, and by nobody for him.
-    const may = purpose === undefined ? mayEdit : mayEditOwn;
-    if (may(caller, target)) return;
-    throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
-  },
+export const createAttachFile = (dependencies: Dependencies): AttachFile => {
+  const { attachmentGuards, storage, targets, licenseOwners, sequences, clock } = dependencies;
+  const deleteFiles = createDeleteFiles(dependencies);
+  return {
+    authorize: async (caller, { attachableType, attachableId, purpose }) => {
+      const kind = attachableKind(attachableType);
+      if (kind === undefined) throw invalid({ attachable_type: message('validation.invalid') });
+      if (purpose !== undefined && PURPOSES[purpose].kind !== kind) {
+        throw invalid({ purpose: message('validation.invalid') });
+      }
+      const target = await targets.find(kind, attachableId);
+      if (target === undefined) throw unknownTarget();
+      // Only the owner uploads a private document; no permission allows it to others.
+      const may = purpose === undefined ? mayEdit : mayEditOwn;
+      if (may(caller, target)) return;
+      throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
+    },
 
-  attach: async (caller, attachment, file) => {
-    const kind = attachableKind(attachment.attachableType) as AttachableKind;
-    const row: MediaRow = {
-      _id: await parts.sequences.next('media'),
-      attachable_type: TYPE_BY_KIND[kind],
-      attachable_id: attachment.attachableId,
-      purpose: attachment.purpose ?? null,
-      filename: attachment.filename,
-      mime_type: attachment.mimeType,
-      size: file.size,
-      sha256: file.sha256,
-      storage_key: file.key,
-      uploaded_by: caller.userId,
-      created_at: parts.clock.now(),
-    };
-    for (const target of gatesOf(row)) await parts.gates.prepare(target);
-    const replaced = await placeAndInsert(parts, file, row);
-    await parts.licences.tell(row);
-    if (replaced !== null) await parts.dropFiles([replaced]);
-    return row;
-  },
-});
+    attach: async (caller, attachment, file) => {
+      const kind = attachableKind(attachment.attachableType) as AttachableKind;
+      const row: MediaRow = {
+        _id: await sequences.next('media'),
+        attachable_type: TYPE_BY_KIND[kind],
+        attachable_id: attachment.attachableId,
+        purpose: attachment.purpose ?? null,
+        filename: attachment.filename,
+        mime_type: attachment.mimeType,
+        size: file.size,
+        sha256: file.sha256,
+        storage_key: file.key,
+        uploaded_by: caller.userId,
+        created_at: clock.now(),
+      };
+      for (const target of guardedTargets(row)) await attachmentGuards.prepare(target);
+      let replaced: MediaRow[];
+      try {
+        // Placed before the commit: a crash can leave a file without a row, never a row without its file.
+        await storage.place(file);
+        replaced = await insertReplacing(dependencies, row);
+      } catch (error) {
+        // An AppError means that nothing was committed. After any other error the outcome of the commit is unknown, and
+        // the sweeper deletes the file if it has no row.
+        if (isAppError(error)) await deleteFiles([row]);
+        throw error;
+      }
+      await licenseOwners.attach(row);
+      await deleteFiles(replaced);
+      return row;
+    },
+  };
+};
 
-/** What must be there still when the row is written: the target, and the account whose number the row holds. */
-const gatesOf = (row: MediaRow): Target[] => {
+/** What must still exist when the row is committed: the target, and the account in `uploaded_by`. */
+const guardedTargets = (row: MediaRow): Target[] => {
   if (row.uploaded_by === null) return [row];
   const uploader = { attachable_type: MODEL.user, attachable_id: row.uploaded_by };
-  const isHimself = row.attachable_type === MODEL.user && row.attachable_id === row.uploaded_by;
-  return isHimself ? [row] : [row, uploader];
+  const isUploader = row.attachable_type === MODEL.user && row.attachable_id === row.uploaded_by;
+  return isUploader ? [row] : [row, uploader];
 };
 
-const placeAndInsert = async (
-  parts: AttachFileParts,
-  file: StoredFile,
-  row: MediaRow,
-): Promise<MediaRow | null> => {
-  try {
-    await parts.storage.place(file);
-    return await insertReplacing(parts, row);
-  } catch (error) {
-    // Only our own refusal says for sure that nothing was committed: the answer to a commit may be lost. Then the
-    // sweeper asks later whether there is a row.
-    if (isAppError(error)) await parts.dropFiles([row]);
-    throw error;
-  }
-};
-
-/** Two uploads of one document at once: the later one replaces the earlier, whichever that is. */
-const insertReplacing = async (parts: AttachFileParts, row: MediaRow): Promise<MediaRow | null> => {
+/** Of two concurrent uploads of one document the later commit replaces the earlier. Returns the replaced rows. */
+const insertReplacing = async (dependencies: Dependencies, row: MediaRow): Promise<MediaRow[]> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.transact((session) => replace(parts, session, row));
+      return await dependencies.transact((session) => replace(dependencies, session, row));
     } catch (error) {
-      if (!isDuplicateKey(error) || attempt >= PAIR_ATTEMPTS) throw error;
+      if (!isDuplicateKey(error) || attempt >= INSERT_ATTEMPTS) throw error;
     }
   }
 };
 
 const replace = async (
-  { media, gates, outbox }: AttachFileParts,
+  { media, attachmentGuards, outbox }: Dependencies,
   session: ClientSession,
   row: MediaRow,
-): Promise<MediaRow | null> => {
-  for (const target of gatesOf(row)) if (!(await gates.pass(session, target))) throw unknownTarget();
-  const replaced = row.purpose === null ? null : await media.deleteByPurpose(session, row, row.purpose);
-  if (replaced !== null) await tellDeleted(outbox, session, replaced);
+): Promise<MediaRow[]> => {
+  for (const target of guardedTargets(row)) {
+    if (!(await attachmentGuards.pass(session, target))) throw unknownTarget();
+  }
+  const replaced = row.purpose === null ? [] : await media.deleteByPurpose(session, row, row.purpose);
+  for (const old of replaced) await publishDeleted(outbox, session, old);
   await media.insert(session, row);
-  await tellAttached(outbox, session, row);
+  await publishAttached(outbox, session, row);
   return replaced;
 };

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
-import type { Storage } from '../clients/storage.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { StoredFile } from '../domain/media.ts';
 
-/** Bytes that arrive before it is known whether they are wanted. */
+/** Keeps the bytes of an upload until it is accepted or refused. */
 export interface ReceiveFile {
-  /** Nothing is left behind when it fails. */
+  /** Nothing remains stored when it fails. */
   keep(content: Readable): Promise<StoredFile>;
   discard(file: StoredFile): Promise<void>;
 }
 
-export const createReceiveFile = (storage: Storage): ReceiveFile => ({
+export const createReceiveFile = ({ storage }: Pick<Dependencies, 'storage'>): ReceiveFile => ({
   keep: (content) => storage.receive(content),
   discard: (file) => storage.discard(file),
 });

@@ -1,4 +1,4 @@
-/** Files on the local disk, in folders by the first characters of their key. */
+/** Files on the local disk, in folders named by the first two characters of their keys. */
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { createSpool, listOlderThan } from './spool.ts';
 import { asStorageKey, type Storage } from './storage.ts';
 
 export const createLocalStorage = async (directory: string): Promise<Storage> => {
-  // On one file system, so that placing a file is a rename.
+  // On the same file system as the files: placing a file is a rename.
   const spool = await createSpool(join(directory, 'arriving'));
   const files = join(directory, 'files');
   await mkdir(files, { recursive: true });
@@ -20,9 +20,9 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
       const folder = dirname(pathOf(key));
       const made = await mkdir(folder, { recursive: true });
       await rename(spool.pathOf(key), pathOf(key));
-      // A row will say that the file is here: its name must outlive a power cut as its bytes do.
-      await flushFolder(folder);
-      if (made !== undefined) await flushFolder(files);
+      // The directory entry must survive a power failure too: a row will name the file.
+      await flushDirectory(folder);
+      if (made !== undefined) await flushDirectory(files);
     },
     open: async (key, range) => {
       const file = await open(pathOf(key));
@@ -41,7 +41,7 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
   };
 };
 
-const flushFolder = async (path: string): Promise<void> => {
+const flushDirectory = async (path: string): Promise<void> => {
   const folder = await open(path);
   try {
     await folder.sync();

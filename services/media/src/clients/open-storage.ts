@@ -1,4 +1,3 @@
-/** The storage that the configuration names. */
 import { createLocalStorage } from './local-storage.ts';
 import type { Storage } from './storage.ts';
 
@@ -12,9 +11,10 @@ export interface StorageConfig {
   MEDIA_S3_SECRET_ACCESS_KEY?: string | undefined;
 }
 
+/** The storage that `MEDIA_STORAGE` selects. */
 export const openStorage = async (config: StorageConfig): Promise<Storage> => {
   if (config.MEDIA_STORAGE === 'local') return createLocalStorage(config.MEDIA_DIRECTORY);
-  // The client of S3 takes memory, also where it has nothing to do.
+  // Imported on demand: the S3 SDK takes memory even when it is not used.
   const { createS3Storage } = await import('./s3-storage.ts');
   const { MEDIA_S3_ACCESS_KEY_ID: accessKeyId, MEDIA_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   return createS3Storage({

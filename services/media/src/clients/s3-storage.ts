@@ -1,7 +1,7 @@
 /**
- * Files as objects of a bucket of S3, or of what speaks its protocol. An upload waits in a spool on the local disk and
- * is then sent as one PUT of known length and checksum: the object is there whole or not at all, a failed attempt can
- * be repeated, and memory holds a few pieces of it only. Loaded only where it is configured.
+ * Files as objects of an S3-compatible bucket. A received file is sent from the spool in one PUT of known length and
+ * checksum: the object exists completely or not at all, a failed attempt can be repeated, and memory holds a few chunks
+ * only.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { unavailable } from '@fitness/shared/error.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
 import CircuitBreaker from 'opossum';
 import { FILE_MISSING, type StoredFile } from '../domain/media.ts';
 import { createSpool } from './spool.ts';
@@ -26,20 +26,20 @@ import { asStorageKey, isStorageKey, type Storage } from './storage.ts';
 export interface S3Options {
   bucket: string;
   region: string;
-  /** Of a service that is not Amazon's; buckets are then part of the path. */
+  /** Of another provider than AWS; the bucket is then part of the path. */
   endpoint?: string | undefined;
-  /** Default: what the SDK finds by itself, such as the role of the machine. */
+  /** Default: the SDK's own lookup, e.g. the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
-  /** For what is on its way in. */
+  /** Contains the spool. */
   directory: string;
-  /** Objects in one page of a listing. Default: what the storage gives, usually 1,000. */
+  /** Objects in one page of a listing. Default: the provider's, usually 1,000. */
   pageSize?: number | undefined;
 }
 
 const CONNECT_MS = 3_000;
-/** Of a whole exchange, but for the body of a download. */
+/** Of a request and its response, without the body of a download. */
 const DEADLINE_MS = 30_000;
-/** A download whose bytes nobody takes, or that stands still. */
+/** Closes a download that transfers nothing. */
 const IDLE_MS = 60_000;
 const SOCKETS = 200;
 const ATTEMPTS = 3;
@@ -52,7 +52,7 @@ const BREAKER = {
 };
 
 const ignore = (): void => undefined;
-/** Whatever fails is thrown as well, and logged by whoever catches it. */
+/** The SDK logs errors that it also throws; the caller logs those. */
 const SILENT = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientConfig => ({
@@ -61,7 +61,7 @@ const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientCon
   ...(credentials === undefined ? {} : { credentials }),
   maxAttempts: ATTEMPTS,
   logger: SILENT,
-  // The checksum that we know is sent; the trailing one of the SDK is not understood by everything that speaks S3.
+  // PUT sends the known SHA-256; not every S3-compatible server accepts the SDK's trailing checksum.
   requestChecksumCalculation: 'WHEN_REQUIRED',
   responseChecksumValidation: 'WHEN_REQUIRED',
   requestHandler: {
@@ -74,7 +74,7 @@ const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientCon
   },
 });
 
-/** The other side has answered, and the answer is no: nothing that waiting would change. */
+/** An error response that a retry would not change. */
 const isRefusal = (error: unknown): boolean => {
   const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
   return status !== undefined && status < 500 && status !== 429;
@@ -97,8 +97,8 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   });
   const Bucket = options.bucket;
 
-  /** Throws `unavailable` when no answer could be had, or one that says that we are not let in. */
-  const ask = async <Answer>(what: string, work: () => Promise<Answer>): Promise<Answer> => {
+  /** Throws `FILE_MISSING` for an object that does not exist, `unavailable` for every other failure. */
+  const call = async <Answer>(what: string, work: () => Promise<Answer>): Promise<Answer> => {
     try {
       return (await breaker.fire(work)) as Answer;
     } catch (error) {
@@ -122,19 +122,19 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     discard: ({ key }) => spool.discard(key),
     place: async (file) => {
       await stat(spool.pathOf(file.key));
-      // The SDK repeats no request whose body is a stream; ours can be read again.
-      await ask('put', () => repeated(() => put(file)));
+      // The SDK does not retry a request with a stream body; this body can be read again.
+      await call('put', () => withRetries(() => put(file)));
       await spool.discard(file.key);
     },
     open: async (key, range) => {
       const Range = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const command = new GetObjectCommand({ Bucket, Key: asStorageKey(key), ...Range });
-      const { Body } = await ask('get', () => client.send(command));
+      const { Body } = await call('get', () => client.send(command));
       return Body as Readable;
     },
     delete: async (key) => {
       await spool.discard(key);
-      await ask('delete', () => client.send(new DeleteObjectCommand({ Bucket, Key: asStorageKey(key) })));
+      await call('delete', () => client.send(new DeleteObjectCommand({ Bucket, Key: asStorageKey(key) })));
     },
     listOlderThan: async function* (before) {
       yield* spool.listOlderThan(before);
@@ -144,14 +144,14 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
           ContinuationToken: from,
           MaxKeys: options.pageSize,
         });
-        const { Contents = [], NextContinuationToken } = await ask('list', () => client.send(page));
+        const { Contents = [], NextContinuationToken } = await call('list', () => client.send(page));
         yield* keysOf(Contents, before);
         if (NextContinuationToken === undefined) return;
         from = NextContinuationToken;
       }
     },
     check: async () => {
-      await ask('check', () => client.send(new HeadBucketCommand({ Bucket })));
+      await call('check', () => client.send(new HeadBucketCommand({ Bucket })));
     },
     close: () => {
       breaker.shutdown();
@@ -160,7 +160,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   };
 };
 
-/** The bucket may hold what is not ours. */
+/** The bucket may contain objects of other programs. */
 const keysOf = (objects: readonly _Object[], before: Date): string[] =>
   objects.flatMap(({ Key, LastModified }) =>
     Key !== undefined && isStorageKey(Key) && LastModified !== undefined && LastModified < before
@@ -168,7 +168,7 @@ const keysOf = (objects: readonly _Object[], before: Date): string[] =>
       : [],
   );
 
-const repeated = async (work: () => Promise<unknown>): Promise<unknown> => {
+const withRetries = async (work: () => Promise<unknown>): Promise<unknown> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();

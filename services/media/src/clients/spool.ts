@@ -1,12 +1,12 @@
 /**
- * Where uploads wait on the local disk until they are judged: memory stays small however many arrive at once, and
- * nothing that is refused ever reaches the place where files stay.
+ * A directory on the local disk for uploads that are not accepted yet. Memory use does not grow with their size, and a
+ * refused file never reaches the storage.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { unavailable } from '@fitness/shared/error.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { StoredFile } from '../domain/media.ts';
 import { asStorageKey, isStorageKey } from './storage.ts';
 
@@ -17,7 +17,7 @@ export interface Spool {
   listOlderThan(before: Date): AsyncIterable<string>;
 }
 
-/** A replica has a spool of its own; what it left behind in a crash is found by its own sweeper. */
+/** Each replica has its own spool; its own sweeper deletes what a crash left there. */
 export const createSpool = async (directory: string): Promise<Spool> => {
   await mkdir(directory, { recursive: true });
   const pathOf = (key: string): string => join(directory, asStorageKey(key));
@@ -39,17 +39,17 @@ export const createSpool = async (directory: string): Promise<Spool> => {
   };
 };
 
-/** Writes and hashes piece by piece; flushed at the end, so that what is placed later is whole whenever power fails. */
+/** Writes and hashes chunk by chunk. Flushed at the end, so that a placed file is complete after a power failure. */
 const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 'key'>> => {
   const hash = createHash('sha256');
   let size = 0;
   const file = await onDisk(open(path, 'wx', 0o600));
   try {
-    for await (const piece of content as AsyncIterable<Buffer>) {
-      hash.update(piece);
-      await onDisk(file.writeFile(piece));
-      size += piece.length;
-      giveBack(piece);
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      await onDisk(file.writeFile(chunk));
+      size += chunk.length;
+      releaseMemory(chunk);
     }
     await onDisk(file.sync());
   } finally {
@@ -58,22 +58,21 @@ const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 
   return { size, sha256: hash.digest('hex') };
 };
 
-/** What the disk refuses is told apart from content that breaks off. */
+/** A failure of the disk is 503; a failure of the incoming stream is not. */
 const onDisk = <T>(work: Promise<T>): Promise<T> =>
   work.catch((cause: unknown) => {
-    throw unavailable('storage: the spool', cause);
+    throw unavailable('storage: spool', cause);
   });
 
 /**
- * Frees the memory of a piece at once. A piece is a small object with 64 KiB behind it that the garbage collector does
- * not see: it would let tens of mebibytes of them pile up. Only where the piece is all that there is in its memory, so
- * that nobody else can hold a part of it.
+ * Frees the memory of a chunk at once. The garbage collector does not count the 64 KiB of its ArrayBuffer, and would let
+ * tens of mebibytes accumulate. Only for a chunk that is its whole ArrayBuffer: no other buffer shares its memory.
  */
-const giveBack = ({ buffer, byteLength }: Buffer): void => {
+const releaseMemory = ({ buffer, byteLength }: Buffer): void => {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 };
 
-/** Files in `directory` and the folders below it that were last written before `before`. */
+/** Names of files in `directory` and below it that were last written before `before`. */
 export async function* listOlderThan(directory: string, before: Date): AsyncIterable<string> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
@@ -82,7 +81,7 @@ export async function* listOlderThan(directory: string, before: Date): AsyncIter
   }
 }
 
-/** Not, when it was deleted meanwhile. */
+/** False for a file that was deleted meanwhile. */
 const isOlder = async (path: string, before: Date): Promise<boolean> => {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && found.mtime < before;

@@ -1,25 +1,25 @@
-/** Where the bytes are. A file is under its key whole, or not at all. */
+/** Storage of file contents. A file exists under its key completely or not at all. */
 import type { Readable } from 'node:stream';
 import type { StoredFile } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
 
 export interface Storage {
   /**
-   * Streams `content` to where it waits until it is placed; nothing is left behind when it fails. Throws `unavailable`
-   * when it cannot be kept here. The pieces are used up: their memory may be gone afterwards.
+   * Streams `content` into the spool. Nothing remains when it fails. Throws `unavailable` when the disk does not take
+   * it. Takes over the memory of the chunks: their buffers may be detached afterwards.
    */
   receive(content: Readable): Promise<StoredFile>;
-  /** Forgets a received file that is not placed. */
+  /** Deletes a received file that was not placed. */
   discard(file: StoredFile): Promise<void>;
-  /** Puts a received file under its key, to stay there. Rejects with `FILE_MISSING` when it does not wait any more. */
+  /** Stores a received file under its key. Rejects with `FILE_MISSING` when the spool does not have it. */
   place(file: StoredFile): Promise<void>;
-  /** The bytes of a placed file, or of one piece of it. Rejects with `FILE_MISSING` when there is no such file. */
+  /** The bytes of a placed file, or a range of them. Rejects with `FILE_MISSING` when there is no such file. */
   open(key: string, range?: ByteRange): Promise<Readable>;
-  /** Whether it waits or was placed; nothing happens when there is no such file. */
+  /** Deletes a received or placed file; no error when there is none. */
   delete(key: string): Promise<void>;
-  /** Keys of files that have waited, or were placed, since before `before`. */
+  /** Keys of received and placed files that were last written before `before`. */
   listOlderThan(before: Date): AsyncIterable<string>;
-  /** Rejects when nothing can be stored here now. */
+  /** Rejects when files cannot be stored now. */
   check(): Promise<void>;
   close(): void;
 }
@@ -28,7 +28,7 @@ const KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const isStorageKey = (name: string): boolean => KEY.test(name);
 
-/** Throws for what is no key: no path or address is ever made of anything else. */
+/** Throws for any other string, so that every path and URL is built from a valid key. */
 export const asStorageKey = (key: string): string => {
   if (!isStorageKey(key)) throw new Error('not a storage key');
   return key;

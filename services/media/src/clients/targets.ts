@@ -1,26 +1,26 @@
-/** What a file is attached to, asked of its owner at each upload and download, never answered from a copy. */
+/** The state of a target, read from its service at each upload and download and never cached. */
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { Permission } from '@fitness/shared/permissions.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { AttachableKind } from '../domain/attachable.ts';
 
 export interface TargetState {
-  /** Undefined while nobody owns it. */
+  /** Undefined for a target without an owner. */
   ownerId: number | undefined;
-  /** Everyone may see its public files. */
+  /** Everyone may see its files. */
   isPublic: boolean;
-  /** Whoever holds it sees its files, public or not. */
+  /** Its holders see the files of a target that is not public. */
   viewPermission: Permission;
-  /** What its owner needs to attach files to it, as for a change of it; undefined where owning it is enough. */
-  ownerNeeds: Permission | undefined;
-  /** Whoever holds it may attach files to any such target. */
+  /** Required of the owner to edit its files; undefined: none. */
+  ownerPermission: Permission | undefined;
+  /** Its holders edit the files of every target of this kind. */
   editPermission: Permission;
 }
 
 export interface Targets {
-  /** Undefined when there is no such target. Throws `unavailable` when its owner does not answer. */
+  /** Undefined when there is no such target. Throws `unavailable` when its service does not answer. */
   find(kind: AttachableKind, id: number): Promise<TargetState | undefined>;
 }
 
@@ -32,19 +32,23 @@ export interface TargetClients {
 
 const READ = { retry: true };
 
-/** Which permissions each kind of target goes by: those that its owner's service asks for a change of it. */
+/** The permissions that the service of each kind of target requires to see and edit the target itself. */
 const PERMISSIONS = {
-  user: { viewPermission: 'users.view_all', ownerNeeds: undefined, editPermission: 'users.update_any' },
-  gym: { viewPermission: 'gyms.view_all', ownerNeeds: 'gyms.update', editPermission: 'gyms.update_any' },
-  post: { viewPermission: 'posts.view_all', ownerNeeds: 'posts.create', editPermission: 'posts.update_any' },
+  user: { viewPermission: 'users.view_all', ownerPermission: undefined, editPermission: 'users.update_any' },
+  gym: { viewPermission: 'gyms.view_all', ownerPermission: 'gyms.update', editPermission: 'gyms.update_any' },
+  post: {
+    viewPermission: 'posts.view_all',
+    ownerPermission: 'posts.create',
+    editPermission: 'posts.update_any',
+  },
   training_service: {
     viewPermission: 'training_services.update_any',
-    ownerNeeds: 'training_services.create',
+    ownerPermission: 'training_services.create',
     editPermission: 'training_services.update_any',
   },
 } as const satisfies Record<
   AttachableKind,
-  Pick<TargetState, 'viewPermission' | 'ownerNeeds' | 'editPermission'>
+  Pick<TargetState, 'viewPermission' | 'ownerPermission' | 'editPermission'>
 >;
 
 export const createTargets = ({ identity, gyms, content }: TargetClients): Targets => {
@@ -68,7 +72,7 @@ export const createTargets = ({ identity, gyms, content }: TargetClients): Targe
       if (!found.is_active) return state;
       const seller = await identity.call('GetHiddenUsers', { ids: [found.user_id] }, READ);
       if (seller.gone_ids.includes(found.user_id)) return undefined;
-      // A seller whose deletion is pending is hidden, and his services with him, but from those who see everybody.
+      // While the deletion of the seller is pending, the service is hidden except from the seller and `users.view_all`.
       const isHidden = seller.pending_ids.includes(found.user_id);
       return isHidden ? { ...state, isPublic: false, viewPermission: 'users.view_all' } : state;
     },

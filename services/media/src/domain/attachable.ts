@@ -1,12 +1,12 @@
-/** What a file can be attached to, and which documents are private (specification 4.3, contract 6). */
-import { MODEL } from '@fitness/shared/models.ts';
+/** What files can be attached to, and the purposes of private documents (specification 4.3, contract 6). */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export type AttachableKind = 'post' | 'gym' | 'user' | 'training_service';
 
 const KIND_BY_TYPE: Readonly<Record<string, AttachableKind>> = {
   [MODEL.post]: 'post',
   [MODEL.gym]: 'gym',
-  // Another name that clients use for the gym.
+  // An alias that clients send.
   [MODEL.gymProfile]: 'gym',
   [MODEL.user]: 'user',
   [MODEL.trainingService]: 'training_service',
@@ -21,11 +21,11 @@ export const TYPE_BY_KIND: Readonly<Record<AttachableKind, string>> = {
 
 export const ATTACHABLE_TYPES = Object.keys(KIND_BY_TYPE) as [string, ...string[]];
 
-/** Undefined for a type that nothing can be attached to. */
+/** Undefined for a type that files cannot be attached to. */
 export const attachableKind = (type: string): AttachableKind | undefined =>
   Object.hasOwn(KIND_BY_TYPE, type) ? KIND_BY_TYPE[type] : undefined;
 
-/** Each purpose has the one kind of target that it belongs to. A purpose that is not here is served to nobody. */
+/** Each purpose belongs to one kind of target. A document with any other purpose is served to nobody. */
 export const PURPOSES = {
   trainer_license: { kind: 'user' },
   gym_license: { kind: 'gym' },

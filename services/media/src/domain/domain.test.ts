@@ -3,7 +3,7 @@ import { attachableKind } from './attachable.ts';
 import { attachmentHeader, cleanFilename } from './file-types.ts';
 import { frameRanges, parseRanges } from './range.ts';
 
-describe('the name of a file', () => {
+describe('the file name', () => {
   test.each([
     ['../../etc/passwd', 'passwd'],
     ['C:\\Users\\me\\licence.pdf', 'licence.pdf'],
@@ -20,7 +20,7 @@ describe('the name of a file', () => {
     expect(cleanFilename(given)).toBe(kept);
   });
 
-  test('is header-safe in any script', () => {
+  test('of any script is safe in a header', () => {
     const header = attachmentHeader('مجوز "1".pdf');
     expect(header).toMatch(/^[\x20-\x7e]+$/);
     expect(header).toContain(`filename*=UTF-8''${encodeURIComponent('مجوز "1".pdf')}`);
@@ -59,7 +59,7 @@ describe('byte ranges', () => {
     expect(parseRanges(header, 100)).toEqual(ranges);
   });
 
-  test('the frame of several says how long the whole answer is', () => {
+  test('the frame of several ranges has the length of the whole body', () => {
     const ranges = [
       { start: 0, end: 1 },
       { start: 5, end: 9 },
@@ -74,6 +74,6 @@ describe('byte ranges', () => {
   });
 });
 
-test('an inherited property is no attachable type', () => {
+test('an inherited property is not an attachable type', () => {
   expect(attachableKind('toString')).toBeUndefined();
 });

@@ -1,38 +1,38 @@
-/** What may be uploaded (contract 6), judged by its bytes. Never anything that a browser would run. */
+/** Accepted file types (contract 6), checked by content. None of them is executed by a browser. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /**
- * With what a file of each type must begin, at its very first byte. What guesses the type passes over a byte order mark
- * and the tags of a song, and needs no more than a part of some of these: HTML could stand before them.
+ * The signature of each type, from the first byte of the file. The type detection skips a byte order mark and ID3 tags,
+ * and checks only a part of some signatures: HTML could precede them.
  */
-const BEGINNINGS: Readonly<Record<string, (head: string) => boolean>> = {
+const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
   'image/jpeg': (head) => head.startsWith('\xff\xd8\xff'),
   'image/png': (head) => head.startsWith('\x89PNG\r\n\x1a\n'),
   'image/webp': (head) => head.startsWith('RIFF') && head.startsWith('WEBP', 8),
   'image/gif': (head) => /^GIF8[79]a/.test(head),
   'application/pdf': (head) => /^%PDF-\d/.test(head),
-  // The first box has a length: no text begins with its zeros.
+  // The first box begins with its length, whose first bytes are zero; no text begins with zeros.
   'video/mp4': (head) => head.startsWith('\0\0') && head.startsWith('ftyp', 4),
 };
 
-/** A PNG that moves is a PNG, with a picture for who knows no better. */
-const ALSO_CALLED = new Map([['image/apng', 'image/png']]);
+/** An animated PNG is a valid PNG. */
+const TYPE_ALIASES = new Map([['image/apng', 'image/png']]);
 
-/** The type of a file that begins with `head` and was `taken` for one; undefined when it may not be kept. */
-export const acceptedType = (taken: string | undefined, head: Buffer): string | undefined => {
-  const type = ALSO_CALLED.get(taken ?? '') ?? taken ?? '';
-  const begins = Object.hasOwn(BEGINNINGS, type) ? BEGINNINGS[type] : undefined;
-  return begins?.(head.toString('latin1', 0, 16)) === true ? type : undefined;
+/** The type of a file with the `detected` type and the first bytes `head`; undefined when it is not accepted. */
+export const acceptedType = (detected: string | undefined, head: Buffer): string | undefined => {
+  const type = TYPE_ALIASES.get(detected ?? '') ?? detected ?? '';
+  const hasSignature = Object.hasOwn(SIGNATURES, type) ? SIGNATURES[type] : undefined;
+  return hasSignature?.(head.toString('latin1', 0, 16)) === true ? type : undefined;
 };
 
-/** So many bytes at the beginning are enough to tell. */
+/** First bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 
 const MAX_NAME_CHARACTERS = 200;
 
 /**
- * The name that the client gave, as it may be shown and put into a link: no path, no control characters, no
- * direction marks that make `fdp.exe` look like a document. Any script is kept.
+ * The client's file name, safe to show and to put into a link: without a path, control characters, or the bidirectional
+ * marks that make `fdp.exe` look like a document. Letters of any script remain.
  */
 export const cleanFilename = (given: string | undefined): string => {
   const base = (given ?? '').normalize('NFC').split(/[\\/]/).at(-1) ?? '';

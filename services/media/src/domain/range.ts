@@ -5,24 +5,24 @@ export interface ByteRange {
   end: number;
 }
 
-/** More pieces than any player or download tool asks for at once. */
+/** More ranges than players and download tools request at once. */
 const MAX_RANGES = 16;
 const UNIT = /^bytes\s*=(.*)$/i;
 const SPECIFIER = /^(\d*)-(\d*)$/;
 
 /**
- * The pieces that are asked for, in the order of the request. Undefined: the whole file, because no range was asked
- * for, or one in a unit that we do not know. `unsatisfiable` (416): no piece lies in the file, or the request is
- * rejected because it cannot be read or asks for too much (too many pieces, or more bytes than the file has).
+ * The requested ranges, in the order of the request. Undefined, for the whole file: no range, or an unknown unit.
+ * `unsatisfiable` (416): no range lies in the file, the header is malformed, or it requests too much (too many ranges,
+ * or more bytes than the file has).
  */
 export const parseRanges = (
   header: string | undefined,
   size: number,
 ): readonly ByteRange[] | 'unsatisfiable' | undefined => {
-  const asked = UNIT.exec(header?.trim() ?? '')?.[1];
-  if (asked === undefined) return undefined;
-  // Empty places of a list are to be passed over (RFC 9110, 5.6.1).
-  const specifiers = asked
+  const list = UNIT.exec(header?.trim() ?? '')?.[1];
+  if (list === undefined) return undefined;
+  // Empty list elements are ignored (RFC 9110, 5.6.1).
+  const specifiers = list
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
@@ -54,17 +54,17 @@ export const lengthOf = ({ start, end }: ByteRange): number => end - start + 1;
 export const contentRange = ({ start, end }: ByteRange, size: number): string =>
   `bytes ${start}-${end}/${size}`;
 
-/** The frame of several pieces in one answer, `multipart/byteranges` (RFC 9110, section 14.6). */
+/** Headers and delimiters of several ranges in one body, `multipart/byteranges` (RFC 9110, section 14.6). */
 export interface ByteRangesFrame {
   contentType: string;
-  /** Bytes of the whole answer. */
+  /** Bytes of the whole body. */
   length: number;
-  /** What stands before each piece, in their order. */
+  /** Precede the ranges, in their order. */
   heads: readonly Buffer[];
   tail: Buffer;
 }
 
-/** `boundary` must not be found in the file. */
+/** The file must not contain `boundary`. */
 export const frameRanges = (
   ranges: readonly ByteRange[],
   { size, mimeType, boundary }: { size: number; mimeType: string; boundary: string },
@@ -75,7 +75,12 @@ export const frameRanges = (
     ),
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  const pieces = ranges.reduce((sum, range) => sum + lengthOf(range), 0);
-  const frames = heads.reduce((sum, head) => sum + head.length, tail.length);
-  return { contentType: `multipart/byteranges; boundary=${boundary}`, length: pieces + frames, heads, tail };
+  const content = ranges.reduce((sum, range) => sum + lengthOf(range), 0);
+  const framing = heads.reduce((sum, head) => sum + head.length, tail.length);
+  return {
+    contentType: `multipart/byteranges; boundary=${boundary}`,
+    length: content + framing,
+    heads,
+    tail,
+  };
 };

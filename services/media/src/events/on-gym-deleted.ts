@@ -1,7 +1,9 @@
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import { MODEL } from '@fitness/shared/models.ts';
-import type { ForgetTarget } from '../app/forget-target.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onGymDeleted = (forgetTarget: ForgetTarget): EventConsumer =>
-  onEvent(gymDeleted, ({ data }) => forgetTarget({ attachable_type: MODEL.gym, attachable_id: data.gym_id }));
+export const onGymDeleted = ({ deleteMediaOfTarget }: UseCases): EventConsumer =>
+  onEvent(gymDeleted, ({ data }) =>
+    deleteMediaOfTarget({ attachable_type: MODEL.gym, attachable_id: data.gym_id }),
+  );

@@ -1,11 +1,11 @@
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { gymLicenseCleared } from '@fitness/proto/events/gyms.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import { MODEL } from '@fitness/shared/models.ts';
-import type { DeleteMedia } from '../app/delete-media.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** The document that was cleared goes; one that was handed in since has a larger id, and stays. */
-export const onGymLicenseCleared = (deleteMedia: DeleteMedia): EventConsumer =>
+/** Deletes the cleared document. A document uploaded since then has a larger id and remains. */
+export const onGymLicenseCleared = ({ deleteMediaByPurpose }: UseCases): EventConsumer =>
   onEvent(gymLicenseCleared, async ({ data }) => {
     const gym = { attachable_type: MODEL.gym, attachable_id: data.gym_id };
-    await deleteMedia.byPurpose(gym, 'gym_license', data.media_id);
+    await deleteMediaByPurpose(gym, 'gym_license', data.media_id);
   });

@@ -1,9 +1,9 @@
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { postDeleted } from '@fitness/proto/events/content.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import { MODEL } from '@fitness/shared/models.ts';
-import type { ForgetTarget } from '../app/forget-target.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onPostDeleted = (forgetTarget: ForgetTarget): EventConsumer =>
+export const onPostDeleted = ({ deleteMediaOfTarget }: UseCases): EventConsumer =>
   onEvent(postDeleted, ({ data }) =>
-    forgetTarget({ attachable_type: MODEL.post, attachable_id: data.post_id }),
+    deleteMediaOfTarget({ attachable_type: MODEL.post, attachable_id: data.post_id }),
   );

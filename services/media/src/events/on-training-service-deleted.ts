@@ -1,9 +1,9 @@
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { trainingServiceDeleted } from '@fitness/proto/events/content.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import { MODEL } from '@fitness/shared/models.ts';
-import type { ForgetTarget } from '../app/forget-target.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onTrainingServiceDeleted = (forgetTarget: ForgetTarget): EventConsumer =>
+export const onTrainingServiceDeleted = ({ deleteMediaOfTarget }: UseCases): EventConsumer =>
   onEvent(trainingServiceDeleted, ({ data }) =>
-    forgetTarget({ attachable_type: MODEL.trainingService, attachable_id: data.training_service_id }),
+    deleteMediaOfTarget({ attachable_type: MODEL.trainingService, attachable_id: data.training_service_id }),
   );

@@ -1,17 +1,13 @@
-import { invalid, message } from '@fitness/shared/error.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import type { DeleteMedia } from '../app/delete-media.ts';
-import type { ListMedia } from '../app/list-media.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import { toMedia } from '../app/media-resource.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export interface MediaGrpcParts {
-  listMedia: ListMedia;
-  deleteMedia: DeleteMedia;
-  baseUrl: string;
-}
-
-export const mediaGrpc = ({ listMedia, deleteMedia, baseUrl }: MediaGrpcParts): GrpcService =>
+export const createMediaService = (
+  { listMedia, deleteMediaByPurpose }: UseCases,
+  baseUrl: string,
+): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
       const rows = await listMedia(targets);
@@ -19,6 +15,6 @@ export const mediaGrpc = ({ listMedia, deleteMedia, baseUrl }: MediaGrpcParts): 
     },
     DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
       if (target === null) throw invalid({ target: message('validation.required') });
-      return { deleted: await deleteMedia.byPurpose(target, purpose, upTo) };
+      return { deleted: await deleteMediaByPurpose(target, purpose, upTo) };
     },
   });

@@ -1,8 +1,8 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import type { DeleteMedia } from '../app/delete-media.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const deleteMediaRoute = (deleteMedia: DeleteMedia): Route =>
+export const deleteMediaRoute = (useCases: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/media/:id',
@@ -12,7 +12,7 @@ export const deleteMediaRoute = (deleteMedia: DeleteMedia): Route =>
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {
-      await deleteMedia.byId(caller, params.id);
+      await useCases.deleteMedia(caller, params.id);
       return noContent();
     },
   });

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { Caller } from '@fitness/shared/caller.ts';
 import {
   defineRoute,
   type RawReply,
@@ -7,11 +6,13 @@ import {
   type Route,
 } from '@fitness/shared/http/define-route.ts';
 import { idParam } from '@fitness/shared/http/validation.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
 import { attachmentHeader } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
+import type { UseCases } from '../use-cases.ts';
 
 const binary = z.string().meta({ description: 'The file, as an attachment.' });
 
@@ -39,7 +40,7 @@ const routeAt = (
     },
   });
 
-export const getMedia = (downloadFile: DownloadFile): Route[] => [
+export const getMediaRoutes = ({ downloadFile }: Pick<UseCases, 'downloadFile'>): Route[] => [
   routeAt('/media/:id', z.object({ id: idParam }), downloadFile),
   routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloadFile),
 ];
@@ -54,16 +55,16 @@ const serve = async (
   const row = await downloadFile.find(caller, id);
   const etag = etagOf(row);
   if (matches(request.headers['if-none-match'] ?? '', etag)) {
-    return sendNothing(describe(row, reply).code(304));
+    return sendNothing(setFileHeaders(row, reply).code(304));
   }
-  // A range is for GET alone (RFC 9110, 14.2).
+  // Range is defined for GET only (RFC 9110, 14.2).
   if (request.method === 'HEAD') {
-    const described = describe(row, reply).code(200).type(row.mime_type);
-    return sendNothing(described.header('content-length', row.size));
+    const head = setFileHeaders(row, reply).code(200).type(row.mime_type);
+    return sendNothing(head.header('content-length', row.size));
   }
-  const ranges = parseRanges(wantedRange(request, etag), row.size);
+  const ranges = parseRanges(applicableRange(request, etag), row.size);
   if (ranges === 'unsatisfiable') {
-    describe(row, reply).code(416).header('content-range', `bytes */${row.size}`).send();
+    setFileHeaders(row, reply).code(416).header('content-range', `bytes */${row.size}`).send();
     return;
   }
   await sendBytes(row, ranges, downloadFile, reply);
@@ -71,24 +72,27 @@ const serve = async (
 
 const etagOf = ({ sha256 }: MediaRow): string => `"${sha256}"`;
 
-/** Only once it is sure that it is answered: a refusal is no attachment, and nothing for a cache. */
-const describe = (row: MediaRow, reply: RawReply): RawReply =>
+/** Called after every check: a refusal has none of these headers. */
+const setFileHeaders = (row: MediaRow, reply: RawReply): RawReply =>
   reply.headers({
     etag: etagOf(row),
-    // Who may see it is decided at each download: a cache may keep it, but must ask.
+    // Permission is checked at each download: a cache may store the file, but must revalidate it.
     'cache-control': 'private, no-cache',
     'content-disposition': attachmentHeader(row.filename),
     'accept-ranges': 'bytes',
     'content-security-policy': "default-src 'none'; sandbox",
   });
 
-/** An empty stream and not an empty text: for that, the answer to HEAD would say that the file has no bytes. */
+/** An empty stream: for an empty string Fastify would set the `content-length` of a HEAD answer to 0. */
 const sendNothing = (reply: RawReply): void => {
   reply.send(Readable.from([]));
 };
 
-/** The range of another state of the file is none (RFC 9110, 13.1.5); a file never changes, so a date never matches. */
-const wantedRange = ({ headers }: RawRequest, etag: string): string | undefined =>
+/**
+ * A range applies only when `If-Range` is absent or the current ETag (RFC 9110, 13.1.5). A date never matches: there is
+ * no `Last-Modified`.
+ */
+const applicableRange = ({ headers }: RawRequest, etag: string): string | undefined =>
   headers['if-range'] === undefined || headers['if-range'] === etag ? headers.range : undefined;
 
 const sendBytes = async (
@@ -99,7 +103,7 @@ const sendBytes = async (
 ): Promise<void> => {
   const [first, ...further] = ranges ?? [];
   const content = await downloadFile.open(row, first);
-  describe(row, reply);
+  setFileHeaders(row, reply);
   if (first === undefined) {
     reply.code(200).type(row.mime_type).header('content-length', row.size).send(content);
     return;
@@ -113,7 +117,7 @@ const sendBytes = async (
       .send(content);
     return;
   }
-  // No file holds its own hash.
+  // A file cannot contain its own hash.
   const boundary = row.sha256;
   const frame = frameRanges([first, ...further], { size: row.size, mimeType: row.mime_type, boundary });
   async function* body(): AsyncIterable<Buffer> {
@@ -124,11 +128,11 @@ const sendBytes = async (
     yield frame.tail;
   }
   const whole = Readable.from(body(), { objectMode: false });
-  // Not even begun when the reader is gone at once.
+  // A client that disconnects at once does not start the generator.
   whole.once('close', () => content.destroy());
   reply.code(206).type(frame.contentType).header('content-length', frame.length).send(whole);
 };
 
-/** A tag may hold commas. Weak or not makes no difference here (RFC 9110, 13.1.2). */
+/** A tag may contain commas. The comparison is weak (RFC 9110, 13.1.2). */
 const matches = (header: string, etag: string): boolean =>
   header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag);

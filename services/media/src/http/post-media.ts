@@ -1,14 +1,14 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { invalid, message } from '@fitness/shared/error.ts';
+import { mediaSchema } from '@fitness/contracts/media.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { parseInput } from '@fitness/shared/http/validation.ts';
-import { mediaSchema } from '@fitness/shared/resources/media.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { AttachFile, Attachment } from '../app/attach-file.ts';
+import type { Attachment } from '../app/attach-file.ts';
 import { toMedia } from '../app/media-resource.ts';
-import type { ReceiveFile } from '../app/receive-file.ts';
 import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
 import type { StoredFile } from '../domain/media.ts';
+import type { UseCases } from '../use-cases.ts';
 import { readUpload, type Upload } from './read-upload.ts';
 
 const fieldsSchema = z.object({
@@ -23,20 +23,20 @@ const fieldsSchema = z.object({
 
 const documentedFields = z.object({
   file: z.string().meta({ format: 'binary' }),
-  attachable_type: z.enum(ATTACHABLE_TYPES),
+  ...fieldsSchema.shape,
   attachable_id: z.int().positive(),
-  purpose: z.enum(PURPOSE_NAMES).optional(),
 });
 
-export interface PostMediaParts {
-  attachFile: AttachFile;
-  receiveFile: ReceiveFile;
-  /** How long a form may take to arrive. */
-  uploadDeadlineMs: number;
+export interface PostMediaOptions {
   baseUrl: string;
+  /** The connection of an upload is closed when its body has not arrived after this time. */
+  uploadDeadlineMs: number;
 }
 
-export const postMedia = ({ attachFile, receiveFile, uploadDeadlineMs, baseUrl }: PostMediaParts): Route =>
+export const postMediaRoute = (
+  { attachFile, receiveFile }: Pick<UseCases, 'attachFile' | 'receiveFile'>,
+  { baseUrl, uploadDeadlineMs }: PostMediaOptions,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/media',
@@ -51,17 +51,17 @@ export const postMedia = ({ attachFile, receiveFile, uploadDeadlineMs, baseUrl }
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
       const upload = await readUpload(request, receiveFile, uploadDeadlineMs);
-      const attachment = await admit(caller, upload, { attachFile, receiveFile });
+      const attachment = await authorizeUpload(caller, upload, { attachFile, receiveFile });
       const row = await attachFile.attach(caller, attachment, attachment.stored);
       return created({ data: toMedia(row, baseUrl) });
     },
   });
 
-/** What is to be attached where; throws 422 and 403, and nothing stays stored then. */
-const admit = async (
+/** Throws 422 and 403, and then discards the received file. */
+const authorizeUpload = async (
   caller: UserCaller,
   { fields, file }: Upload,
-  { attachFile, receiveFile }: Pick<PostMediaParts, 'attachFile' | 'receiveFile'>,
+  { attachFile, receiveFile }: Pick<UseCases, 'attachFile' | 'receiveFile'>,
 ): Promise<Attachment & { stored: StoredFile }> => {
   try {
     const parsed = parseInput(fieldsSchema, fields);

@@ -1,10 +1,10 @@
-/** Reads a multipart upload: fields in any order, the file streamed to the storage while its first bytes are judged. */
+/** Reads a multipart upload: fields in any order, the file streamed after a check of its first bytes. */
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
 import type { MultipartFile } from '@fastify/multipart';
-import { AppError, invalid, isAppError, message } from '@fitness/shared/error.ts';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
+import { AppError, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
 import { fileTypeFromBuffer } from 'file-type';
 import type { ReceiveFile } from '../app/receive-file.ts';
 import { acceptedType, cleanFilename, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
@@ -12,19 +12,20 @@ import type { StoredFile } from '../domain/media.ts';
 
 export interface Upload {
   fields: Record<string, string>;
-  /** Undefined when no file came. */
+  /** Undefined when the form has no file. */
   file: { stored: StoredFile; mimeType: string; filename: string } | undefined;
 }
 
-/** Files in other fields are ignored, as other unknown fields are. */
+/** Files in other fields are ignored, like other unknown fields. */
 const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_000, parts: 30 };
 const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 
 const refusedFile = (): AppError => invalid({ file: message('validation.invalid') });
 
 /**
- * 415 for anything but multipart, 422 under `file` for a type or size that is not accepted, 400 for a form that breaks
- * off. Nothing stays stored then. One that has not arrived after `deadlineMs` is hung up on.
+ * Throws 415 for anything but multipart, 422 under `file` for a type or size that is not accepted, and 400 for a
+ * malformed or incomplete form; nothing remains stored then. Closes the connection when the form has not arrived after
+ * `deadlineMs`.
  */
 export const readUpload = async (
   request: RawRequest,
@@ -33,13 +34,13 @@ export const readUpload = async (
 ): Promise<Upload> => {
   const upload: Upload = { fields: {}, file: undefined };
   if (!request.isMultipart()) {
-    // A body without a byte is not looked at by the parser of its type.
+    // Fastify does not call the content type parser for an empty body.
     if (MULTIPART.test(request.headers['content-type'] ?? '')) return upload;
     const text = message('error.unsupported_media_type');
     throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
   }
-  // The parser would wait for ever for the end of one that has ended already.
-  if (request.raw.destroyed) throw malformed('the client is gone');
+  // The parser would wait forever for the end of a request that is already closed.
+  if (request.raw.destroyed) throw malformed('the client disconnected');
   const late = setTimeout(() => request.raw.destroy(), deadlineMs);
   try {
     for await (const part of request.parts({ limits: LIMITS })) {
@@ -50,7 +51,7 @@ export const readUpload = async (
     }
     return upload;
   } catch (error) {
-    // Nobody reads the form any more; a client that is still sending it could not read the answer.
+    // The rest of the form is read and dropped: a client that is still sending could not read the answer.
     request.raw.unpipe().resume();
     if (upload.file !== undefined) await files.discard(upload.file.stored);
     throw isAppError(error) ? error : malformed(error);
@@ -69,7 +70,7 @@ const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNull
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
   if (mimeType === undefined) throw refusedFile();
   const stored = await files.keep(rest);
-  // The stream simply ends at the limit: what came is not the file that was sent.
+  // The parser ends the stream at the size limit without an error.
   if (part.file.truncated) {
     await files.discard(stored);
     throw refusedFile();
@@ -77,7 +78,7 @@ const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNull
   return { stored, mimeType, filename: cleanFilename(part.filename) };
 };
 
-/** The first bytes of `source`, and a stream of all of it. */
+/** The first bytes of `source`, and a stream of all its bytes. */
 const peek = async (source: Readable): Promise<{ head: Buffer; rest: Readable }> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -90,7 +91,7 @@ const peek = async (source: Readable): Promise<{ head: Buffer; rest: Readable }>
   }
   const head = Buffer.concat(chunks);
   const rest = new PassThrough();
-  // Whoever reads it hears of its errors as well; where nobody does, one that breaks off would end the process.
+  // Its reader receives errors too. Without a listener, an error before there is a reader would end the process.
   rest.on('error', () => undefined);
   const replay = async (): Promise<void> => {
     if (head.length > 0) rest.write(head);

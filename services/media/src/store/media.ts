@@ -4,12 +4,12 @@ import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey } from '../domain/media.ts';
 
-/** A row with what it is found by: each question is one condition on one of these (docs/adr/0013). */
+/** A row with derived keys: each query is one condition on one of them (docs/adr/0013). */
 interface MediaDocument extends MediaRow {
   target: string;
-  /** The target, of a row without a purpose. */
+  /** The target; only of a row without a purpose. */
   public_target?: string;
-  /** Target and purpose of a private document. */
+  /** Target and purpose; only of a private document. */
   document_key?: string;
 }
 
@@ -34,7 +34,7 @@ const schema = new mongoose.Schema<MediaDocument>(
 )
   .index({ target: 1 })
   .index({ public_target: 1 }, { sparse: true })
-  // One document of a purpose for each target.
+  // At most one document of each purpose for each target.
   .index({ document_key: 1 }, { unique: true, sparse: true })
   .index({ storage_key: 1 }, { unique: true })
   .index({ uploaded_by: 1 });
@@ -42,36 +42,36 @@ const schema = new mongoose.Schema<MediaDocument>(
 privacy(
   schema,
   erase(
-    'a file of an erased account goes, and its row as a whole',
+    'the files of an erased account are deleted with their rows',
     '_id',
     'attachable_type',
     'attachable_id',
   ),
   erase('likewise', 'target', 'public_target', 'document_key'),
   erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
-  erase('also where the file is that of a gym and stays', 'uploaded_by'),
+  erase('removed from files of other targets, which remain', 'uploaded_by'),
 );
 
 export interface MediaStore {
   findById(id: number): Promise<MediaRow | null>;
   /** Rows without a purpose, in the order of their ids. */
   findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
-  /** Those of `keys` that a row names. */
+  /** Those of `keys` that belong to a row. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
-  /** The deleted row; null when there was none. */
-  delete(session: ClientSession, id: number): Promise<MediaRow | null>;
-  /** `upTo`: a row with a larger id is newer than the one that is meant, and stays. */
+  /** Each deletion returns the deleted rows. */
+  delete(session: ClientSession, id: number): Promise<MediaRow[]>;
+  /** Deletes the document of a purpose, unless its id is larger than `upTo`: it is then a newer document. */
   deleteByPurpose(
     session: ClientSession,
     target: Target,
     purpose: string,
     upTo?: number,
-  ): Promise<MediaRow | null>;
-  /** Deletes up to `limit` rows of a target, private documents included, and answers them. */
-  takeOf(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
-  /** Forgets who uploaded the files of a user that are not his own. */
-  forgetUploader(userId: number): Promise<void>;
+  ): Promise<MediaRow[]>;
+  /** Deletes up to `limit` rows of a target, private documents included. */
+  deleteBatch(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
+  /** Sets `uploaded_by` to null in every row that this account uploaded. */
+  removeUploader(userId: number): Promise<void>;
 }
 
 const documentKey = (target: Target, purpose: string): string => `${targetKey(target)}:${purpose}`;
@@ -87,6 +87,10 @@ const toDocument = (row: MediaRow): MediaDocument => ({
 export const createMediaStore = (connection: Connection): MediaStore => {
   const model: Model<MediaDocument> =
     connection.models.Media ?? connection.model<MediaDocument>('Media', schema);
+  const deleteById = async (session: ClientSession, id: number): Promise<MediaRow[]> => {
+    const deleted = await model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>();
+    return deleted === null ? [] : [deleted];
+  };
   return {
     findById: (id) => model.findById(id).lean<MediaRow>(),
     findPublic: async (targets) => {
@@ -105,15 +109,14 @@ export const createMediaStore = (connection: Connection): MediaStore => {
     insert: async (session, row) => {
       await model.create([toDocument(row)], { session });
     },
-    delete: (session, id) => model.findOneAndDelete({ _id: id }, { session }).lean<MediaRow>(),
+    delete: deleteById,
     deleteByPurpose: async (session, target, purpose, upTo = Number.POSITIVE_INFINITY) => {
       const found = await model
         .findOne({ document_key: documentKey(target, purpose) }, { _id: 1 }, { session })
         .lean<Pick<MediaRow, '_id'>>();
-      if (found === null || found._id > upTo) return null;
-      return model.findOneAndDelete({ _id: found._id }, { session }).lean<MediaRow>();
+      return found === null || found._id > upTo ? [] : deleteById(session, found._id);
     },
-    takeOf: async (session, target, limit) => {
+    deleteBatch: async (session, target, limit) => {
       const rows = await model
         .find({ target: targetKey(target) }, null, { session, limit })
         .lean<MediaRow[]>();
@@ -121,7 +124,7 @@ export const createMediaStore = (connection: Connection): MediaStore => {
       if (ids.length > 0) await model.deleteMany({ _id: trusted({ $in: ids }) }, { session });
       return rows;
     },
-    forgetUploader: async (userId) => {
+    removeUploader: async (userId) => {
       await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } });
     },
   };

@@ -1,24 +1,32 @@
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import type { Grant } from '../domain/grant.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { asBoost, type Boost } from '../domain/grant.ts';
 import type { BoostLevel } from '../domain/offer.ts';
 import type { Target } from '../domain/target.ts';
-import { type BuyFromWallet, targetNotFound, type WalletOrder } from './buy-from-wallet.ts';
-import type { BillingDeps } from './deps.ts';
-import { assertOwnTarget } from './own-target.ts';
+import { assertMayBoost } from './assert-may-boost.ts';
+import type { BuyFromWallet, IdempotentRequest } from './buy-from-wallet.ts';
+import { targetNotFound } from './wallet-purchase-errors.ts';
+
+interface BuyBoostDependencies extends Pick<Dependencies, 'catalogue' | 'targets'> {
+  buyFromWallet: BuyFromWallet;
+}
 
 /**
- * A boost from the wallet. Throws 404 `payments.target_not_found`, 403 for a target of another without
+ * Buys a boost from the wallet. Throws 404 `payments.target_not_found`, 403 for another user's target without
  * `payments.boost_all`, and what {@link BuyFromWallet} throws.
  */
-export type BuyBoost = (
-  caller: UserCaller,
-  wanted: { target: Target; level: BoostLevel },
-  paid: Omit<WalletOrder, 'order'>,
-) => Promise<Grant>;
-
 export const createBuyBoost =
-  ({ catalogue, targets }: Pick<BillingDeps, 'catalogue' | 'targets'>, buy: BuyFromWallet): BuyBoost =>
-  async (caller, { target, level }, paid) => {
-    await assertOwnTarget(targets, caller, target, targetNotFound);
-    return buy({ order: { userId: caller.userId, offer: catalogue.boosts[level], target }, ...paid });
+  ({ catalogue, targets, buyFromWallet }: BuyBoostDependencies) =>
+  async (
+    caller: UserCaller,
+    { target, level }: { target: Target; level: BoostLevel },
+    { clientKey, complete }: IdempotentRequest<Boost>,
+  ): Promise<Boost> => {
+    await assertMayBoost(targets, caller, target, targetNotFound);
+    const grant = await buyFromWallet({
+      order: { userId: caller.userId, offer: catalogue.boosts[level], target },
+      clientKey,
+      complete: (session, granted) => complete(session, asBoost(granted)),
+    });
+    return asBoost(grant);
   };

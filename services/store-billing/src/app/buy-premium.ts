@@ -1,11 +1,19 @@
-import type { Grant } from '../domain/grant.ts';
-import type { BuyFromWallet, WalletOrder } from './buy-from-wallet.ts';
-import type { BillingDeps } from './deps.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { asSubscription, type Subscription } from '../domain/grant.ts';
+import type { BuyFromWallet, IdempotentRequest } from './buy-from-wallet.ts';
 
-/** A month of premium from the wallet. Errors: see {@link BuyFromWallet}. */
-export type BuyPremium = (userId: number, paid: Omit<WalletOrder, 'order'>) => Promise<Grant>;
+interface BuyPremiumDependencies extends Pick<Dependencies, 'catalogue'> {
+  buyFromWallet: BuyFromWallet;
+}
 
+/** Buys a month of premium from the wallet. Throws what {@link BuyFromWallet} throws. */
 export const createBuyPremium =
-  ({ catalogue }: Pick<BillingDeps, 'catalogue'>, buy: BuyFromWallet): BuyPremium =>
-  (userId, paid) =>
-    buy({ order: { userId, offer: catalogue.premium, target: null }, ...paid });
+  ({ catalogue, buyFromWallet }: BuyPremiumDependencies) =>
+  async (userId: number, { clientKey, complete }: IdempotentRequest<Subscription>): Promise<Subscription> => {
+    const grant = await buyFromWallet({
+      order: { userId, offer: catalogue.premium, target: null },
+      clientKey,
+      complete: (session, granted) => complete(session, asSubscription(granted)),
+    });
+    return asSubscription(grant);
+  };

@@ -1,29 +1,44 @@
-/** Grants what the store has confirmed: the grant, its receipt, the journal and the events commit together. */
-import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
+/** Grants a purchase that the store has confirmed: grant, receipt, journal and events commit together. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
-import { type Grant, type Order, payableTypeOf, slotOf } from '../domain/grant.ts';
+import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import { receiptNumber, type StorePurchase } from '../domain/purchase.ts';
+import { isBeingCharged, SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
-import { acknowledge } from './acknowledge.ts';
-import type { BillingDeps } from './deps.ts';
+import { acknowledge } from './acknowledge-purchases.ts';
 import { placeGrant } from './place-grant.ts';
+import { publishStorePurchaseGranted } from './publish.ts';
+
+type GrantDependencies = Pick<
+  Dependencies,
+  'store' | 'outbox' | 'clock' | 'log' | 'channel' | 'backgroundTasks'
+>;
+
+export interface ConfirmedPurchase {
+  attempt: Attempt;
+  order: Order;
+  /** Taken before the transaction, so that concurrent grants do not conflict on the counter. */
+  grantId: number;
+  /** The slot has no document yet. */
+  isNewSlot: boolean;
+  transactionTimeoutMs: number;
+}
+
+interface GrantRequest extends ConfirmedPurchase {
+  /** The wallet purchase whose reservation of the slot is ignored. */
+  ignoreReservationOf: string | null;
+}
 
 export type GrantOutcome =
   | { outcome: 'granted'; grant: Grant }
-  /** Somebody has redeemed the token meanwhile. */
   | { outcome: 'already_redeemed' }
   | { outcome: 'refused'; refusal: SlotRefusal };
 
-/** What the ledger's look said of the slot, and the reservation in it that does not count. */
-interface SlotView {
-  isNewSlot: boolean;
-  heldBy: string | null;
-}
-
-/** Undoes the transaction in which the slot refused. */
-class SlotRefused extends Error {
-  override name = 'SlotRefused';
+/** Thrown to abort the transaction. */
+class SlotRefusedError extends Error {
+  override name = 'SlotRefusedError';
   readonly refusal: SlotRefusal;
 
   constructor(refusal: SlotRefusal) {
@@ -32,49 +47,74 @@ class SlotRefused extends Error {
   }
 }
 
-/** Undoes the transaction of a presentation that has its receipt already. */
-class AttemptGranted extends Error {
-  override name = 'AttemptGranted';
+/** Thrown to abort the transaction: this presentation already has its receipt. */
+class AttemptGrantedError extends Error {
+  override name = 'AttemptGrantedError';
 }
 
-type Parts = Pick<BillingDeps, 'store' | 'outbox' | 'clock' | 'log' | 'channel' | 'background'>;
-
-interface Draft extends SlotView {
-  attempt: Attempt;
-  order: Order;
-  grantId: number;
-  /** For how long the transaction is tried. */
-  patienceMs: number;
-}
+const POLL_MS = 50;
 
 /**
- * `grantId`: taken beforehand, so that concurrent grants do not conflict on the counter. Throws what the database
- * throws; nothing is stored then.
+ * While a wallet purchase that holds the slot is being charged, its end is awaited; it normally takes milliseconds. A
+ * wallet purchase that no process runs, or that takes longer than {@link SLOT_WAIT_MS}, is overridden: its charge is
+ * refunded to the wallet, whereas the store refunds nothing by itself (ADR 0008).
+ *
+ * Throws what the database throws; nothing is stored then.
  */
-export const grantStorePurchase = async (deps: Parts, draft: Draft): Promise<GrantOutcome> => {
-  const { store, background } = deps;
+export const grantStorePurchase = async (
+  dependencies: GrantDependencies,
+  confirmed: ConfirmedPurchase,
+): Promise<GrantOutcome> => {
+  const deadline = performance.now() + SLOT_WAIT_MS;
+  let ignoreReservationOf: string | null = null;
+  for (;;) {
+    const granted = await tryGrant(dependencies, { ...confirmed, ignoreReservationOf });
+    if (granted.outcome !== 'refused' || granted.refusal.by !== 'reserved') return granted;
+    ignoreReservationOf = granted.refusal.purchaseId;
+    await waitWhileBeingCharged(dependencies, ignoreReservationOf, deadline);
+  }
+};
+
+const waitWhileBeingCharged = async (
+  { store }: GrantDependencies,
+  purchaseId: string,
+  deadline: number,
+): Promise<void> => {
+  while (performance.now() < deadline) {
+    const found = await store.walletPurchases.find(purchaseId);
+    if (found === undefined || !isBeingCharged(found)) return;
+    await sleep(POLL_MS);
+  }
+};
+
+const tryGrant = async (dependencies: GrantDependencies, request: GrantRequest): Promise<GrantOutcome> => {
+  const { store, backgroundTasks } = dependencies;
   try {
-    const { purchase, grant } = await store.transaction((session) => commitGrant(deps, session, draft), {
-      deadlineMs: draft.patienceMs,
-    });
-    background.run('acknowledge', () => acknowledge(deps, purchase));
+    const { purchase, grant } = await store.transaction(
+      (session) => storeGrant(dependencies, session, request),
+      { deadlineMs: request.transactionTimeoutMs },
+    );
+    backgroundTasks.run('acknowledge', () => acknowledge(dependencies, purchase));
     return { outcome: 'granted', grant };
   } catch (error) {
-    if (error instanceof SlotRefused) return { outcome: 'refused', refusal: error.refusal };
-    if (error instanceof AttemptGranted || store.isAlreadyRedeemed(error))
+    if (error instanceof SlotRefusedError) return { outcome: 'refused', refusal: error.refusal };
+    if (error instanceof AttemptGrantedError || store.isAlreadyRedeemedError(error))
       return { outcome: 'already_redeemed' };
-    if (store.isSlotAppeared(error)) return grantStorePurchase(deps, { ...draft, isNewSlot: false });
-    return outcomeAfter(deps, draft, error);
+    if (store.isSlotExistsError(error)) return tryGrant(dependencies, { ...request, isNewSlot: false });
+    return outcomeAfterError(dependencies, request, error);
   }
 };
 
 /**
- * The commit may have gone through although its answer was lost, or others were faster until patience ended: the ledger
- * knows the one, the slot the other.
+ * Reads the outcome after an error: the commit may have succeeded although its answer was lost, or other transactions
+ * may have taken the slot until the timeout.
  */
-const outcomeAfter = async ({ store, clock }: Parts, draft: Draft, error: unknown): Promise<GrantOutcome> => {
-  const { attempt, order, grantId } = draft;
-  const { redeemed, slot } = await store.ledger.look(attempt, slotOf(order), clock.now()).catch(() => {
+const outcomeAfterError = async (
+  { store, clock }: GrantDependencies,
+  { attempt, order, grantId }: GrantRequest,
+  error: unknown,
+): Promise<GrantOutcome> => {
+  const { redeemed, slot } = await store.ledger.read(attempt, slotOf(order), clock.now()).catch(() => {
     throw error;
   });
   if (redeemed === undefined) {
@@ -86,50 +126,36 @@ const outcomeAfter = async ({ store, clock }: Parts, draft: Draft, error: unknow
   return isOurs ? { outcome: 'granted', grant } : { outcome: 'already_redeemed' };
 };
 
-const commitGrant = async (
-  deps: Parts,
+const storeGrant = async (
+  dependencies: GrantDependencies,
   session: ClientSession,
-  { attempt, order, grantId, isNewSlot, heldBy }: Draft,
+  { attempt, order, grantId, isNewSlot, ignoreReservationOf }: GrantRequest,
 ): Promise<{ purchase: StorePurchase; grant: Grant }> => {
-  const { store, outbox, clock } = deps;
+  const { store, clock } = dependencies;
   const now = clock.now();
-  const given = { kind: order.offer.kind, id: grantId };
+  const reference = { kind: order.offer.kind, id: grantId };
   const purchase: StorePurchase = {
-    id: receiptNumber(given),
+    id: receiptNumber(reference),
     channel: attempt.channel,
     purchaseToken: attempt.purchaseToken,
     productId: attempt.productId,
     userId: attempt.userId,
-    grant: given,
+    grant: reference,
     createdAt: now,
-    acknowledgedAt: null,
     acknowledgeTries: 1,
-    grantEndedAt: null,
   };
-  // The journal first: the same presentation, sent again meanwhile, waits for this one instead of undoing it.
-  if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGranted();
-  // Of two presenters of one token the database lets one go on.
+  // The journal first: a repeated presentation then waits for this transaction instead of aborting it.
+  if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGrantedError();
+  // The unique token lets one of several users continue.
   await store.purchases.insert(session, purchase);
-  const placed = await placeGrant(deps, session, {
+  const placed = await placeGrant(dependencies, session, {
     order,
     grantId,
     source: attempt.channel,
-    heldBy,
+    ignoreReservationOf,
     isNewSlot,
   });
-  if ('refusal' in placed) throw new SlotRefused(placed.refusal);
-  await outbox.emit(session, storePurchaseGranted, {
-    subject: purchase.id,
-    aggregateVersion: 1,
-    data: {
-      store_purchase_id: purchase.id,
-      user_id: order.userId,
-      channel: attempt.channel,
-      product_id: attempt.productId,
-      amount: order.offer.price,
-      payable_type: payableTypeOf(order.offer.kind),
-      payable_id: grantId,
-    },
-  });
+  if ('refusal' in placed) throw new SlotRefusedError(placed.refusal);
+  await publishStorePurchaseGranted(dependencies, session, purchase, order);
   return { purchase, grant: placed.grant };
 };

@@ -1,11 +1,9 @@
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
-import type { Refund } from '../store/refunds.ts';
-import type { BillingDeps } from './deps.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Refund } from '../domain/refund.ts';
 
-/** What the operators owe back, newest first. */
-export type ListRefunds = (request: PageRequest) => Promise<PageOf<Refund>>;
-
+/** The refund queue, newest first. */
 export const createListRefunds =
-  ({ store }: Pick<BillingDeps, 'store'>): ListRefunds =>
-  (request) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  (request: PageRequest): Promise<PageOf<Refund>> =>
     store.refunds.page(request);

@@ -1,38 +1,38 @@
-/** The one way to give a subscription or a boost: its slot, the grant and its event, in the caller's transaction. */
+/** Grants a subscription or a boost in the caller's transaction: slot, grant and event. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { createGrant, endsAt, type Grant, type GrantSource, type Order, slotOf } from '../domain/grant.ts';
 import type { SlotRefusal } from '../store/slots.ts';
-import { announceGrant } from './announce.ts';
-import type { BillingDeps } from './deps.ts';
+import { publishGrant } from './publish.ts';
 
-export interface Placement {
+interface Placement {
   order: Order;
   grantId: number;
   source: GrantSource;
-  /** The wallet purchase whose reservation does not count: its own, or one that is passed over. */
-  heldBy: string | null;
-  /** Nobody has made the slot yet. */
+  /** The wallet purchase whose reservation of the slot is ignored: the caller's own, or one that is overridden. */
+  ignoreReservationOf: string | null;
+  /** The slot has no document yet. */
   isNewSlot: boolean;
 }
 
-/** Nothing was written when the slot refuses. Throws what `slots.take` throws. */
+/** Writes nothing when the slot refuses. Throws what `slots.take` throws. */
 export const placeGrant = async (
-  deps: Pick<BillingDeps, 'store' | 'outbox' | 'clock'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
   session: ClientSession,
-  { order, grantId, source, heldBy, isNewSlot }: Placement,
+  { order, grantId, source, ignoreReservationOf, isNewSlot }: Placement,
 ): Promise<{ grant: Grant } | { refusal: SlotRefusal }> => {
-  const { slots, grants } = deps.store;
-  const now = deps.clock.now();
+  const { slots, grants } = dependencies.store;
+  const now = dependencies.clock.now();
   const grant = createGrant(order, grantId, source, now);
   const taken = await slots.take(session, slotOf(order), {
     id: grantId,
     endsAt: endsAt(grant),
-    heldBy,
+    ignoreReservationOf,
     isNew: isNewSlot,
     now,
   });
   if (taken !== 'taken') return { refusal: taken };
   await grants.insert(session, grant);
-  await announceGrant(deps, session, grant);
+  await publishGrant(dependencies, session, grant);
   return { grant };
 };

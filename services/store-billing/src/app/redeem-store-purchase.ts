@@ -1,101 +1,73 @@
 /**
- * Redeems an app-store purchase (specification 4.6). The order of the steps is the contract's; whatever the caller
- * controls is refused before the store is asked, and before a refusal the ledger has the last word.
+ * Redeems an app-store purchase (specification 4.6). The steps are in the order of the contract: everything that the
+ * caller controls is checked before the store is asked.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { can, type UserCaller } from '@fitness/shared/caller.ts';
-import { AppError, badRequest, failure, forbidden, message } from '@fitness/shared/error.ts';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, forbidden } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { Target } from '../domain/target.ts';
 import type { Verdict } from '../domain/verdict.ts';
-import { isAtRest, SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
-import type { Standing } from '../store/ledger.ts';
-import type { SlotRefusal } from '../store/slots.ts';
-import type { BillingDeps } from './deps.ts';
-import { type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
-import { assertOwnTarget } from './own-target.ts';
+import type { RedeemedPurchase } from '../store/ledger.ts';
+import { alertRefusedCredentials } from './alert-refused-credentials.ts';
+import { assertMayBoost } from './assert-may-boost.ts';
+import { enqueueRefund } from './enqueue-refund.ts';
+import { type ConfirmedPurchase, type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
+import {
+  alreadyRunning,
+  grantFailed,
+  providerError,
+  targetNotFound,
+  unknownPurchase,
+  verificationFailed,
+} from './redemption-errors.ts';
 
 interface Redemption {
   productId: string;
   purchaseToken: string;
-  /** Present for a boost, whatever was sent for premium. */
+  /** Null for premium, even when the client sent a target. */
   target: Target | null;
 }
 
-/** `fresh`: granted by this very call. Otherwise it is the replay of an earlier redemption. */
 interface Redeemed {
-  fresh: boolean;
+  /** Granted by this call. False: a replay of an earlier redemption. */
+  isNew: boolean;
   grant: Grant;
 }
 
-export type RedeemStorePurchase = (caller: UserCaller, redemption: Redemption) => Promise<Redeemed>;
-
-const POLL_MS = 50;
-
-/** An unknown product, another's token and another product's token: one answer, so that nobody can tell them apart. */
-const unknownPurchase = (internal: string): AppError =>
-  new AppError({
-    kind: 'not_found',
-    code: 'store_purchase.not_found',
-    message: message('store_purchase.not_found'),
-    internal,
-  });
-
-const targetNotFound = (): AppError =>
-  new AppError({
-    kind: 'not_found',
-    code: 'store_purchase.target_not_found',
-    message: message('store_purchase.target_not_found'),
-  });
-
-const verificationFailed = (internal: string): AppError =>
-  badRequest('store_purchase.verification_failed', message('store_purchase.verification_failed'), internal);
-
-const alreadyRunning = (offer: Offer): AppError => {
-  const code =
-    offer.kind === 'premium' ? 'store_purchase.premium_already_active' : 'store_purchase.boost_already_live';
-  return badRequest(code, message(code));
-};
-
-const providerError = (detail: string): AppError =>
-  failure('payments.provider_error', message('payments.provider_error'), detail);
-
-const grantFailed = (cause?: unknown): AppError =>
-  failure(
-    'store_purchase.grant_failed',
-    message('store_purchase.grant_failed'),
-    'confirmed by the store and not granted',
-    cause,
-  );
-
 export const createRedeemStorePurchase =
-  (deps: BillingDeps): RedeemStorePurchase =>
-  async (caller, { productId, purchaseToken, target }) => {
-    const { store, catalogue, channel, clock } = deps;
+  (dependencies: Dependencies) =>
+  async (caller: UserCaller, { productId, purchaseToken, target }: Redemption): Promise<Redeemed> => {
+    const { store, catalogue, channel, targets, clock, requestTransactionTimeoutMs } = dependencies;
     const offer = catalogue.bySku(productId);
     if (offer === undefined) throw unknownPurchase('unknown product');
     assertMayBuy(caller, offer);
     const order = { userId: caller.userId, offer, target };
     const presentation = { channel: channel.name, productId, purchaseToken, userId: caller.userId, target };
     const now = clock.now();
-    const standing = await store.ledger.look(presentation, slotOf(order), now);
-    if (standing.redeemed !== undefined) return replay(presentation, standing.redeemed);
-    if (target !== null) await assertOwnTarget(deps.targets, caller, target, targetNotFound);
-    if (standing.slot === 'active') return refuseRunning(deps, presentation, order, now);
+    const { redeemed, slot } = await store.ledger.read(presentation, slotOf(order), now);
+    if (redeemed !== undefined) return replay(presentation, redeemed);
+    if (target !== null) await assertMayBoost(targets, caller, target, targetNotFound);
+    if (slot === 'active') return refuseActiveSlot(dependencies, presentation, order, now);
     const [attempt, grantId] = await Promise.all([
       store.attempts.open(presentation, now),
       store.grants.nextId(offer.kind),
     ]);
-    if (attempt === 'granted') return replayOr(deps, presentation, order, grantFailed());
+    if (attempt === 'granted') return replayOrThrow(dependencies, presentation, order, grantFailed());
     const verdict = await channel.verify(attempt);
-    if (verdict.kind !== 'purchased') return refuse(deps, attempt, order, verdict);
-    const isNewSlot = standing.slot === 'missing';
-    return grant(deps, { attempt, order, grantId, isNewSlot, patienceMs: deps.requestPatienceMs });
+    if (verdict.kind !== 'purchased') return refuseUnconfirmed(dependencies, attempt, order, verdict);
+    return grantConfirmed(dependencies, {
+      attempt,
+      order,
+      grantId,
+      isNewSlot: slot === 'missing',
+      transactionTimeoutMs: requestTransactionTimeoutMs,
+    });
   };
 
-/** Specification 4.6 rule 1: holding one of the permissions does not grant the other. */
+/** Specification 4.6 rule 1: the permission for one kind of product does not cover the other. */
 const assertMayBuy = (caller: UserCaller, offer: Offer): void => {
   const allowed =
     offer.kind === 'premium'
@@ -104,139 +76,83 @@ const assertMayBuy = (caller: UserCaller, offer: Offer): void => {
   if (!allowed) throw forbidden(`no permission for a ${offer.kind} product`);
 };
 
-/** What the ledger says about a redeemed token: the owner's grant, or 404 for everybody else. */
-const replay = (
-  { productId, userId }: Presentation,
-  { purchase, grant }: NonNullable<Standing['redeemed']>,
-): Redeemed => {
+/** The grant for its owner, 404 for everyone else. */
+const replay = ({ productId, userId }: Presentation, { purchase, grant }: RedeemedPurchase): Redeemed => {
   if (purchase.userId !== userId) throw unknownPurchase('redeemed by another user');
   if (purchase.productId !== productId) throw unknownPurchase('redeemed for another product');
-  return { fresh: false, grant };
+  return { isNew: false, grant };
 };
 
-/** A lost race is a replay: the ledger is read once more before any refusal. */
-const replayOr = async (
-  { store, clock }: Pick<BillingDeps, 'store' | 'clock'>,
+/** Reads the ledger once more before a refusal: a concurrent request may have redeemed the token. */
+const replayOrThrow = async (
+  { store, clock }: Pick<Dependencies, 'store' | 'clock'>,
   presentation: Presentation,
   order: Order,
   refusal: AppError,
 ): Promise<Redeemed> => {
-  const { redeemed } = await store.ledger.look(presentation, slotOf(order), clock.now());
+  const { redeemed } = await store.ledger.read(presentation, slotOf(order), clock.now());
   if (redeemed === undefined) throw refusal;
   return replay(presentation, redeemed);
 };
 
-/** Journalled all the same: whoever has paid must not be left with nothing. */
-const refuseRunning = async (
-  deps: BillingDeps,
+/** Written to the journal as well: the background verifies whether the purchase was paid and must be refunded. */
+const refuseActiveSlot = async (
+  dependencies: Dependencies,
   presentation: Presentation,
   order: Order,
   now: Date,
 ): Promise<Redeemed> => {
-  const { attempts } = deps.store;
+  const { attempts } = dependencies.store;
   const attempt = await attempts.open(presentation, now);
   if (attempt !== 'granted') await attempts.postpone(attempt, 'already running', now);
-  return replayOr(deps, presentation, order, alreadyRunning(order.offer));
+  return replayOrThrow(dependencies, presentation, order, alreadyRunning(order.offer));
 };
 
-/** The store did not confirm it: what that means for the client and for the journal. */
-const refuse = async (
-  deps: BillingDeps,
+/** The store did not confirm the purchase. */
+const refuseUnconfirmed = async (
+  dependencies: Dependencies,
   attempt: Attempt,
   order: Order,
   verdict: Exclude<Verdict, { kind: 'purchased' }>,
 ): Promise<Redeemed> => {
-  const { store, clock, log } = deps;
+  const { store, clock, log } = dependencies;
   switch (verdict.kind) {
     case 'not_purchased':
-      await store.attempts.settle(attempt, 'closed', verdict.reason, clock.now());
-      return replayOr(deps, attempt, order, verificationFailed(verdict.reason));
+      await store.attempts.finish(attempt, 'closed', verdict.reason, clock.now());
+      return replayOrThrow(dependencies, attempt, order, verificationFailed(verdict.reason));
     case 'unreadable':
       await store.attempts.postpone(attempt, verdict.kind, clock.now());
-      return replayOr(deps, attempt, order, verificationFailed(verdict.detail));
+      return replayOrThrow(dependencies, attempt, order, verificationFailed(verdict.detail));
     case 'credentials_refused':
-      alertCredentials(deps, verdict.detail);
+      alertRefusedCredentials(dependencies, verdict.detail);
       break;
     case 'unreachable':
-      log.warn({ channel: attempt.channel, detail: verdict.detail }, 'the store gave no answer');
+      log.warn({ channel: attempt.channel, detail: verdict.detail }, 'the store did not answer');
       break;
   }
   await store.attempts.postpone(attempt, verdict.kind, clock.now());
-  return replayOr(deps, attempt, order, providerError(verdict.detail));
+  return replayOrThrow(dependencies, attempt, order, providerError(verdict.detail));
 };
 
-/** An operator must act: until then nobody can redeem anything. */
-export const alertCredentials = (
-  { log, channel }: Pick<BillingDeps, 'log' | 'channel'>,
-  detail: string,
-): void =>
-  log.error(
-    { alert: 'store_credentials_refused', channel: channel.name, detail },
-    'the store refuses our own credentials',
-  );
-
-interface Confirmed {
-  attempt: Attempt;
-  order: Order;
-  grantId: number;
-  isNewSlot: boolean;
-  patienceMs: number;
-}
-
-/**
- * While a wallet purchase that is being driven holds the slot, its end decides; it takes milliseconds. One that is at
- * rest, or takes too long, is passed over: what it has charged goes back to the wallet, and the store gives nothing back.
- */
-export const grantWhenFree = async (deps: BillingDeps, confirmed: Confirmed): Promise<GrantOutcome> => {
-  const giveUpAt = performance.now() + SLOT_WAIT_MS;
-  for (let heldBy: string | null = null; ; ) {
-    const granted = await grantStorePurchase(deps, { ...confirmed, heldBy });
-    if (granted.outcome !== 'refused' || granted.refusal.by !== 'reserved') return granted;
-    heldBy = granted.refusal.purchaseId;
-    await untilAtRest(deps, heldBy, giveUpAt);
-  }
-};
-
-const untilAtRest = async ({ store }: BillingDeps, purchaseId: string, giveUpAt: number): Promise<void> => {
-  while (performance.now() < giveUpAt) {
-    const found = await store.walletPurchases.find(purchaseId);
-    if (found === undefined || isAtRest(found)) return;
-    await sleep(POLL_MS);
-  }
-};
-
-const grant = async (deps: BillingDeps, confirmed: Confirmed): Promise<Redeemed> => {
+const grantConfirmed = async (
+  dependencies: Dependencies,
+  confirmed: ConfirmedPurchase,
+): Promise<Redeemed> => {
+  const { store, clock } = dependencies;
   const { attempt, order } = confirmed;
   let granted: GrantOutcome;
   try {
-    granted = await grantWhenFree(deps, confirmed);
+    granted = await grantStorePurchase(dependencies, confirmed);
   } catch (error) {
-    // The journal leaves it open: the background goes on from here.
+    // The attempt stays open in the journal, so the background retries the grant.
     throw grantFailed(error);
   }
-  if (granted.outcome === 'granted') return { fresh: true, grant: granted.grant };
-  if (granted.outcome === 'already_redeemed') return replayOr(deps, attempt, order, grantFailed());
+  if (granted.outcome === 'granted') return { isNew: true, grant: granted.grant };
+  if (granted.outcome === 'already_redeemed')
+    return replayOrThrow(dependencies, attempt, order, grantFailed());
   const { refusal } = granted;
-  const { redeemed } = await deps.store.ledger.look(attempt, slotOf(order), deps.clock.now());
+  const { redeemed } = await store.ledger.read(attempt, slotOf(order), clock.now());
   if (redeemed !== undefined) return replay(attempt, redeemed);
-  await owe(deps, attempt, order, refusal);
+  await enqueueRefund(dependencies, attempt, order, refusal);
   throw refusal.by === 'closed' ? targetNotFound() : alreadyRunning(order.offer);
-};
-
-/** Confirmed by the store, and it cannot be granted: the operators give the money back. */
-export const owe = async (
-  { store, clock, log }: Pick<BillingDeps, 'store' | 'clock' | 'log'>,
-  attempt: Attempt,
-  order: Order,
-  refusal: Pick<SlotRefusal, 'by'>,
-): Promise<void> => {
-  const now = clock.now();
-  const reason = refusal.by === 'closed' ? 'target_gone' : 'already_running';
-  // The queue first: an attempt that is settled is not looked at again.
-  await store.refunds.owe(attempt, reason, now);
-  // Presented for something else it may have been granted at this moment: whoever comes second sees the other.
-  const { redeemed } = await store.ledger.look(attempt, slotOf(order), now);
-  if (redeemed !== undefined) await store.refunds.resolve(attempt, 'granted', now);
-  await store.attempts.settle(attempt, 'refund_due', reason, now);
-  log.warn({ attempt: attempt.id, user_id: attempt.userId, reason }, 'a paid purchase is to be refunded');
 };

@@ -1,97 +1,96 @@
 /**
- * Follows redemptions that ended without a verdict: the store is asked again for 72 hours, and what it confirms is
- * granted when nothing stands against it, else owed back.
+ * Re-verification of redemptions that ended without a verdict: the store is asked again for 72 hours. A confirmed
+ * purchase is granted, or enqueued for a refund when it cannot be granted.
  */
+import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
-import type { Standing } from '../store/ledger.ts';
-import type { BillingDeps } from './deps.ts';
-import { BACKGROUND_PATIENCE_MS } from './patience.ts';
-import { alertCredentials, grantWhenFree, owe } from './redeem-store-purchase.ts';
+import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
+import type { LedgerView } from '../store/ledger.ts';
+import { alertRefusedCredentials } from './alert-refused-credentials.ts';
+import { enqueueRefund } from './enqueue-refund.ts';
+import { grantStorePurchase } from './grant-store-purchase.ts';
 
-const AT_ONCE = 50;
+const BATCH_SIZE = 50;
 
-export const createVerifyAttempts =
-  (deps: BillingDeps): (() => Promise<void>) =>
-  async () => {
-    const { store, channel, clock, log } = deps;
-    for (const attempt of await store.attempts.due(channel.name, clock.now(), AT_ONCE)) {
-      if (!(await store.attempts.claim(attempt, clock.now()))) continue;
-      try {
-        await verifyAgain(deps, attempt);
-      } catch (error) {
-        // Its turn comes again; the others are not held up.
-        log.warn({ err: error, attempt: attempt.id }, 'an attempt could not be verified again');
-        await store.attempts.postpone(attempt, 'failed', clock.now());
-      }
+export const createVerifyAttempts = (dependencies: Dependencies) => async (): Promise<void> => {
+  const { store, channel, clock, log } = dependencies;
+  for (const attempt of await store.attempts.due(channel.name, clock.now(), BATCH_SIZE)) {
+    if (!(await store.attempts.claim(attempt, clock.now()))) continue;
+    try {
+      await verifyAgain(dependencies, attempt);
+    } catch (error) {
+      // A later round retries it; the other attempts continue.
+      log.warn({ err: error, attempt: attempt.id }, 'an attempt could not be verified again');
+      await store.attempts.postpone(attempt, 'failed', clock.now());
     }
-  };
-
-const verifyAgain = async (deps: BillingDeps, attempt: Attempt): Promise<void> => {
-  const { store, channel, clock, catalogue } = deps;
-  const offer = catalogue.bySku(attempt.productId);
-  if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
-  const order = { userId: attempt.userId, offer, target: attempt.target };
-  const standing = await store.ledger.look(attempt, slotOf(order), clock.now());
-  if (await isRedeemed(deps, attempt, standing)) return;
-  const verdict = await channel.verify(attempt);
-  switch (verdict.kind) {
-    case 'purchased':
-      return grantLate(deps, attempt, order, standing);
-    case 'not_purchased':
-      return store.attempts.settle(attempt, 'closed', verdict.reason, clock.now());
-    case 'credentials_refused':
-      alertCredentials(deps, verdict.detail);
-      return askAgain(deps, attempt, verdict.kind);
-    default:
-      return askAgain(deps, attempt, verdict.kind);
   }
 };
 
-/** Later, while there is time; decided after a question, so that nothing is given up that nobody could ask about. */
-const askAgain = async (
-  { store, clock, log }: BillingDeps,
+const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promise<void> => {
+  const { store, channel, clock, catalogue } = dependencies;
+  const offer = catalogue.bySku(attempt.productId);
+  if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);
+  const order = { userId: attempt.userId, offer, target: attempt.target };
+  const ledger = await store.ledger.read(attempt, slotOf(order), clock.now());
+  if (await finishIfRedeemed(dependencies, attempt, ledger)) return;
+  const verdict = await channel.verify(attempt);
+  switch (verdict.kind) {
+    case 'purchased':
+      return grantOrEnqueueRefund(dependencies, attempt, order, ledger);
+    case 'not_purchased':
+      return store.attempts.finish(attempt, 'closed', verdict.reason, clock.now());
+    case 'credentials_refused':
+      alertRefusedCredentials(dependencies, verdict.detail);
+      return postponeOrGiveUp(dependencies, attempt, verdict.kind);
+    default:
+      return postponeOrGiveUp(dependencies, attempt, verdict.kind);
+  }
+};
+
+/** Decided after the store was asked, so that even an attempt found long after 72 hours is verified once more. */
+const postponeOrGiveUp = async (
+  { store, clock, log }: Dependencies,
   attempt: Attempt,
   reason: string,
 ): Promise<void> => {
   const now = clock.now();
   if (now < attempt.giveUpAt) return store.attempts.postpone(attempt, reason, now);
   log.error({ attempt: attempt.id, user_id: attempt.userId }, 'no verdict on a purchase in time');
-  return store.attempts.settle(attempt, 'given_up', 'no_verdict', now);
+  return store.attempts.finish(attempt, 'given_up', 'no_verdict', now);
 };
 
-/** Whether the ledger has decided about the token meanwhile, for him or for another. */
-const isRedeemed = async (
-  { store, clock }: BillingDeps,
+/** Whether the token has been redeemed meanwhile, by this attempt's user or another. */
+const finishIfRedeemed = async (
+  { store, clock }: Dependencies,
   attempt: Attempt,
-  { redeemed }: Standing,
+  { redeemed }: LedgerView,
 ): Promise<boolean> => {
   if (redeemed === undefined) return false;
   const { userId, productId } = redeemed.purchase;
-  const his = userId === attempt.userId && productId === attempt.productId;
-  await store.attempts.settle(attempt, his ? 'granted' : 'closed', his ? null : 'redeemed', clock.now());
+  const isOwn = userId === attempt.userId && productId === attempt.productId;
+  await store.attempts.finish(attempt, isOwn ? 'granted' : 'closed', isOwn ? null : 'redeemed', clock.now());
   return true;
 };
 
-const grantLate = async (
-  deps: BillingDeps,
+const grantOrEnqueueRefund = async (
+  dependencies: Dependencies,
   attempt: Attempt,
   order: Order,
-  { slot }: Standing,
+  { slot }: LedgerView,
 ): Promise<void> => {
-  const { store, targets, clock } = deps;
+  const { store, targets, clock } = dependencies;
   const { target } = attempt;
   if (target !== null && (await targets.find(target)) === undefined)
-    return owe(deps, attempt, order, { by: 'closed' });
-  const confirmed = {
+    return enqueueRefund(dependencies, attempt, order, { by: 'closed' });
+  const granted = await grantStorePurchase(dependencies, {
     attempt,
     order,
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',
-    patienceMs: BACKGROUND_PATIENCE_MS,
-  };
-  const granted = await grantWhenFree(deps, confirmed);
+    transactionTimeoutMs: BACKGROUND_TRANSACTION_TIMEOUT_MS,
+  });
   if (granted.outcome === 'granted') return;
-  if (granted.outcome === 'refused') return owe(deps, attempt, order, granted.refusal);
-  await isRedeemed(deps, attempt, await store.ledger.look(attempt, slotOf(order), clock.now()));
+  if (granted.outcome === 'refused') return enqueueRefund(dependencies, attempt, order, granted.refusal);
+  await finishIfRedeemed(dependencies, attempt, await store.ledger.read(attempt, slotOf(order), clock.now()));
 };

@@ -1,12 +1,10 @@
-/**
- * An app store that settles purchases. A new one is a file beside this, a row in `index.ts` and an emulator in the
- * sandbox; the contract test then covers it.
- */
+/** An app store in which users pay. The README describes how to add one. */
 import type {
   ProviderClient,
   ProviderRequest,
   ProviderResponse,
 } from '@fitness/shared/http/provider-client.ts';
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 
@@ -19,29 +17,52 @@ interface RedeemedProduct extends StoreProduct {
   redeemedAt: Date;
 }
 
-/** `done`: the store knows that it is used, whoever told it. `failed`: to be told again. */
-export type SettleOutcome = { outcome: 'done' } | { outcome: 'failed'; detail: string };
+/** `done`: the store knows that the purchase is used. `failed`: to be retried. */
+export type AcknowledgeOutcome = { outcome: 'done' } | { outcome: 'failed'; detail: string };
 
-/** `unknown`: no answer could be had; it is asked again. */
-export type Standing = 'standing' | 'refunded' | 'unknown';
+/** `unknown`: no answer; to be retried. */
+export type RefundStatus = 'refunded' | 'not_refunded' | 'unknown';
 
 export interface StoreChannel {
-  /** As the client names it. */
+  /** As clients send it. */
   readonly name: string;
   /** Asks the store whether this product was bought with this token. Never throws. */
   verify(product: StoreProduct): Promise<Verdict>;
-  /** Tells the store that the purchase is used: consumed or acknowledged. Repeating it does nothing. Never throws. */
-  settle(product: StoreProduct): Promise<SettleOutcome>;
-  /** Which of these redeemed purchases the store reports refunded, in their order. Never throws. */
-  findRefunded(products: readonly RedeemedProduct[]): Promise<Standing[]>;
+  /** Consumes or acknowledges the purchase at the store. Repeating it has no effect. Never throws. */
+  acknowledge(product: StoreProduct): Promise<AcknowledgeOutcome>;
+  /** Which of these redeemed purchases the store reports as refunded, in their order. Never throws. */
+  findRefunded(products: readonly RedeemedProduct[]): Promise<RefundStatus[]>;
 }
+
+export interface ChannelDependencies {
+  client: ProviderClient;
+  clock: Clock;
+}
+
+interface ChannelDefinition<Name extends string, Variables extends Record<string, z.ZodType>> {
+  /** A value of STORE_CHANNEL. */
+  name: Name;
+  /** Its environment variables. Those without a default are required only when this channel is chosen. */
+  variables: Variables;
+  create(
+    config: z.output<z.ZodObject<Variables>>,
+    dependencies: ChannelDependencies,
+  ): Omit<StoreChannel, 'name'>;
+}
+
+export const defineChannel = <const Name extends string, Variables extends Record<string, z.ZodType>>(
+  definition: ChannelDefinition<Name, Variables>,
+): ChannelDefinition<Name, Variables> => definition;
+
+/** At Myket and Google Play, 1 means consumed. */
+const consumedSchema = z.object({ consumptionState: z.literal(1) });
 
 const TOO_MANY_REQUESTS = 429;
 
-/** An answer, or what is known without one. */
+/** An answer about the purchase, or the verdict when there is none. */
 export type Exchange = { answer: ProviderResponse } | { verdict: Verdict };
 
-/** Sends, and sorts out what no store means as an answer about the purchase. */
+/** Sends a request and handles the answers that mean the same at every store: none, 401, 403, 429. */
 export const exchange = async (client: ProviderClient, request: ProviderRequest): Promise<Exchange> => {
   let answer: ProviderResponse;
   try {
@@ -56,7 +77,7 @@ export const exchange = async (client: ProviderClient, request: ProviderRequest)
   return { answer };
 };
 
-/** The body as `schema` reads it; undefined for anything else. */
+/** Undefined for a body that is not JSON or does not match `schema`. */
 export const readBody = <Schema extends z.ZodType>(
   schema: Schema,
   { text }: ProviderResponse,
@@ -70,19 +91,22 @@ export const readBody = <Schema extends z.ZodType>(
 
 export const isOk = ({ status }: ProviderResponse): boolean => status >= 200 && status < 300;
 
+/** For the stores of {@link consumedSchema}: whether the purchase that was read is consumed. */
+export const isConsumed = (sent: Exchange): boolean =>
+  'answer' in sent && isOk(sent.answer) && readBody(consumedSchema, sent.answer) !== undefined;
+
 const unreadable = ({ status }: ProviderResponse): Verdict => ({
   kind: 'unreadable',
   detail: `HTTP ${status} with an unexpected body`,
 });
 
-/** Why nothing was achieved, for the log. */
-const failed = (verdict: Verdict): SettleOutcome => ({
+const failed = (verdict: Verdict): AcknowledgeOutcome => ({
   outcome: 'failed',
   detail: 'detail' in verdict ? `${verdict.kind}: ${verdict.detail}` : verdict.kind,
 });
 
-/** Asks about a purchase. `read` sees answers that may be about it, and gives undefined for what is none. */
-export const ask = async (
+/** `read` returns undefined for an answer that it does not understand. */
+export const toVerdict = async (
   sending: Promise<Exchange>,
   read: (answer: ProviderResponse) => Verdict | undefined,
 ): Promise<Verdict> => {
@@ -90,41 +114,41 @@ export const ask = async (
   return 'verdict' in sent ? sent.verdict : (read(sent.answer) ?? unreadable(sent.answer));
 };
 
-/** Tells the store that a purchase is used. `isDone` sees its answer and may ask further. */
-export const tell = async (
+/** `isDone` may send further requests. */
+export const toAcknowledgeOutcome = async (
   sending: Promise<Exchange>,
   isDone: (answer: ProviderResponse) => boolean | Promise<boolean>,
-): Promise<SettleOutcome> => {
+): Promise<AcknowledgeOutcome> => {
   const sent = await sending;
   if ('verdict' in sent) return failed(sent.verdict);
   return (await isDone(sent.answer)) ? { outcome: 'done' } : failed(unreadable(sent.answer));
 };
 
-/** A yes of the store itself: an HTML page with 200 is some proxy's. */
+/** 2xx with JSON or an empty body: an HTML page with 200 comes from a proxy, not from the store. */
 export const isAccepted = (answer: ProviderResponse): boolean =>
   isOk(answer) && (answer.text.trim() === '' || readBody(z.unknown(), answer) !== undefined);
 
-/** For stores without a list of refunds: each purchase is asked about, a few at a time. */
-export const lookAtEach =
+const CONCURRENT_VERIFICATIONS = 5;
+
+/** For stores without a list of refunds: verifies each purchase, a few at a time. */
+export const findRefundedOneByOne =
   (verify: StoreChannel['verify']): StoreChannel['findRefunded'] =>
   async (products) => {
-    const standings: Standing[] = [];
-    for (let start = 0; start < products.length; start += AT_ONCE) {
-      const verdicts = await Promise.all(products.slice(start, start + AT_ONCE).map(verify));
-      standings.push(...verdicts.map(toStanding));
+    const statuses: RefundStatus[] = [];
+    for (let start = 0; start < products.length; start += CONCURRENT_VERIFICATIONS) {
+      const verdicts = await Promise.all(products.slice(start, start + CONCURRENT_VERIFICATIONS).map(verify));
+      statuses.push(...verdicts.map(toRefundStatus));
     }
-    return standings;
+    return statuses;
   };
 
-const AT_ONCE = 5;
-
-/** Only the word of the store that it was refunded ends a grant: a purchase that it no longer finds stands. */
-const toStanding = (verdict: Verdict): Standing => {
+/** A purchase that the store no longer finds is not refunded: only an explicit answer ends a grant. */
+const toRefundStatus = (verdict: Verdict): RefundStatus => {
   switch (verdict.kind) {
     case 'purchased':
-      return 'standing';
+      return 'not_refunded';
     case 'not_purchased':
-      return verdict.reason === 'refunded' || verdict.reason === 'canceled' ? 'refunded' : 'standing';
+      return verdict.reason === 'refunded' || verdict.reason === 'canceled' ? 'refunded' : 'not_refunded';
     default:
       return 'unknown';
   }

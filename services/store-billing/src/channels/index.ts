@@ -1,56 +1,65 @@
-/** The stores that we know; the configuration picks the one whose purchases are accepted. */
-import type { Clock } from '@fitness/shared/clock.ts';
-import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
-import type { StoreBillingConfig } from '../config.ts';
-import { askOnce } from './ask-once.ts';
-import { createCafebazaar } from './cafebazaar.ts';
-import type { StoreChannel } from './channel.ts';
-import { createGooglePlay } from './google-play.ts';
-import { createMyket } from './myket.ts';
+/**
+ * The list of store channels. The values of STORE_CHANNEL, the variables of the configuration and the contract test are
+ * derived from it.
+ */
+import type { z } from 'zod';
+import { cafebazaar } from './cafebazaar.ts';
+import type { ChannelDependencies, StoreChannel } from './channel.ts';
+import { coalesceVerifications } from './coalesce-verifications.ts';
+import { googlePlay } from './google-play.ts';
+import { myket } from './myket.ts';
 
-export type ChannelName = StoreBillingConfig['STORE_CHANNEL'];
+const CHANNELS = [cafebazaar, myket, googlePlay] as const;
 
-export interface ChannelParts {
-  client: ProviderClient;
-  clock: Clock;
-}
+type Channel = (typeof CHANNELS)[number];
 
-type Create = (config: StoreBillingConfig, parts: ChannelParts) => StoreChannel;
+export type ChannelName = Channel['name'];
 
-/** Present for the chosen channel: the configuration was checked at start. */
-const needed = (value: string | undefined): string => {
-  if (value === undefined) throw new Error('a credential of the chosen store is missing');
-  return value;
+export const CHANNEL_NAMES: readonly ChannelName[] = CHANNELS.map(({ name }) => name);
+
+type UnionToIntersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
+  member: infer Intersection,
+) => void
+  ? Intersection
+  : never;
+
+type Variables = UnionToIntersection<Channel['variables']>;
+
+/** A field without a default may be absent, since another channel may be chosen. */
+type Optional<Field> = Field extends z.ZodDefault
+  ? Field
+  : Field extends z.ZodType
+    ? z.ZodOptional<Field>
+    : never;
+
+const isRequired = (field: z.ZodType): boolean => !field.safeParse(undefined).success;
+
+/** The environment variables of all channels. */
+export const channelVariables = Object.fromEntries(
+  CHANNELS.flatMap(({ variables }) =>
+    Object.entries<z.ZodType>(variables).map(([name, field]) => [
+      name,
+      isRequired(field) ? field.optional() : field,
+    ]),
+  ),
+) as { [Name in keyof Variables]: Optional<Variables[Name]> };
+
+type ChannelConfig = { STORE_CHANNEL: ChannelName } & z.output<z.ZodObject<typeof channelVariables>>;
+
+const chosen = (name: ChannelName): Channel => {
+  const channel = CHANNELS.find((each) => each.name === name);
+  if (channel === undefined) throw new Error(`no store channel ${name}`);
+  return channel;
 };
 
-const CHANNELS: Readonly<Record<ChannelName, Create>> = {
-  cafebazaar: (config, { client }) =>
-    createCafebazaar({
-      client,
-      baseUrl: config.CAFEBAZAAR_BASE_URL,
-      apiSecret: needed(config.CAFEBAZAAR_API_SECRET),
-      packageName: config.CAFEBAZAAR_PACKAGE,
-    }),
-  myket: (config, { client }) =>
-    createMyket({
-      client,
-      baseUrl: config.MYKET_BASE_URL,
-      accessToken: needed(config.MYKET_ACCESS_TOKEN),
-      packageName: config.MYKET_PACKAGE,
-    }),
-  google_play: (config, { client, clock }) =>
-    createGooglePlay({
-      client,
-      clock,
-      baseUrl: config.GOOGLE_PLAY_BASE_URL,
-      tokenUrl: config.GOOGLE_PLAY_TOKEN_URL,
-      clientEmail: needed(config.GOOGLE_PLAY_CLIENT_EMAIL),
-      privateKey: needed(config.GOOGLE_PLAY_PRIVATE_KEY),
-      packageName: config.GOOGLE_PLAY_PACKAGE,
-    }),
+/** The required variables of the chosen channel that are absent. */
+export const missingVariables = (config: ChannelConfig): string[] =>
+  Object.entries<z.ZodType>(chosen(config.STORE_CHANNEL).variables).flatMap(([name, field]) =>
+    isRequired(field) && (config as Record<string, unknown>)[name] === undefined ? [name] : [],
+  );
+
+/** Opens the chosen channel. `config` has no {@link missingVariables}. */
+export const createChannel = (config: ChannelConfig, dependencies: ChannelDependencies): StoreChannel => {
+  const channel = chosen(config.STORE_CHANNEL);
+  return coalesceVerifications({ name: channel.name, ...channel.create(config as never, dependencies) });
 };
-
-export const CHANNEL_NAMES = Object.keys(CHANNELS) as ChannelName[];
-
-export const createChannel = (config: StoreBillingConfig, parts: ChannelParts): StoreChannel =>
-  askOnce(CHANNELS[config.STORE_CHANNEL](config, parts));

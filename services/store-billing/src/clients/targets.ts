@@ -1,10 +1,10 @@
-/** What can be boosted, asked of its owner's service. */
+/** Targets of boosts, read from the gyms and content services. */
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Target } from '../domain/target.ts';
 
-interface TargetFacts {
+interface FoundTarget {
   /** Null while a gym has no owner. */
   ownerId: number | null;
   isActive: boolean;
@@ -12,7 +12,7 @@ interface TargetFacts {
 
 export interface Targets {
   /** Undefined when it does not exist. Throws `unavailable` when its service does not answer. */
-  find(target: Target): Promise<TargetFacts | undefined>;
+  find(target: Target): Promise<FoundTarget | undefined>;
 }
 
 export const createTargets = (
@@ -20,7 +20,7 @@ export const createTargets = (
   content: GrpcClient<ContentDefinition>,
 ): Targets => ({
   find: async ({ type, id }) => {
-    // No resource has such an id, and the wire would refuse it.
+    // No resource has such an id, and protobuf cannot encode it.
     if (!Number.isSafeInteger(id) || id <= 0) return undefined;
     const request = { ids: [id] };
     if (type === 'gym') {

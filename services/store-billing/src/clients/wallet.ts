@@ -1,11 +1,11 @@
-/** The wallet, as far as the house's own purchases need it. */
+/** The wallet service, for purchases that the platform sells. */
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import { SECOND_MS } from '@fitness/shared/clock.ts';
-import { type AppError, isAppError } from '@fitness/shared/error.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
 
-interface Charge {
-  /** Stable over all tries: the wallet books it once. */
+export interface Booking {
+  /** The idempotency key, the same for all tries: the wallet books it once. */
   key: string;
   userId: number;
   /** Whole Tooman. */
@@ -14,24 +14,24 @@ interface Charge {
   payableId: number;
 }
 
-/** `booked`, now or before. `refused`: definitely not booked. `unknown`: nobody can say. */
-type ChargeOutcome =
+/** `booked`: now or by an earlier try. `refused`: not booked. `unknown`: either. */
+type BookingOutcome =
   | { outcome: 'booked' }
   | { outcome: 'refused'; error: AppError }
   | { outcome: 'unknown'; error: unknown };
 
 export interface Wallet {
   /** Takes the amount from the user's wallet. Never throws. */
-  charge(charge: Charge): Promise<ChargeOutcome>;
-  /** Gives it back. Never throws. */
-  refund(charge: Charge): Promise<ChargeOutcome>;
+  charge(charge: Booking): Promise<BookingOutcome>;
+  /** Returns the amount to the user's wallet. Never throws. */
+  refund(charge: Booking): Promise<BookingOutcome>;
 }
 
-/** Well below the lease of a saga. */
+/** Long, because after a timeout the saga stays open until its lease expires; far below that lease. */
 const BOOKING_DEADLINE_MS = 10 * SECOND_MS;
 
 export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {
-  const book = async (type: 'purchase' | 'income', charge: Charge): Promise<ChargeOutcome> => {
+  const book = async (type: 'purchase' | 'income', charge: Booking): Promise<BookingOutcome> => {
     const booking = {
       user_id: charge.userId,
       type,
@@ -40,7 +40,7 @@ export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {
       payable_id: charge.payableId,
     };
     try {
-      // Nobody but its user waits for it, and giving up too early costs a saga's whole lease. Not retried here: a first try that is still on its way would make the second one's refusal worthless.
+      // Not retried: the refusal of a second try would say nothing while the first is still running.
       const request = { idempotency_key: charge.key, bookings: [booking] };
       await client.call('Book', request, { deadlineMs: BOOKING_DEADLINE_MS });
       return { outcome: 'booked' };

@@ -7,6 +7,6 @@ test('the waits between verifications grow from 15 seconds to an hour and stay t
   ]);
 });
 
-test('an attempt is followed for 72 hours', () => {
+test('an attempt is verified for 72 hours', () => {
   expect(VERIFICATION_WINDOW_MS).toBe(259_200_000);
 });

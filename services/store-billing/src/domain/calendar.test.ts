@@ -17,7 +17,7 @@ describe('a month is a calendar month', () => {
     expect(month(start)).toBe(end);
   });
 
-  test('the start is left as it was', () => {
+  test('the argument is not changed', () => {
     const start = new Date('2026-01-31T00:00:00Z');
     addCalendarMonth(start);
     expect(start.toISOString()).toBe('2026-01-31T00:00:00.000Z');

@@ -1,9 +1,9 @@
-/** What a purchase gives: a subscription of a user, or a boost of a target. Exactly one of the two. */
-import { MODEL } from '@fitness/shared/models.ts';
+/** A grant is what a purchase gives: a subscription of a user, or a boost of a target. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { endOf, type Offer } from './offer.ts';
 import { boostSlot, premiumSlot, type Target } from './target.ts';
 
-/** `wallet`, or the channel of the store that settled the purchase. */
+/** `wallet`, or the name of a store channel. */
 export type GrantSource = string;
 
 export interface Subscription {
@@ -20,7 +20,7 @@ export interface Subscription {
 export interface Boost {
   kind: 'boost';
   id: number;
-  /** Who paid. */
+  /** The buyer, who need not own the target. */
   userId: number;
   target: Target;
   level: number;
@@ -32,22 +32,23 @@ export interface Boost {
 
 export type Grant = Subscription | Boost;
 
-/** Something of the catalogue for somebody: what a grant is made from, whoever settles it. */
 export interface Order {
   userId: number;
   offer: Offer;
-  /** Of a boost; null for premium. */
+  /** Null for premium. */
   target: Target | null;
 }
 
-/** Throws, as a programmer's error, for a boost without target. */
 export const slotOf = ({ userId, offer, target }: Order): string => {
   if (offer.kind === 'premium') return premiumSlot(userId);
   if (target === null) throw new Error('a boost needs a target');
   return boostSlot(target);
 };
 
-/** The grant of an order, running from `now` on. */
+export const slotOfGrant = (grant: Grant): string =>
+  grant.kind === 'premium' ? premiumSlot(grant.userId) : boostSlot(grant.target);
+
+/** Starts at `now`. */
 export const createGrant = (order: Order, id: number, source: GrantSource, now: Date): Grant => {
   const { offer, userId, target } = order;
   const common = { id, userId, startsAt: now, source, createdAt: now };
@@ -59,6 +60,18 @@ export const createGrant = (order: Order, id: number, source: GrantSource, now: 
 
 export const endsAt = (grant: Grant): Date => (grant.kind === 'premium' ? grant.expiresAt : grant.endsAt);
 
-/** What a payment for it is for. */
+/** The `payable_type` of its payment. */
 export const payableTypeOf = (kind: Grant['kind']): string =>
   kind === 'premium' ? MODEL.premiumSubscription : MODEL.marketingBoost;
+
+/** For code that has ordered a subscription. */
+export const asSubscription = (grant: Grant): Subscription => {
+  if (grant.kind !== 'premium') throw new Error('the grant is no subscription');
+  return grant;
+};
+
+/** For code that has ordered a boost. */
+export const asBoost = (grant: Grant): Boost => {
+  if (grant.kind !== 'boost') throw new Error('the grant is no boost');
+  return grant;
+};

@@ -21,7 +21,7 @@ describe('the catalogue', () => {
     expect(catalogue.bySku('boost_pro')).toMatchObject({ kind: 'boost', level: 2, price: 190_000 });
   });
 
-  test.each(['premium_yearly', '', 'constructor', '__proto__', 'PREMIUM_PLUS'])('knows no %p', (sku) => {
+  test.each(['premium_yearly', '', 'constructor', '__proto__', 'PREMIUM_PLUS'])('has no SKU %p', (sku) => {
     expect(catalogue.bySku(sku)).toBeUndefined();
   });
 

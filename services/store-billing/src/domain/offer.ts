@@ -1,5 +1,5 @@
-/** What is sold, under which SKU, for how much and for how long. */
-import { DAY_MS } from '@fitness/shared/clock.ts';
+/** The catalogue: SKUs, prices and durations. */
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { addCalendarMonth } from './calendar.ts';
 
 export const BOOST_LEVELS = ['basic', 'pro'] as const;
@@ -16,7 +16,7 @@ interface PremiumOffer {
 interface BoostOffer {
   kind: 'boost';
   name: BoostLevel;
-  /** As the resource shows it: basic 1, pro 2. */
+  /** In the resource: basic 1, pro 2. */
   level: number;
   days: number;
   /** Whole Tooman. */
@@ -25,7 +25,7 @@ interface BoostOffer {
 
 export type Offer = PremiumOffer | BoostOffer;
 
-export interface OfferTerms {
+interface OfferTerms {
   premiumPlusRial: number;
   boostBasicRial: number;
   boostProRial: number;
@@ -36,7 +36,7 @@ export interface OfferTerms {
 export interface Catalogue {
   premium: PremiumOffer;
   boosts: Readonly<Record<BoostLevel, BoostOffer>>;
-  /** Undefined for a product that no store sells for us. */
+  /** `productId`: the SKU at the stores. */
   bySku(productId: string): Offer | undefined;
 }
 
@@ -70,6 +70,6 @@ export const createCatalogue = (terms: OfferTerms): Catalogue => {
   return { premium, boosts: { basic, pro }, bySku: (productId) => skus.get(productId) };
 };
 
-/** When what starts at `start` ends. */
+/** The end of a grant that starts at `start`. */
 export const endOf = (offer: Offer, start: Date): Date =>
   offer.kind === 'premium' ? addCalendarMonth(start) : new Date(start.getTime() + offer.days * DAY_MS);

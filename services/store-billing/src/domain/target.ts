@@ -1,5 +1,5 @@
-/** What a boost stands on, and the place that a grant takes: at most one runs in it at a time. */
-import { MODEL } from '@fitness/shared/models.ts';
+/** The target of a boost, and the slots: at most one grant runs in a slot at a time. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export const TARGET_TYPES = ['gym', 'training_service'] as const;
 
@@ -21,11 +21,9 @@ const MODEL_NAMES: Readonly<Record<TargetType, string>> = {
 /** The model name of the public resource, e.g. `App\Models\Gyms\Gym`. */
 export const modelNameOf = (type: TargetType): string => MODEL_NAMES[type];
 
-/** Type and id in one text, so that one indexed field finds targets of both types. */
+/** Type and id in one string, so that one indexed field finds targets of both types. */
 export const targetKey = ({ type, id }: Target): string => `${type}:${id}`;
 
-/** Where a user's subscription runs. */
 export const premiumSlot = (userId: number): string => `premium:${userId}`;
 
-/** Where a target's boost runs. */
 export const boostSlot = (target: Target): string => `boost:${targetKey(target)}`;

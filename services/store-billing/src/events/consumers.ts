@@ -1,15 +1,14 @@
-/** What store-billing listens to. */
-import type { EventConsumer } from '@fitness/shared/events/consumer.ts';
-import type { ForgetTarget, ForgetUser } from '../app/close-slot.ts';
+/** The events that store-billing consumes. */
+import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 import { onTrainingServiceDeleted } from './on-training-service-deleted.ts';
 
-export const createConsumers = (parts: {
-  forgetUser: ForgetUser;
-  forgetTarget: ForgetTarget;
-}): EventConsumer[] => [
-  onAccountDeleted(parts.forgetUser),
-  onGymDeleted(parts.forgetTarget),
-  onTrainingServiceDeleted(parts.forgetTarget),
+export const createConsumers = (
+  useCases: Pick<UseCases, 'eraseAccount' | 'endTargetBoost'>,
+): EventConsumer[] => [
+  onAccountDeleted(useCases),
+  onGymDeleted(useCases),
+  onTrainingServiceDeleted(useCases),
 ];

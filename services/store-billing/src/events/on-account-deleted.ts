@@ -1,6 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { ForgetUser } from '../app/close-slot.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onAccountDeleted = (forgetUser: ForgetUser): EventConsumer =>
-  onEvent(accountDeleted, async ({ data }, { session }) => forgetUser(session, data.user_id));
+export const onAccountDeleted = ({ eraseAccount }: Pick<UseCases, 'eraseAccount'>): EventConsumer =>
+  onEvent(accountDeleted, async ({ data }, { session }) => eraseAccount(session, data.user_id));

@@ -1,8 +1,8 @@
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { ForgetTarget } from '../app/close-slot.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onGymDeleted = (forgetTarget: ForgetTarget): EventConsumer =>
+export const onGymDeleted = ({ endTargetBoost }: Pick<UseCases, 'endTargetBoost'>): EventConsumer =>
   onEvent(gymDeleted, async ({ data }, { session }) =>
-    forgetTarget(session, { type: 'gym', id: data.gym_id }),
+    endTargetBoost(session, { type: 'gym', id: data.gym_id }),
   );

@@ -1,8 +1,10 @@
 import { trainingServiceDeleted } from '@fitness/proto/events/content.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { ForgetTarget } from '../app/close-slot.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const onTrainingServiceDeleted = (forgetTarget: ForgetTarget): EventConsumer =>
+export const onTrainingServiceDeleted = ({
+  endTargetBoost,
+}: Pick<UseCases, 'endTargetBoost'>): EventConsumer =>
   onEvent(trainingServiceDeleted, async ({ data }, { session }) =>
-    forgetTarget(session, { type: 'training_service', id: data.training_service_id }),
+    endTargetBoost(session, { type: 'training_service', id: data.training_service_id }),
   );

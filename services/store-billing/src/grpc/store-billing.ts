@@ -1,34 +1,39 @@
-import { invalid, message } from '@fitness/shared/error.ts';
+/** The RPC service of store-billing. */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import type { LookUp } from '../app/look-up.ts';
-import { boostResource, subscriptionResource } from '../app/resources.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { toBoost, toSubscription } from '../app/grant-resource.ts';
 import { isTargetType } from '../domain/target.ts';
+import type { UseCases } from '../use-cases.ts';
 
-const MAX_ASKED = 200;
+const MAX_ITEMS = 200;
 
-/** Throws 422 for more than one call may ask. */
-const atMost = (name: string, asked: readonly unknown[]): void => {
-  if (asked.length > MAX_ASKED)
-    throw invalid({ [name]: message('validation.max_items', { max: MAX_ASKED }) });
+/** Throws 422 under `name` for a request with too many items. */
+const assertMaxItems = (name: string, items: readonly unknown[]): void => {
+  if (items.length > MAX_ITEMS)
+    throw invalid({ [name]: message('validation.max_items', { max: MAX_ITEMS }) });
 };
 
-export const storeBillingGrpc = (lookUp: LookUp): GrpcService =>
+export const createStoreBillingService = ({
+  getSubscriptions,
+  getBoosts,
+  getPrices,
+}: Pick<UseCases, 'getSubscriptions' | 'getBoosts' | 'getPrices'>): GrpcService =>
   grpcService(grpcDefinitions.storeBilling(), {
     GetSubscriptions: async ({ user_ids }) => {
-      atMost('user_ids', user_ids);
-      const subscriptions = await lookUp.subscriptions(user_ids);
-      return { subscriptions: subscriptions.map(subscriptionResource) };
+      assertMaxItems('user_ids', user_ids);
+      const subscriptions = await getSubscriptions(user_ids);
+      return { subscriptions: subscriptions.map(toSubscription) };
     },
     GetBoosts: async ({ targets }) => {
-      atMost('targets', targets);
-      // What cannot be boosted has no boost.
-      const known = targets.flatMap(({ type, id }) => (isTargetType(type) ? [{ type, id }] : []));
-      const boosts = await lookUp.boosts(known);
-      return { boosts: boosts.map(boostResource) };
+      assertMaxItems('targets', targets);
+      // A target of another type has no boost.
+      const boostable = targets.flatMap(({ type, id }) => (isTargetType(type) ? [{ type, id }] : []));
+      const boosts = await getBoosts(boostable);
+      return { boosts: boosts.map(toBoost) };
     },
     GetPrices: async () => {
-      const { premiumPlus, boostBasic, boostPro } = lookUp.prices();
+      const { premiumPlus, boostBasic, boostPro } = getPrices();
       return { premium_plus: premiumPlus, boost_basic: boostBasic, boost_pro: boostPro };
     },
   });

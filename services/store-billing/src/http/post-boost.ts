@@ -1,19 +1,19 @@
+import { boostSchema } from '@fitness/contracts/boost.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
-import { boostSchema } from '@fitness/shared/resources/boost.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import type { BuyBoost } from '../app/buy-boost.ts';
-import { grantResource } from '../app/resources.ts';
-import type { Grant } from '../domain/grant.ts';
+import { toBoost } from '../app/grant-resource.ts';
+import type { Boost } from '../domain/grant.ts';
 import { BOOST_LEVELS } from '../domain/offer.ts';
 import { TARGET_TYPES } from '../domain/target.ts';
+import type { UseCases } from '../use-cases.ts';
 import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/boost';
 
-const answer = (grant: Grant) => created({ data: grantResource(grant) });
+const toReply = (boost: Boost) => created({ data: toBoost(boost) });
 
-export const postBoost = (parts: { buyBoost: BuyBoost; idempotency: Idempotency }): Route =>
+export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: PATH,
@@ -29,20 +29,13 @@ export const postBoost = (parts: { buyBoost: BuyBoost; idempotency: Idempotency 
       level: z.enum(BOOST_LEVELS),
     }),
     responses: { 201: z.object({ data: boostSchema }), 400: codedErrorSchema, 404: codedErrorSchema },
-    handle: ({ caller, body, idempotencyKey }) =>
-      parts.idempotency.run(
-        { userId: caller.userId, key: idempotencyKey, fingerprint: ['POST', PATH, body] },
-        async (run) => {
+    handle: ({ caller, body, idempotencyKey: clientKey }) =>
+      idempotency.run(
+        { userId: caller.userId, key: clientKey, fingerprint: ['POST', PATH, body] },
+        toReply,
+        (complete) => {
           const target = { type: body.boostable_type, id: body.boostable_id };
-          const grant = await parts.buyBoost(
-            caller,
-            { target, level: body.level },
-            {
-              clientKey: idempotencyKey,
-              complete: (session, made) => run.complete(session, answer(made)),
-            },
-          );
-          return answer(grant);
+          return buyBoost(caller, { target, level: body.level }, { clientKey, complete });
         },
       ),
   });

@@ -1,17 +1,20 @@
+import { subscriptionSchema } from '@fitness/contracts/subscription.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import type { Idempotency } from '@fitness/shared/http/idempotency.ts';
-import { subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import type { BuyPremium } from '../app/buy-premium.ts';
-import { grantResource } from '../app/resources.ts';
-import type { Grant } from '../domain/grant.ts';
+import { toSubscription } from '../app/grant-resource.ts';
+import type { Subscription } from '../domain/grant.ts';
+import type { UseCases } from '../use-cases.ts';
 import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/buy-premium';
 
-const answer = (grant: Grant) => created({ data: grantResource(grant) });
+const toReply = (subscription: Subscription) => created({ data: toSubscription(subscription) });
 
-export const postBuyPremium = (parts: { buyPremium: BuyPremium; idempotency: Idempotency }): Route =>
+export const postBuyPremiumRoute = (
+  { buyPremium }: Pick<UseCases, 'buyPremium'>,
+  idempotency: Idempotency,
+): Route =>
   defineRoute({
     method: 'POST',
     path: PATH,
@@ -23,15 +26,10 @@ export const postBuyPremium = (parts: { buyPremium: BuyPremium; idempotency: Ide
     errorStyle: 'error_code',
     body: z.object({ type: z.enum(['plus']) }),
     responses: { 201: z.object({ data: subscriptionSchema }), 400: codedErrorSchema },
-    handle: ({ caller, body, idempotencyKey }) =>
-      parts.idempotency.run(
-        { userId: caller.userId, key: idempotencyKey, fingerprint: ['POST', PATH, body] },
-        async (run) => {
-          const grant = await parts.buyPremium(caller.userId, {
-            clientKey: idempotencyKey,
-            complete: (session, made) => run.complete(session, answer(made)),
-          });
-          return answer(grant);
-        },
+    handle: ({ caller, body, idempotencyKey: clientKey }) =>
+      idempotency.run(
+        { userId: caller.userId, key: clientKey, fingerprint: ['POST', PATH, body] },
+        toReply,
+        (complete) => buyPremium(caller.userId, { clientKey, complete }),
       ),
   });

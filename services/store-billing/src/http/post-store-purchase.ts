@@ -1,19 +1,18 @@
+import { boostSchema } from '@fitness/contracts/boost.ts';
+import { subscriptionSchema } from '@fitness/contracts/subscription.ts';
 import { created, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { says } from '@fitness/shared/http/validation.ts';
-import { boostSchema } from '@fitness/shared/resources/boost.ts';
-import { subscriptionSchema } from '@fitness/shared/resources/subscription.ts';
+import { says } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import type { RedeemStorePurchase } from '../app/redeem-store-purchase.ts';
-import { grantResource } from '../app/resources.ts';
+import { toGrant } from '../app/grant-resource.ts';
 import type { Catalogue } from '../domain/offer.ts';
 import { isStoreToken } from '../domain/purchase.ts';
 import { isTargetType, TARGET_TYPES, type Target } from '../domain/target.ts';
+import type { UseCases } from '../use-cases.ts';
 import { codedErrorSchema } from './schemas.ts';
 
-export interface StorePurchaseParts {
-  redeem: RedeemStorePurchase;
+interface BodyOptions {
   catalogue: Catalogue;
-  /** The one channel that is accepted. */
+  /** The only accepted channel. */
   channel: string;
 }
 
@@ -28,21 +27,24 @@ const field = (value: unknown, name: string): unknown =>
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** The target's fields count for a boost SKU alone, so they are judged beside it, whatever else is wrong. */
-const bodySchema = ({ catalogue, channel }: StorePurchaseParts) => {
+/**
+ * The fields of the target are required for a boost SKU and ignored for premium. They are checked even when another
+ * field is wrong, so that the client gets all errors at once.
+ */
+const bodySchema = ({ catalogue, channel }: BodyOptions) => {
   const isBoost = (body: unknown): boolean => {
     const productId = field(body, 'product_id');
     return typeof productId === 'string' && catalogue.bySku(productId)?.kind === 'boost';
   };
   const has = (name: TargetField) => (body: unknown) => !isBoost(body) || !isAbsent(field(body, name));
-  const fits = (name: TargetField, check: (value: unknown) => boolean) => (body: unknown) =>
+  const isValid = (name: TargetField, check: (value: unknown) => boolean) => (body: unknown) =>
     !isBoost(body) || isAbsent(field(body, name)) || check(field(body, name));
-  const under = (name: TargetField, text: ReturnType<typeof says>) => ({
+  const at = (name: TargetField, text: ReturnType<typeof says>) => ({
     path: [name] as PropertyKey[],
     when: () => true,
     ...text,
   });
-  const types = says('validation.one_of', { values: TARGET_TYPES.join(', ') });
+  const targetTypeError = says('validation.one_of', { values: TARGET_TYPES.join(', ') });
   return z
     .object({
       channel: z.enum([channel]),
@@ -54,16 +56,19 @@ const bodySchema = ({ catalogue, channel }: StorePurchaseParts) => {
         .meta({ type: 'string', enum: [...TARGET_TYPES], description: BOOSTS_ONLY }),
       boostable_id: z.unknown().optional().meta({ type: 'integer', description: BOOSTS_ONLY }),
     })
-    .refine(has('boostable_type'), under('boostable_type', says('validation.required')))
-    .refine(has('boostable_id'), under('boostable_id', says('validation.required')))
-    .refine(fits('boostable_type', isTargetType), under('boostable_type', types))
+    .refine(has('boostable_type'), at('boostable_type', says('validation.required')))
+    .refine(has('boostable_id'), at('boostable_id', says('validation.required')))
+    .refine(isValid('boostable_type', isTargetType), at('boostable_type', targetTypeError))
     .refine(
-      fits('boostable_id', Number.isSafeInteger),
-      under('boostable_id', says('validation.type.integer')),
+      isValid('boostable_id', Number.isSafeInteger),
+      at('boostable_id', says('validation.type.integer')),
     );
 };
 
-export const postStorePurchase = (parts: StorePurchaseParts): Route =>
+export const postStorePurchaseRoute = (
+  { redeemStorePurchase }: Pick<UseCases, 'redeemStorePurchase'>,
+  { catalogue, channel }: BodyOptions,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/store-purchases',
@@ -76,7 +81,7 @@ export const postStorePurchase = (parts: StorePurchaseParts): Route =>
     alsoNeeds: ['payments.view_own'],
     limit: { name: 'store-purchase', points: 10, windowS: 60 },
     errorStyle: 'error_code',
-    body: bodySchema(parts),
+    body: bodySchema({ catalogue, channel }),
     responses: {
       200: z.object({ data: z.union([subscriptionSchema, boostSchema]) }),
       201: z.object({ data: z.union([subscriptionSchema, boostSchema]) }),
@@ -86,10 +91,10 @@ export const postStorePurchase = (parts: StorePurchaseParts): Route =>
     },
     handle: async ({ caller, body }) => {
       const { product_id: productId, purchase_token: purchaseToken } = body;
-      const isBoost = parts.catalogue.bySku(productId)?.kind === 'boost';
+      const isBoost = catalogue.bySku(productId)?.kind === 'boost';
       const target = isBoost ? ({ type: body.boostable_type, id: body.boostable_id } as Target) : null;
-      const { fresh, grant } = await parts.redeem(caller, { productId, purchaseToken, target });
-      const answer = { data: grantResource(grant) };
-      return fresh ? created(answer) : ok(answer);
+      const { isNew, grant } = await redeemStorePurchase(caller, { productId, purchaseToken, target });
+      const redeemed = { data: toGrant(grant) };
+      return isNew ? created(redeemed) : ok(redeemed);
     },
   });

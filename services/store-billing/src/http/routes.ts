@@ -1,18 +1,28 @@
-/** The public routes of store-billing. */
+/** Every public route of store-billing. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import { getRefundQueue } from './get-refund-queue.ts';
-import { postBoost } from './post-boost.ts';
-import { postBuyPremium } from './post-buy-premium.ts';
-import { postStorePurchase } from './post-store-purchase.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { Catalogue } from '../domain/offer.ts';
+import type { UseCases } from '../use-cases.ts';
+import { getRefundQueueRoute } from './get-refund-queue.ts';
+import { postBoostRoute } from './post-boost.ts';
+import { postBuyPremiumRoute } from './post-buy-premium.ts';
+import { postStorePurchaseRoute } from './post-store-purchase.ts';
 
-export type RouteParts = Parameters<typeof postStorePurchase>[0] &
-  Parameters<typeof getRefundQueue>[0] &
-  Parameters<typeof postBuyPremium>[0] &
-  Parameters<typeof postBoost>[0];
+interface RouteOptions {
+  catalogue: Catalogue;
+  /** The only accepted channel. */
+  channel: string;
+  idempotency: Idempotency;
+  /** The public origin, for the links of lists. */
+  baseUrl: string;
+}
 
-export const createRoutes = (parts: RouteParts): Route[] => [
-  postStorePurchase(parts),
-  getRefundQueue(parts),
-  postBuyPremium(parts),
-  postBoost(parts),
+export const createRoutes = (
+  useCases: UseCases,
+  { catalogue, channel, idempotency, baseUrl }: RouteOptions,
+): Route[] => [
+  postStorePurchaseRoute(useCases, { catalogue, channel }),
+  getRefundQueueRoute(useCases, baseUrl),
+  postBuyPremiumRoute(useCases, idempotency),
+  postBoostRoute(useCases, idempotency),
 ];

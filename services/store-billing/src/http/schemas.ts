@@ -1,5 +1,5 @@
-/** Bodies that several routes answer with. */
+/** Bodies that several routes return. */
 import { z } from 'zod';
 
-/** `{error, code}`: what the specification shapes for these routes. */
+/** Errors with status 400, 404 and 500. */
 export const codedErrorSchema = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });

@@ -1,19 +1,20 @@
-/** What is done without being asked. Every round is safe with several replicas: each row is taken before it is worked on. */
-import { MINUTE_MS, SECOND_MS } from '@fitness/shared/clock.ts';
-import type { Job } from '@fitness/shared/service.ts';
+/**
+ * The background jobs of store-billing. Several replicas may run a round at the same time: each row is claimed before it
+ * is processed.
+ */
+import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export interface JobRounds {
-  verifyAttempts: () => Promise<void>;
-  acknowledgeAll: () => Promise<void>;
-  lookAgain: () => Promise<void>;
-  sweepWalletPurchases: () => Promise<void>;
-  tellBoostEnds: () => Promise<void>;
-}
+export type Rounds = Pick<
+  UseCases,
+  'verifyAttempts' | 'acknowledgePurchases' | 'sweepWalletPurchases' | 'reconcileRefunds' | 'publishBoostEnds'
+>;
 
-export const createJobs = (rounds: JobRounds): Job[] => [
+export const createJobs = (rounds: Rounds): Job[] => [
   { name: 'verify-attempts', intervalMs: 5 * SECOND_MS, run: rounds.verifyAttempts },
-  { name: 'acknowledge', intervalMs: 5 * SECOND_MS, run: rounds.acknowledgeAll },
+  { name: 'acknowledge-purchases', intervalMs: 5 * SECOND_MS, run: rounds.acknowledgePurchases },
   { name: 'sweep-wallet-purchases', intervalMs: 5 * SECOND_MS, run: rounds.sweepWalletPurchases },
-  { name: 'look-again', intervalMs: MINUTE_MS, run: rounds.lookAgain },
-  { name: 'tell-boost-ends', intervalMs: 30 * SECOND_MS, run: rounds.tellBoostEnds },
+  { name: 'reconcile-refunds', intervalMs: MINUTE_MS, run: rounds.reconcileRefunds },
+  { name: 'publish-boost-ends', intervalMs: 30 * SECOND_MS, run: rounds.publishBoostEnds },
 ];

@@ -1,6 +1,6 @@
-/** The journal of redemptions: written before the store is asked. */
+/** The journal of redemptions, written before the store is asked. */
 import { createHash } from 'node:crypto';
-import type { Random } from '@fitness/shared/clock.ts';
+import type { Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import {
@@ -11,28 +11,29 @@ import {
   type Presentation,
   VERIFICATION_WINDOW_MS,
 } from '../domain/attempt.ts';
-import { CLAIM_WAIT_MS, nothingWhenLate } from './claim.ts';
+import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { AttemptDocument, Models } from './models.ts';
+import { targetFields, toTarget } from './target-fields.ts';
 
 export interface Attempts {
   /**
-   * Journals a presentation as open and keeps the background away from it while the request lasts. `granted`: this very
-   * presentation has its receipt meanwhile, and nothing was written.
+   * Stores a presentation as open and leases it to the request. `granted`: the same presentation already has its
+   * receipt, and nothing was written.
    */
   open(presentation: Presentation, now: Date): Promise<Attempt | 'granted'>;
-  /** In the transaction of the grant; false when it is granted already. */
+  /** In the transaction of the grant. False when it is already granted. */
   grant(session: ClientSession, attempt: Attempt, now: Date): Promise<boolean>;
-  /** Ends it otherwise; not when the client has presented it again, or it was granted, meanwhile. */
-  settle(
+  /** Stores its final state and grants nothing. Nothing happens when it was presented again or granted meanwhile. */
+  finish(
     attempt: Attempt,
     state: Exclude<AttemptState, 'open'>,
     reason: string | null,
     now: Date,
   ): Promise<void>;
-  /** Leaves it open, to be asked about again. */
+  /** Leaves it open and schedules the next verification. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
-  /** Takes a due one for the background; false when somebody else has it, be it a dead process's transaction. */
+  /** Claims a due attempt for the background. False when another process or transaction holds it. */
   claim(attempt: Attempt, now: Date): Promise<boolean>;
 }
 
@@ -47,10 +48,7 @@ const toAttempt = (found: AttemptDocument): Attempt => ({
   purchaseToken: found.purchase_token,
   productId: found.product_id,
   userId: found.user_id,
-  target:
-    found.boostable_type === null || found.boostable_id === null
-      ? null
-      : { type: found.boostable_type, id: found.boostable_id },
+  target: toTarget(found),
   state: found.state,
   revision: found.revision,
   tries: found.tries,
@@ -58,13 +56,13 @@ const toAttempt = (found: AttemptDocument): Attempt => ({
   giveUpAt: found.give_up_at,
 });
 
-const UPSERT_ATTEMPTS = 20;
+const MAX_UPSERT_TRIES = 20;
 const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
 export const createAttempts = ({ attempts }: Models, random: Random): Attempts => {
-  /** Undefined when the document is there and is not to be touched, or was made by another at this moment. */
+  /** Undefined when the attempt is granted, or a concurrent upsert inserted it first. */
   const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
     const { channel, purchaseToken, productId, userId, target } = presentation;
     const id = attemptId(presentation);
@@ -88,8 +86,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
             purchase_token: purchaseToken,
             product_id: productId,
             user_id: userId,
-            boostable_type: target?.type ?? null,
-            boostable_id: target?.id ?? null,
+            ...targetFields(target),
             created_at: now,
           },
         },
@@ -104,7 +101,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
 
   return {
     open: async (presentation, now) => {
-      for (let attempt = 1; attempt <= UPSERT_ATTEMPTS; attempt += 1) {
+      for (let tries = 0; tries < MAX_UPSERT_TRIES; tries += 1) {
         const opened = await upsert(presentation, now);
         if (opened !== undefined) return opened;
         const found = await attempts
@@ -112,7 +109,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
           .lean<{ state: string }>();
         if (found?.state === 'granted') return 'granted';
       }
-      throw new Error('the journal took no attempt');
+      throw new Error('the attempt could not be stored');
     },
     grant: async (session, { id }, now) => {
       const granted = await attempts.updateOne(
@@ -122,7 +119,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       );
       return granted.matchedCount === 1;
     },
-    settle: async ({ id, revision }, state, reason, now) => {
+    finish: async ({ id, revision }, state, reason, now) => {
       await attempts.updateOne(
         { _id: id, state: 'open', revision },
         { $set: { state, reason, next_check_at: null, updated_at: now } },
@@ -149,7 +146,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
           { $set: { next_check_at: later(now, ATTEMPT_LEASE_MS) } },
           { maxTimeMS: CLAIM_WAIT_MS },
         )
-        .catch(nothingWhenLate({ modifiedCount: 0 }));
+        .catch(whenTimedOut({ modifiedCount: 0 }));
       return claimed.modifiedCount === 1;
     },
   };

@@ -1,16 +1,17 @@
 /**
- * Taking a row for the background. A transaction of a dead process keeps what it had written locked for up to a minute;
- * such a row is not waited for, so that it does not hold up the others.
+ * Claiming a row for a job. The transaction of a crashed process keeps its rows locked for up to a minute; a claim does
+ * not wait for such a row, so that the job continues with the others.
  */
-import { SECOND_MS } from '@fitness/shared/clock.ts';
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 
+/** The `maxTimeMS` of a claim. */
 export const CLAIM_WAIT_MS = SECOND_MS;
 const MAX_TIME_EXPIRED = 50;
 
-/** For the `catch` of a claim: what stands for "nothing was claimed". */
-export const nothingWhenLate =
-  <Nothing>(nothing: Nothing) =>
-  (error: unknown): Nothing => {
-    if ((error as { code?: unknown }).code === MAX_TIME_EXPIRED) return nothing;
+/** Error handler of a claim: returns `notClaimed` after a timeout, rethrows any other error. */
+export const whenTimedOut =
+  <NotClaimed>(notClaimed: NotClaimed) =>
+  (error: unknown): NotClaimed => {
+    if ((error as { code?: unknown }).code === MAX_TIME_EXPIRED) return notClaimed;
     throw error;
   };

@@ -3,11 +3,11 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { Boost, Grant, Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
-import { insertPlain } from './insert.ts';
+import { insertUnvalidated } from './insert.ts';
 import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
 
 export interface Grants {
-  /** Taken before the transaction starts, so that concurrent grants do not conflict on the counter. */
+  /** Outside any transaction, so that concurrent grants do not conflict on the counter. */
   nextId(kind: Grant['kind']): Promise<number>;
   insert(session: ClientSession, grant: Grant): Promise<void>;
   find(kind: Grant['kind'], id: number, session?: ClientSession): Promise<Grant | undefined>;
@@ -15,20 +15,20 @@ export interface Grants {
   runningSubscriptions(userIds: readonly number[], now: Date): Promise<Subscription[]>;
   /** The live boosts of these targets. */
   liveBoosts(targets: readonly Target[], now: Date): Promise<Boost[]>;
-  /**
-   * Ends a grant now; undefined when it had ended already. The end of a boost is told by whoever ends it, so it is not
-   * due any more.
-   */
+  /** Ends a grant now; undefined when it has already ended. The caller publishes the end of a boost. */
   end(
     session: ClientSession,
     kind: Grant['kind'],
     id: number,
     now: Date,
   ): Promise<{ grant: Grant; version: number } | undefined>;
-  /** Boosts whose end has come and was not told. */
-  boostsToTell(now: Date, limit: number): Promise<number[]>;
-  /** Takes a boost's end to tell it; undefined when somebody else did. */
-  takeEnd(session: ClientSession, id: number): Promise<{ boost: Boost; version: number } | undefined>;
+  /** Boosts that have run out and whose end is not published. */
+  boostsWithUnpublishedEnd(now: Date, limit: number): Promise<number[]>;
+  /** Undefined when it is already published. */
+  markEndPublished(
+    session: ClientSession,
+    id: number,
+  ): Promise<{ boost: Boost; version: number } | undefined>;
 }
 
 export const toSubscription = (found: SubscriptionDocument): Subscription => ({
@@ -67,12 +67,12 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
     };
     if (grant.kind === 'premium') {
       const document = { ...common, type: grant.type, expires_at: grant.expiresAt };
-      return insertPlain(subscriptions, session, document);
+      return insertUnvalidated(subscriptions, session, document);
     }
     const { target, level, endsAt } = grant;
     const boosted = { target: targetKey(target), boostable_type: target.type, boostable_id: target.id };
     const document = { ...common, ...boosted, level, ends_at: endsAt, end_due_at: endsAt };
-    return insertPlain(boosts, session, document);
+    return insertUnvalidated(boosts, session, document);
   },
   find: async (kind, id, session) => {
     if (kind === 'premium') {
@@ -88,7 +88,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
   },
   runningSubscriptions: async (userIds, now) => {
     if (userIds.length === 0) return [];
-    // Two stages, which MongoDB reads as one condition: a planner that takes but one field does not scan.
+    // Two stages: a query planner that uses one field per `$match` still uses the index. MongoDB merges them.
     const found = await subscriptions.aggregate<SubscriptionDocument>([
       { $match: { user_id: { $in: [...userIds] } } },
       { $match: { expires_at: { $gt: now } } },
@@ -125,14 +125,14 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       .lean<BoostDocument>();
     return ended === null ? undefined : { grant: toBoost(ended), version: ended.version };
   },
-  boostsToTell: async (now, limit) => {
+  boostsWithUnpublishedEnd: async (now, limit) => {
     const due = await boosts
       .find({ end_due_at: trusted({ $lte: now }) }, { _id: 1 })
       .limit(limit)
       .lean<{ _id: number }[]>();
     return due.map(({ _id }) => _id);
   },
-  takeEnd: async (session, id) => {
+  markEndPublished: async (session, id) => {
     const taken = await boosts
       .findOneAndUpdate(
         { _id: id, end_due_at: trusted({ $ne: null }) },

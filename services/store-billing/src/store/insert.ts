@@ -2,10 +2,10 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Model } from 'mongoose';
 
 /**
- * Inserts a whole document of this model by the driver: it is typed, made by us alone, and part of every grant, so a
- * second look at each of its fields is not worth its time. Fields that the schema would fill in must be there.
+ * Inserts a document through the driver, without the time that mongoose's validation takes. The defaults of the schema are
+ * not applied, so `document` must be complete.
  */
-export const insertPlain = async <Document>(
+export const insertUnvalidated = async <Document>(
   model: Model<Document>,
   session: ClientSession,
   document: Document,

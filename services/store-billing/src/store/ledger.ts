@@ -1,4 +1,4 @@
-/** What stands about a token and about the place that its grant would take, in one question to the database. */
+/** A token's receipt and grant, and the state of the slot that its grant would take, in one query. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Grant } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
@@ -13,15 +13,20 @@ import type {
 import { receiptKey, toPurchase } from './purchases.ts';
 import { type SlotState, stateOf } from './slots.ts';
 
-export interface Standing {
-  /** The token's receipt and what it gave; undefined while nobody has redeemed it. */
-  redeemed: { purchase: StorePurchase; grant: Grant } | undefined;
+export interface RedeemedPurchase {
+  purchase: StorePurchase;
+  grant: Grant;
+}
+
+export interface LedgerView {
+  /** Undefined while the token is not redeemed. */
+  redeemed: RedeemedPurchase | undefined;
   slot: SlotState;
 }
 
 export interface Ledger {
-  /** Outside any transaction. Throws when a receipt has lost its grant. */
-  look(token: { channel: string; purchaseToken: string }, slot: string, now: Date): Promise<Standing>;
+  /** Outside any transaction. Throws when the grant of a receipt is missing. */
+  read(token: { channel: string; purchaseToken: string }, slot: string, now: Date): Promise<LedgerView>;
 }
 
 interface Found {
@@ -43,23 +48,23 @@ export const createLedger = (connection: Connection, models: Models): Ledger => 
     join(models.boosts, 'receipt.marketing_boost_id', 'boosts'),
   ];
   return {
-    look: async ({ channel, purchaseToken }, slot, now) => {
-      // Literally: what a client sends may begin with a dollar.
-      const asked = { key: { $literal: receiptKey(channel, purchaseToken) }, slot: { $literal: slot } };
+    read: async ({ channel, purchaseToken }, slot, now) => {
+      // `$literal`, because a token may start with `$`.
+      const input = { key: { $literal: receiptKey(channel, purchaseToken) }, slot: { $literal: slot } };
       const [found] =
-        (await connection.db?.aggregate<Found>([{ $documents: [asked] }, ...joins]).toArray()) ?? [];
-      if (found === undefined) throw new Error('the ledger gave no answer');
+        (await connection.db?.aggregate<Found>([{ $documents: [input] }, ...joins]).toArray()) ?? [];
+      if (found === undefined) throw new Error('the ledger query returned no document');
       return { redeemed: redeemedOf(found), slot: stateOf(found.slots[0], now) };
     },
   };
 };
 
-const redeemedOf = ({ receipt, subscriptions, boosts }: Found): Standing['redeemed'] => {
+const redeemedOf = ({ receipt, subscriptions, boosts }: Found): LedgerView['redeemed'] => {
   if (receipt === undefined) return undefined;
   const purchase = toPurchase(receipt);
   const [subscription, boost] = [subscriptions[0], boosts[0]];
   if (purchase.grant.kind === 'premium' && subscription !== undefined)
     return { purchase, grant: toSubscription(subscription) };
   if (purchase.grant.kind === 'boost' && boost !== undefined) return { purchase, grant: toBoost(boost) };
-  throw new Error(`the receipt ${purchase.id} has lost its grant`);
+  throw new Error(`the grant of the receipt ${purchase.id} is missing`);
 };

@@ -1,9 +1,12 @@
-/** The collections of this service's database. */
+/** The collections of store-billing's database. */
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AttemptState } from '../domain/attempt.ts';
+import type { Offer } from '../domain/offer.ts';
+import type { RefundReason } from '../domain/refund.ts';
 import type { TargetType } from '../domain/target.ts';
 import type { WalletPurchaseState } from '../domain/wallet-purchase.ts';
+import type { TargetFields } from './target-fields.ts';
 
 export interface SubscriptionDocument {
   _id: number;
@@ -19,7 +22,7 @@ export interface SubscriptionDocument {
 export interface BoostDocument {
   _id: number;
   user_id: number;
-  /** Type and id of what is boosted. */
+  /** {@link targetKey}: type and id. */
   target: string;
   boostable_type: TargetType;
   boostable_id: number;
@@ -28,28 +31,28 @@ export interface BoostDocument {
   ends_at: Date;
   source: string;
   created_at: Date;
-  /** When its end is to be told; null once it was. */
+  /** When to publish its end; null once it is published. */
   end_due_at: Date | null;
   version: number;
 }
 
-/** Where at most one grant runs at a time. Every grant writes it, so that two of them conflict in the database. */
+/** At most one grant runs in a slot. Every grant writes it, so that concurrent grants conflict in the database. */
 export interface SlotDocument {
   _id: string;
-  /** The running grant's end; long past when there is none. */
+  /** The end of the running grant; in the past when none runs. */
   active_until: Date;
   grant_id: number | null;
-  /** The wallet purchase that holds it until it is settled. */
+  /** The wallet purchase that has reserved it. */
   reserved_by: string | null;
-  /** The user or target is gone for good. */
+  /** The user or target is deleted. */
   closed: boolean;
   version: number;
 }
 
 export interface StorePurchaseDocument {
-  /** Channel and token, so that it is found by `_id` beside its grant and its slot in one question. */
+  /** {@link receiptKey}: channel and token, so that one query joins it by `_id`. */
   _id: string;
-  /** As events name it. */
+  /** Its id in events. */
   number: number;
   channel: string;
   purchase_token: string;
@@ -60,25 +63,23 @@ export interface StorePurchaseDocument {
   created_at: Date;
   acknowledged_at: Date | null;
   acknowledge_tries: number;
-  /** When the store is to be told next; null once it knows. */
+  /** When to acknowledge it to the store; null once that is done. */
   acknowledge_due_at: Date | null;
-  /** When it is to be looked at again; null when it stands for good. */
+  /** When to ask the store whether it was refunded; null: never again. */
   look_due_at: Date | null;
   grant_ended_at: Date | null;
   version: number;
 }
 
-export interface AttemptDocument {
+export interface AttemptDocument extends TargetFields {
   _id: string;
   channel: string;
   purchase_token: string;
   product_id: string;
   user_id: number;
-  boostable_type: TargetType | null;
-  boostable_id: number | null;
   state: AttemptState;
   reason: string | null;
-  /** Another one with every presentation by the client. */
+  /** Changes with every presentation by the client. */
   revision: string;
   tries: number;
   next_check_at: Date | null;
@@ -87,30 +88,26 @@ export interface AttemptDocument {
   updated_at: Date;
 }
 
-export interface RefundDocument {
+export interface RefundDocument extends TargetFields {
   _id: number;
   attempt_id: string;
-  /** The purchase (channel and token) while it is owed, null afterwards. */
+  /** {@link receiptKey} of the purchase until it is resolved, then null. */
   owed_for: string | null;
   channel: string;
   purchase_token: string;
   product_id: string;
   user_id: number;
-  boostable_type: TargetType | null;
-  boostable_id: number | null;
-  reason: string;
+  reason: RefundReason;
   created_at: Date;
   resolved_at: Date | null;
   resolution: 'refunded' | 'granted' | null;
   look_due_at: Date | null;
 }
 
-export interface WalletPurchaseDocument {
+export interface WalletPurchaseDocument extends TargetFields {
   _id: string;
   user_id: number;
-  offer: Record<string, unknown>;
-  boostable_type: TargetType | null;
-  boostable_id: number | null;
+  offer: Offer;
   amount: number;
   grant_id: number;
   state: WalletPurchaseState;
@@ -118,25 +115,25 @@ export interface WalletPurchaseDocument {
   client_key: string | null;
   lease_owner: string;
   lease_until: Date | null;
-  /** Whoever drove it has gone without an answer of the wallet. */
+  /** The holder of the lease has stopped without an answer of the wallet. */
   unattended: boolean;
   tries: number;
   created_at: Date;
 }
 
-const id = { type: Number, required: true };
+const number = { type: Number, required: true };
 const text = { type: String, required: true };
 const date = { type: Date, required: true };
 const maybeDate = { type: Date, default: null };
 const maybeText = { type: String, default: null };
-const maybeId = { type: Number, default: null };
+const maybeNumber = { type: Number, default: null };
 const counter = { type: Number, default: 0 };
 const options = (collection: string) => ({ collection, versionKey: false as const });
 
 const subscriptions = new Schema<SubscriptionDocument>(
   {
-    _id: id,
-    user_id: id,
+    _id: number,
+    user_id: number,
     type: text,
     starts_at: date,
     expires_at: date,
@@ -149,12 +146,12 @@ const subscriptions = new Schema<SubscriptionDocument>(
 
 const boosts = new Schema<BoostDocument>(
   {
-    _id: id,
-    user_id: id,
+    _id: number,
+    user_id: number,
     target: text,
     boostable_type: text,
-    boostable_id: id,
-    level: id,
+    boostable_id: number,
+    level: number,
     starts_at: date,
     ends_at: date,
     source: text,
@@ -171,7 +168,7 @@ const slots = new Schema<SlotDocument>(
   {
     _id: text,
     active_until: date,
-    grant_id: maybeId,
+    grant_id: maybeNumber,
     reserved_by: maybeText,
     closed: { type: Boolean, default: false },
     version: counter,
@@ -184,13 +181,13 @@ const isNumber = { $type: 'number' };
 const storePurchases = new Schema<StorePurchaseDocument>(
   {
     _id: text,
-    number: id,
+    number: number,
     channel: text,
     purchase_token: text,
     product_id: text,
-    user_id: id,
-    user_premium_subscription_id: maybeId,
-    marketing_boost_id: maybeId,
+    user_id: number,
+    user_premium_subscription_id: maybeNumber,
+    marketing_boost_id: maybeNumber,
     created_at: date,
     acknowledged_at: maybeDate,
     acknowledge_tries: counter,
@@ -201,7 +198,7 @@ const storePurchases = new Schema<StorePurchaseDocument>(
   },
   {
     ...options('store_purchases'),
-    // Exactly one of the two grants, whoever writes.
+    // Exactly one of the two grants.
     collectionOptions: {
       validator: {
         $or: [
@@ -230,9 +227,9 @@ const attempts = new Schema<AttemptDocument>(
     channel: text,
     purchase_token: text,
     product_id: text,
-    user_id: id,
+    user_id: number,
     boostable_type: maybeText,
-    boostable_id: maybeId,
+    boostable_id: maybeNumber,
     state: text,
     reason: maybeText,
     revision: text,
@@ -247,15 +244,15 @@ const attempts = new Schema<AttemptDocument>(
 
 const refunds = new Schema<RefundDocument>(
   {
-    _id: id,
+    _id: number,
     attempt_id: text,
     owed_for: maybeText,
     channel: text,
     purchase_token: text,
     product_id: text,
-    user_id: id,
+    user_id: number,
     boostable_type: maybeText,
-    boostable_id: maybeId,
+    boostable_id: maybeNumber,
     reason: text,
     created_at: date,
     resolved_at: maybeDate,
@@ -264,7 +261,7 @@ const refunds = new Schema<RefundDocument>(
   },
   options('refund_queue'),
 )
-  // A purchase is owed back once, however often it is presented.
+  // A purchase is in the queue once, however often it is presented.
   .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $gt: '' } } })
   .index({ resolved_at: 1, _id: 1 })
   .index({ channel: 1, look_due_at: 1 });
@@ -272,12 +269,12 @@ const refunds = new Schema<RefundDocument>(
 const walletPurchases = new Schema<WalletPurchaseDocument>(
   {
     _id: text,
-    user_id: id,
+    user_id: number,
     offer: { type: Schema.Types.Mixed, required: true },
     boostable_type: maybeText,
-    boostable_id: maybeId,
-    amount: id,
-    grant_id: id,
+    boostable_id: maybeNumber,
+    amount: number,
+    grant_id: number,
     state: text,
     undone_because: maybeText,
     client_key: maybeText,
@@ -296,7 +293,7 @@ privacy(
   subscriptions,
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'what was granted, for the books',
+    'what was granted, for accounting',
     '_id',
     'type',
     'starts_at',
@@ -311,7 +308,7 @@ privacy(
   boosts,
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'what was granted, for the books',
+    'what was granted, for accounting',
     '_id',
     'target',
     'boostable_type',
@@ -325,9 +322,9 @@ privacy(
 
 privacy(
   slots,
-  pseudonymise('names the account or what was boosted, by its number', '_id'),
+  pseudonymise('contains the number of the account or of the boosted target', '_id'),
   retain(
-    'the mark that nothing is granted there any more',
+    'marks that nothing is granted there any more',
     'closed',
     'active_until',
     'grant_id',
@@ -339,7 +336,7 @@ privacy(
 privacy(
   storePurchases,
   pseudonymise('the number of the account', 'user_id'),
-  retain('the receipt: a purchase is granted once, and may be taken back by the store', '_id', 'channel'),
+  retain('the receipt: a purchase is granted once, and the store may refund it', '_id', 'channel'),
   retain('likewise', 'purchase_token', 'product_id', 'user_premium_subscription_id', 'marketing_boost_id'),
   retain('likewise', 'created_at', 'acknowledged_at', 'acknowledge_tries', 'acknowledge_due_at'),
   retain('likewise', 'look_due_at', 'grant_ended_at', 'version', 'number'),
@@ -348,7 +345,12 @@ privacy(
 privacy(
   attempts,
   pseudonymise('the number of the account', 'user_id'),
-  retain('what was paid is granted or paid back, also when the payer is gone', '_id', 'channel', 'state'),
+  retain(
+    'a paid purchase is granted or refunded, also after the account is erased',
+    '_id',
+    'channel',
+    'state',
+  ),
   retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
   retain('likewise', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
 );
@@ -357,7 +359,7 @@ privacy(
   refunds,
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'what is owed is paid back, also when the payer is gone',
+    'a due refund is paid, also after the account is erased',
     '_id',
     'attempt_id',
     'owed_for',
@@ -378,10 +380,10 @@ privacy(
 privacy(
   walletPurchases,
   retain('the hash of a key', 'client_key'),
-  retain('how far it has come', 'unattended'),
+  retain('the progress of the saga', 'unattended'),
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'what was charged and granted, for the books',
+    'what was charged and granted, for accounting',
     '_id',
     'offer',
     'boostable_type',

@@ -1,38 +1,37 @@
-/** The ledger of redeemed store purchases. A token belongs to whoever first redeemed it. */
+/** Receipts of redeemed store purchases. A token belongs to the user who redeemed it first. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { acknowledgeWaitMs, LOOK_LEASE_MS, nextLookAt, type StorePurchase } from '../domain/purchase.ts';
-import { insertPlain } from './insert.ts';
+import {
+  acknowledgeWaitMs,
+  nextReconciliationAt,
+  RECONCILIATION_LEASE_MS,
+  type StorePurchase,
+} from '../domain/purchase.ts';
+import { insertUnvalidated } from './insert.ts';
 import type { Models, StorePurchaseDocument } from './models.ts';
 
-/** The token was redeemed meanwhile; the transaction that hears it is over. */
-class AlreadyRedeemed extends Error {
-  override name = 'AlreadyRedeemed';
+/** Aborts the transaction: the token has a receipt. */
+class AlreadyRedeemedError extends Error {
+  override name = 'AlreadyRedeemedError';
 }
 
-/** By name: in a test run two realms may hold two copies of the class. */
-export const isAlreadyRedeemed = (error: unknown): boolean =>
-  (error as { name?: unknown } | null)?.name === 'AlreadyRedeemed';
+export const isAlreadyRedeemedError = (error: unknown): boolean => error instanceof AlreadyRedeemedError;
 
 export interface Purchases {
-  /**
-   * Throws {@link AlreadyRedeemed} when the database holds a receipt of this token. Who inserts it tells the store of
-   * it, as if he had claimed that.
-   */
+  /** Throws {@link AlreadyRedeemedError} when the token has a receipt. The caller has the claim to acknowledge it. */
   insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
-  /** Receipts of which the store is to be told. */
-  toAcknowledge(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
-  /** Keeps others from doing the same until `until`. False when somebody else has it. */
-  claimAcknowledgement(purchase: StorePurchase, now: Date, until: Date): Promise<boolean>;
-  acknowledged(purchase: StorePurchase, at: Date): Promise<void>;
-  /** Receipts that are due for their second look. */
-  toLookAt(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
-  /** Takes a due look, for an hour; false when somebody else has it. */
-  claimLook(purchase: StorePurchase, now: Date): Promise<boolean>;
-  /** Sets the next look; null for none. */
-  looked(purchase: StorePurchase, next: Date | null): Promise<void>;
-  /** Marks that the store took it back; undefined when it was marked before. */
-  markEnded(
+  /** Receipts that are due to be acknowledged to the store. */
+  dueForAcknowledgement(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
+  /** Claims a due receipt until the next acknowledgement is due. False when another process holds it. */
+  claimAcknowledgement(purchase: StorePurchase, now: Date): Promise<boolean>;
+  markAcknowledged(purchase: StorePurchase, at: Date): Promise<void>;
+  dueForReconciliation(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
+  /** Claims a due receipt for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
+  claimReconciliation(purchase: StorePurchase, now: Date): Promise<boolean>;
+  /** Null: it is not checked again. */
+  scheduleReconciliation(purchase: StorePurchase, next: Date | null): Promise<void>;
+  /** The store has refunded it, so its grant ends. Undefined when that is already marked. */
+  markGrantEnded(
     session: ClientSession,
     purchase: StorePurchase,
     now: Date,
@@ -54,9 +53,7 @@ export const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
       ? { kind: 'boost', id: found.marketing_boost_id as number }
       : { kind: 'premium', id: found.user_premium_subscription_id },
   createdAt: found.created_at,
-  acknowledgedAt: found.acknowledged_at,
   acknowledgeTries: found.acknowledge_tries,
-  grantEndedAt: found.grant_ended_at,
 });
 
 const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
@@ -70,9 +67,9 @@ const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
   marketing_boost_id: purchase.grant.kind === 'boost' ? purchase.grant.id : null,
   created_at: purchase.createdAt,
   acknowledged_at: null,
-  acknowledge_tries: 1,
+  acknowledge_tries: purchase.acknowledgeTries,
   acknowledge_due_at: new Date(purchase.createdAt.getTime() + acknowledgeWaitMs(0)),
-  look_due_at: nextLookAt(purchase.createdAt, purchase.createdAt),
+  look_due_at: nextReconciliationAt(purchase.createdAt, purchase.createdAt),
   grant_ended_at: null,
   version: 1,
 });
@@ -85,43 +82,45 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
   return {
     insert: async (session, purchase) => {
       try {
-        await insertPlain(storePurchases, session, toDocument(purchase));
+        await insertUnvalidated(storePurchases, session, toDocument(purchase));
       } catch (error) {
-        // Its key and its channel and token are unique; the database names whichever it looked at first.
-        const isItsToken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
-        throw isItsToken ? new AlreadyRedeemed('', { cause: error }) : error;
+        // Two unique indexes cover the token; the database reports one of them.
+        const isTokenTaken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
+        throw isTokenTaken ? new AlreadyRedeemedError('', { cause: error }) : error;
       }
     },
-    toAcknowledge: (channel, now, limit) =>
+    dueForAcknowledgement: (channel, now, limit) =>
       due({ acknowledge_due_at: trusted({ $lte: now }), channel }, limit),
-    claimAcknowledgement: async (purchase, now, until) => {
+    claimAcknowledgement: async (purchase, now) => {
+      const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
       const claimed = await storePurchases.updateOne(
         { _id: keyOf(purchase), acknowledge_due_at: trusted({ $lte: now }) },
         { $set: { acknowledge_due_at: until }, $inc: { acknowledge_tries: 1 } },
       );
       return claimed.modifiedCount === 1;
     },
-    acknowledged: async (purchase, at) => {
+    markAcknowledged: async (purchase, at) => {
       await storePurchases.updateOne(
         { _id: keyOf(purchase) },
         { $set: { acknowledged_at: at, acknowledge_due_at: null } },
       );
     },
-    toLookAt: (channel, now, limit) => due({ look_due_at: trusted({ $lte: now }), channel }, limit),
-    claimLook: async (purchase, now) => {
+    dueForReconciliation: (channel, now, limit) =>
+      due({ look_due_at: trusted({ $lte: now }), channel }, limit),
+    claimReconciliation: async (purchase, now) => {
       const claimed = await storePurchases.updateOne(
         { _id: keyOf(purchase), look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: new Date(now.getTime() + LOOK_LEASE_MS) } },
+        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_LEASE_MS) } },
       );
       return claimed.modifiedCount === 1;
     },
-    looked: async (purchase, next) => {
+    scheduleReconciliation: async (purchase, next) => {
       await storePurchases.updateOne(
         { _id: keyOf(purchase), grant_ended_at: null },
         { $set: { look_due_at: next } },
       );
     },
-    markEnded: async (session, purchase, now) => {
+    markGrantEnded: async (session, purchase, now) => {
       const marked = await storePurchases
         .findOneAndUpdate(
           { _id: keyOf(purchase), grant_ended_at: null },

@@ -1,31 +1,26 @@
-/** Purchases that were paid for at the store and cannot be granted: what the operators owe back. */
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** The refund queue: purchases that were paid at the store and cannot be granted. */
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
-import { LOOK_LEASE_MS, nextLookAt } from '../domain/purchase.ts';
+import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
+import type { Refund, RefundReason } from '../domain/refund.ts';
 import type { Models, RefundDocument } from './models.ts';
 import { receiptKey } from './purchases.ts';
-
-export interface Refund extends Presentation {
-  id: number;
-  /** Why it could not be granted. */
-  reason: string;
-  createdAt: Date;
-}
+import { targetFields, toTarget } from './target-fields.ts';
 
 export interface Refunds {
-  /** Puts the purchase into the queue; nothing happens when it is there, whatever it was presented for then. */
-  owe(attempt: Attempt, reason: string, now: Date): Promise<void>;
-  /** Takes what is owed for a purchase out of the queue. */
+  /** Nothing happens when the purchase is in the queue, even for another product or target. */
+  enqueue(attempt: Attempt, reason: RefundReason, now: Date): Promise<void>;
+  /** Removes a purchase from the queue. Nothing happens when it is not in it. */
   resolve(purchase: Purchase, resolution: 'refunded' | 'granted', now: Date): Promise<void>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
-  toLookAt(channel: string, now: Date, limit: number): Promise<Refund[]>;
-  /** Takes a due look, for an hour; false when somebody else has it. */
-  claimLook(refund: Refund, now: Date): Promise<boolean>;
-  /** Sets the next look; null for none. */
-  looked(refund: Refund, next: Date | null): Promise<void>;
+  dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
+  /** Claims a due row for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
+  claimReconciliation(refund: Refund, now: Date): Promise<boolean>;
+  /** Null: it is not checked again. */
+  scheduleReconciliation(refund: Refund, next: Date | null): Promise<void>;
 }
 
 type Purchase = Pick<Presentation, 'channel' | 'purchaseToken'>;
@@ -36,10 +31,7 @@ const toRefund = (found: RefundDocument): Refund => ({
   purchaseToken: found.purchase_token,
   productId: found.product_id,
   userId: found.user_id,
-  target:
-    found.boostable_type === null || found.boostable_id === null
-      ? null
-      : { type: found.boostable_type, id: found.boostable_id },
+  target: toTarget(found),
   reason: found.reason,
   createdAt: found.created_at,
 });
@@ -47,10 +39,10 @@ const toRefund = (found: RefundDocument): Refund => ({
 const createPage =
   ({ refunds }: Models): Refunds['page'] =>
   async (request) => {
-    const owed = { resolved_at: null };
-    const behind = request.mode === 'cursor' ? { _id: trusted({ $lt: request.after[0] ?? 0 }) } : {};
+    const open = { resolved_at: null };
+    const after = request.mode === 'cursor' ? { _id: trusted({ $lt: request.after[0] ?? 0 }) } : {};
     const rows = await refunds
-      .find({ ...owed, ...behind })
+      .find({ ...open, ...after })
       .sort({ _id: -1 })
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
@@ -59,7 +51,7 @@ const createPage =
     const last = shown.at(-1);
     return {
       rows: shown,
-      total: request.mode === 'page' ? await refunds.countDocuments(owed) : undefined,
+      total: request.mode === 'page' ? await refunds.countDocuments(open) : undefined,
       next: rows.length > request.perPage && last !== undefined ? [last.id] : undefined,
     };
   };
@@ -67,7 +59,7 @@ const createPage =
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
   const { refunds } = models;
   return {
-    owe: async (attempt, reason, now) => {
+    enqueue: async (attempt, reason, now) => {
       const { id, channel, purchaseToken, productId, userId, target } = attempt;
       try {
         await refunds.create({
@@ -78,13 +70,12 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
           purchase_token: purchaseToken,
           product_id: productId,
           user_id: userId,
-          boostable_type: target?.type ?? null,
-          boostable_id: target?.id ?? null,
+          ...targetFields(target),
           reason,
           created_at: now,
           resolved_at: null,
           resolution: null,
-          look_due_at: nextLookAt(now, now),
+          look_due_at: nextReconciliationAt(now, now),
         });
       } catch (error) {
         if (!isDuplicateKey(error, 'owed_for')) throw error;
@@ -97,21 +88,21 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       );
     },
     page: createPage(models),
-    toLookAt: async (channel, now, limit) => {
+    dueForReconciliation: async (channel, now, limit) => {
       const found = await refunds
         .find({ look_due_at: trusted({ $lte: now }), channel })
         .limit(limit)
         .lean<RefundDocument[]>();
       return found.map(toRefund);
     },
-    claimLook: async ({ id }, now) => {
+    claimReconciliation: async ({ id }, now) => {
       const claimed = await refunds.updateOne(
         { _id: id, look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: new Date(now.getTime() + LOOK_LEASE_MS) } },
+        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_LEASE_MS) } },
       );
       return claimed.modifiedCount === 1;
     },
-    looked: async ({ id }, next) => {
+    scheduleReconciliation: async ({ id }, next) => {
       await refunds.updateOne({ _id: id, resolved_at: null }, { $set: { look_due_at: next } });
     },
   };

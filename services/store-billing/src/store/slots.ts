@@ -1,52 +1,51 @@
-/** The places that grants take. At most one runs in each, against any other token, wallet purchase or replica. */
+/** Slots: one for each user and each target. At most one grant runs in a slot, also under concurrency. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { insertPlain } from './insert.ts';
+import { insertUnvalidated } from './insert.ts';
 import type { Models, SlotDocument } from './models.ts';
 
-/** `missing`: free, and not made yet. */
+/** `missing`: free, and without a document. */
 export type SlotState = 'free' | 'missing' | 'active' | 'reserved' | 'closed';
 
-/** `reserved` names the wallet purchase that holds it. */
 export type SlotRefusal = { by: 'active' | 'closed' } | { by: 'reserved'; purchaseId: string };
 
-/** Somebody has made the slot meanwhile; the transaction that hears it is over, and its next try updates. */
-class SlotAppeared extends Error {
-  override name = 'SlotAppeared';
+/** Aborts the transaction: a concurrent transaction inserted the slot. The next try updates it. */
+class SlotExistsError extends Error {
+  override name = 'SlotExistsError';
 }
 
-export const isSlotAppeared = (error: unknown): boolean =>
-  (error as { name?: unknown } | null)?.name === 'SlotAppeared';
+export const isSlotExistsError = (error: unknown): boolean => error instanceof SlotExistsError;
 
 export interface Slots {
-  /** Outside any transaction; makes the slot when it is not there, so that what follows only updates. */
-  look(slot: string, now: Date): Promise<Exclude<SlotState, 'missing'>>;
+  /** Outside any transaction: inserts a missing slot, so that later statements only update it. Returns its state. */
+  ensure(slot: string, now: Date): Promise<Exclude<SlotState, 'missing'>>;
   /**
-   * Puts a grant into the slot, in its transaction. `isNew`: nobody has made the slot yet, so it is made now; throws
-   * {@link SlotAppeared} when somebody has. `heldBy`: the wallet purchase whose reservation does not count, or null.
-   * The slot as refused when something runs in it, or somebody else holds it.
+   * Puts a grant into the slot. `isNew`: inserts the slot, and throws {@link SlotExistsError} when it exists.
+   * `ignoreReservationOf`: the wallet purchase whose reservation is ignored, or null. Refused while a grant runs in the
+   * slot, another wallet purchase has reserved it, or it is closed.
    */
   take(
     session: ClientSession,
     slot: string,
-    grant: { id: number; endsAt: Date; heldBy: string | null; isNew: boolean; now: Date },
+    grant: { id: number; endsAt: Date; ignoreReservationOf: string | null; isNew: boolean; now: Date },
   ): Promise<SlotRefusal | 'taken'>;
-  /** Keeps the slot for a wallet purchase until it is taken or released. */
+  /** Reserves the slot for a wallet purchase until it is taken or released. */
   reserve(
     session: ClientSession,
     slot: string,
     purchaseId: string,
     now: Date,
   ): Promise<SlotRefusal | 'reserved'>;
-  /** Nothing happens when it is not held by this purchase. */
+  /** Nothing happens when it is not reserved by this purchase. */
   release(session: ClientSession, slot: string, purchaseId: string): Promise<void>;
-  /** Ends what runs in it, if that is this grant. */
+  /** Nothing happens when another grant runs in it. */
   end(session: ClientSession, slot: string, grantId: number, now: Date): Promise<void>;
-  /** For good: its user or target is gone. Gives the grant that ran in it, if any. */
+  /** Permanently: its user or target is deleted. Returns the id of the grant that ran in it, or null. */
   close(session: ClientSession, slot: string, now: Date): Promise<number | null>;
 }
 
-const NEVER = new Date(0);
+/** `active_until` of a slot in which no grant has run. */
+const EPOCH = new Date(0);
 
 const refusalOf = (found: SlotDocument, now: Date): SlotRefusal | undefined => {
   if (found.closed) return { by: 'closed' };
@@ -54,16 +53,15 @@ const refusalOf = (found: SlotDocument, now: Date): SlotRefusal | undefined => {
   return found.reserved_by === null ? undefined : { by: 'reserved', purchaseId: found.reserved_by };
 };
 
-/** What the slot is at this moment. */
 export const stateOf = (found: SlotDocument | undefined, now: Date): SlotState =>
   found === undefined ? 'missing' : (refusalOf(found, now)?.by ?? 'free');
 
 export const createSlots = ({ slots }: Models): Slots => {
-  const fresh = { active_until: NEVER, grant_id: null, reserved_by: null, closed: false, version: 0 };
+  const free = { active_until: EPOCH, grant_id: null, reserved_by: null, closed: false, version: 0 };
 
-  const ensure = async (slot: string): Promise<void> => {
+  const insertIfMissing = async (slot: string): Promise<void> => {
     try {
-      await slots.create({ _id: slot, ...fresh });
+      await slots.create({ _id: slot, ...free });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
@@ -71,56 +69,58 @@ export const createSlots = ({ slots }: Models): Slots => {
 
   const insert = async (session: ClientSession, slot: string, set: Partial<SlotDocument>): Promise<void> => {
     try {
-      await insertPlain(slots, session, { _id: slot, ...fresh, ...set, version: 1 });
+      await insertUnvalidated(slots, session, { _id: slot, ...free, ...set, version: 1 });
     } catch (error) {
-      if (isDuplicateKey(error)) throw new SlotAppeared('', { cause: error });
+      if (isDuplicateKey(error)) throw new SlotExistsError('', { cause: error });
       throw error;
     }
   };
 
-  /** The guard is part of the update, so that the document truly changes and a second grant conflicts with it. */
-  const change = async (
+  /** The guard is part of the update's filter, so that concurrent transactions conflict on the document. */
+  const updateIfFree = async (
     session: ClientSession,
     slot: string,
-    guard: { heldBy: string | null; now: Date },
+    guard: { ignoreReservationOf: string | null; now: Date },
     set: Partial<SlotDocument>,
   ): Promise<SlotRefusal | undefined> => {
-    const changed = await slots.updateOne(
+    const updated = await slots.updateOne(
       {
         _id: slot,
         closed: false,
-        // A reservation that somebody has passed over leaves none.
-        reserved_by: guard.heldBy === null ? null : trusted({ $in: [guard.heldBy, null] }),
+        // Null as well: the reservation may have been overridden.
+        reserved_by:
+          guard.ignoreReservationOf === null ? null : trusted({ $in: [guard.ignoreReservationOf, null] }),
         active_until: trusted({ $lte: guard.now }),
       },
       { $set: set, $inc: { version: 1 } },
       { session },
     );
-    if (changed.matchedCount === 1) return undefined;
+    if (updated.matchedCount === 1) return undefined;
     const found = await slots.findById(slot).session(session).lean<SlotDocument>();
-    if (found === null) throw new Error(`the slot ${slot} is not there`);
+    if (found === null) throw new Error(`the slot ${slot} is missing`);
     const refusal = refusalOf(found, guard.now);
     if (refusal === undefined) throw new Error(`the slot ${slot} is free and could not be taken`);
     return refusal;
   };
 
   return {
-    look: async (slot, now) => {
+    ensure: async (slot, now) => {
       const found = await slots.findById(slot).lean<SlotDocument>();
       if (found === null) {
-        await ensure(slot);
+        await insertIfMissing(slot);
         return 'free';
       }
       return refusalOf(found, now)?.by ?? 'free';
     },
-    take: async (session, slot, { id, endsAt, heldBy, isNew, now }) => {
+    take: async (session, slot, { id, endsAt, ignoreReservationOf, isNew, now }) => {
       const set = { active_until: endsAt, grant_id: id, reserved_by: null };
-      if (!isNew) return (await change(session, slot, { heldBy, now }, set)) ?? 'taken';
+      if (!isNew) return (await updateIfFree(session, slot, { ignoreReservationOf, now }, set)) ?? 'taken';
       await insert(session, slot, set);
       return 'taken';
     },
     reserve: async (session, slot, purchaseId, now) =>
-      (await change(session, slot, { heldBy: null, now }, { reserved_by: purchaseId })) ?? 'reserved',
+      (await updateIfFree(session, slot, { ignoreReservationOf: null, now }, { reserved_by: purchaseId })) ??
+      'reserved',
     release: async (session, slot, purchaseId) => {
       await slots.updateOne(
         { _id: slot, reserved_by: purchaseId },

@@ -1,42 +1,37 @@
-/** The sagas of purchases from the wallet. A state changes once, and only by whoever finds it as he left it. */
+/** The sagas of purchases from the wallet. Every change of a state is conditional on the state before it. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import type { Offer } from '../domain/offer.ts';
-import {
-  SAGA_LEASE_MS,
-  sagaWaitMs,
-  type WalletPurchase,
-  type WalletPurchaseState,
-} from '../domain/wallet-purchase.ts';
-import { CLAIM_WAIT_MS, nothingWhenLate } from './claim.ts';
+import { sagaWaitMs, type WalletPurchase, type WalletPurchaseState } from '../domain/wallet-purchase.ts';
+import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { Models, WalletPurchaseDocument } from './models.ts';
+import { targetFields, toTarget } from './target-fields.ts';
 
 export interface WalletPurchases {
   insert(session: ClientSession, purchase: WalletPurchase): Promise<void>;
   find(id: string, session?: ClientSession): Promise<WalletPurchase | undefined>;
-  /** The newest of this user's that came with this `Idempotency-Key` after `since`. */
+  /** The user's newest purchase with this `Idempotency-Key` after `since`. */
   findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
-  /**
-   * Takes over one whose lease has run out; undefined when it is over, or somebody else has it, be it a dead process's
-   * transaction.
-   */
+  /** Takes over an expired lease. Undefined when the saga is over, or another process or transaction holds it. */
   takeOver(id: string, owner: string, now: Date): Promise<WalletPurchase | undefined>;
-  /** False when it was not in the state `from` any more. */
+  /** False when its state is not `from`. */
   move(
     session: ClientSession,
     id: string,
     from: WalletPurchaseState,
     to: 'granted' | 'refunded',
   ): Promise<boolean>;
-  /** Says that whoever holds the lease has gone without an answer: nobody need wait for him. */
-  leave(purchase: WalletPurchase): Promise<void>;
-  /** Charged, and it cannot be given: until `leaseUntil` its refund is the caller's business. */
+  /** The holder of the lease has stopped without an answer of the wallet: no request needs to wait for it. */
+  markUnattended(purchase: WalletPurchase): Promise<void>;
+  /**
+   * To `refunding`: it is charged and cannot be granted. The caller has the lease until `leaseUntil`. False when its state
+   * has changed.
+   */
   startRefund(
     session: ClientSession,
     purchase: WalletPurchase,
     because: string,
     leaseUntil: Date,
   ): Promise<boolean>;
-  /** To `undone`, by the holder of the lease alone: another one may have charged meanwhile. */
+  /** To `undone`. False when another process has taken the lease over: it may have charged meanwhile. */
   undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
   due(now: Date, limit: number): Promise<string[]>;
 }
@@ -45,11 +40,8 @@ const toPurchase = (found: WalletPurchaseDocument): WalletPurchase => ({
   id: found._id,
   order: {
     userId: found.user_id,
-    offer: found.offer as unknown as Offer,
-    target:
-      found.boostable_type === null || found.boostable_id === null
-        ? null
-        : { type: found.boostable_type, id: found.boostable_id },
+    offer: found.offer,
+    target: toTarget(found),
   },
   amount: found.amount,
   grantId: found.grant_id,
@@ -71,18 +63,17 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     const document: WalletPurchaseDocument = {
       _id: id,
       user_id: order.userId,
-      offer: { ...order.offer },
-      boostable_type: order.target?.type ?? null,
-      boostable_id: order.target?.id ?? null,
+      offer: order.offer,
+      ...targetFields(order.target),
       amount: purchase.amount,
       grant_id: purchase.grantId,
       state: purchase.state,
-      undone_because: null,
+      undone_because: purchase.undoneBecause,
       client_key: purchase.clientKey,
       lease_owner: purchase.leaseOwner,
       lease_until: purchase.leaseUntil,
-      unattended: false,
-      tries: 0,
+      unattended: purchase.unattended,
+      tries: purchase.tries,
       created_at: purchase.createdAt,
     };
     await walletPurchases.create([document], { session });
@@ -103,7 +94,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
   takeOver: async (id, owner, now) => {
     const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
     if (found === null) return undefined;
-    const until = new Date(now.getTime() + Math.max(SAGA_LEASE_MS, sagaWaitMs(found.tries)));
+    const until = new Date(now.getTime() + sagaWaitMs(found.tries));
     const taken = await walletPurchases
       .findOneAndUpdate(
         { _id: id, lease_until: trusted({ $lte: now }) },
@@ -111,7 +102,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
         { returnDocument: 'after', maxTimeMS: CLAIM_WAIT_MS },
       )
       .lean<WalletPurchaseDocument>()
-      .catch(nothingWhenLate(null));
+      .catch(whenTimedOut(null));
     return taken === null ? undefined : toPurchase(taken);
   },
   move: async (session, id, from, to) => {
@@ -122,7 +113,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     );
     return moved.matchedCount === 1;
   },
-  leave: async ({ id, leaseOwner }) => {
+  markUnattended: async ({ id, leaseOwner }) => {
     await walletPurchases.updateOne(
       { _id: id, state: 'reserved', lease_owner: leaseOwner },
       { $set: { unattended: true } },

@@ -1,9 +1,9 @@
 /**
- * Reads everything in chunks and lets the auditor's rules judge it. Each chunk is one snapshot with all that its rules
- * compare, so that bookings that go on meanwhile are seen wholly or not at all, and no more is in memory than a chunk.
+ * Checks everything by the rules of domain/audit.ts, in chunks to limit the memory. One snapshot holds all that the rules
+ * compare for a chunk, so that concurrent bookings make no false difference.
  */
-
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
 import {
   type Difference,
   differenceOfBookings,
@@ -13,16 +13,15 @@ import {
   differenceOfSeal,
   differenceOfWallet,
 } from '../domain/audit.ts';
-import { HOUSE_ACCOUNTS, type HouseAccount, walletOwner } from '../domain/ledger.ts';
+import { isPlatformAccount, type PlatformAccount, walletOwner } from '../domain/ledger.ts';
 import { balanceEffect, type Payment } from '../domain/payment.ts';
 import { type BookedEntry, headText, type Seal } from '../domain/seal.ts';
-import type { WalletDeps } from './deps.ts';
 
 const ROWS = 500;
 const WALLETS = 100;
-/** A seal holds up to five hundred entries. */
+/** Each holds up to 500 entries. */
 const SEALS = 5;
-const MAX_NAMED = 20;
+const MAX_DISPUTED = 20;
 
 export interface AuditReport {
   seals: number;
@@ -33,64 +32,74 @@ export interface AuditReport {
   head: string | undefined;
   /** Entries that were not sealed when the audit began. */
   unsealed: number;
-  /** What the entries add up to on the accounts of the house, and on all wallets together; in all, nothing. */
-  accounts: Readonly<Record<HouseAccount | 'wallets', bigint>>;
-  /** Deposits for which the gateway took something else, the newest of them; they are in no balance. */
+  /** The sum of each platform account and of all wallets together; their total is 0. */
+  accounts: Record<PlatformAccount | 'wallets', bigint>;
+  /** The newest deposits in state `mismatch`; they are in no balance. */
   disputedDeposits: readonly number[];
-  /** The first thing that does not fit, undefined when everything does. */
+  /** The first difference found; undefined when there is none. */
   difference: Difference;
 }
 
-/** `noted`: a head that was written down before; the chain must still contain it. Stops at the first difference. */
+/** Stops at the first difference. `noted`: a head of an earlier audit; the chain must still contain it. */
 export type AuditWallets = (noted?: { number: number; hash: string }) => Promise<AuditReport>;
 
-type Deps = Pick<WalletDeps, 'store' | 'seals'>;
+type AuditDependencies = Pick<Dependencies, 'store' | 'seals'>;
 
-/** Thrown to end the audit at the first difference. */
-class Found extends Error {
-  override name = 'Found';
+const zeroAccounts: AuditReport['accounts'] = {
+  gateway_clearing: 0n,
+  store_clearing: 0n,
+  gateway_fees: 0n,
+  held_withdrawals: 0n,
+  revenue: 0n,
+  commission: 0n,
+  vat: 0n,
+  wallets: 0n,
+};
+
+/** Ends the audit. */
+class DifferenceFound extends Error {
+  override name = 'DifferenceFound';
 }
 
-const judge = (difference: Difference): void => {
-  if (difference !== undefined) throw new Found(difference);
+const assertNone = (difference: Difference): void => {
+  if (difference !== undefined) throw new DifferenceFound(difference);
 };
 
 export const createAuditWallets =
-  (deps: Deps): AuditWallets =>
+  ({ store, seals }: AuditDependencies): AuditWallets =>
   async (noted) => {
-    const disputed = await deps.store.payments.disputed({
+    const disputed = await store.payments.disputed({
       mode: 'cursor',
-      perPage: MAX_NAMED,
+      perPage: MAX_DISPUTED,
       after: [Number.MAX_SAFE_INTEGER],
     });
-    const nothing = Object.fromEntries([...HOUSE_ACCOUNTS, 'wallets'].map((account) => [account, 0n]));
     const report: AuditReport = {
       seals: 0,
       entries: 0,
       payments: 0,
       wallets: 0,
       head: undefined,
-      unsealed: await deps.store.entries.countUnsealed(),
-      accounts: nothing as AuditReport['accounts'],
+      unsealed: await store.entries.countUnsealed(),
+      accounts: { ...zeroAccounts },
       disputedDeposits: disputed.rows.map(({ id }) => id),
       difference: undefined,
     };
     try {
-      await readSeals(deps, report, noted);
-      await readEntries(deps, report);
-      await readPayments(deps, report);
-      await readWallets(deps, report);
+      await checkSeals({ store, seals }, report, noted);
+      await checkEntries({ store, seals }, report);
+      await checkPayments({ store }, report);
+      await checkWallets({ store }, report);
       const total = Object.values(report.accounts).reduce((all, amount) => all + amount, 0n);
-      judge(total === 0n ? undefined : `all rows together are off by ${total}`);
+      assertNone(total === 0n ? undefined : `all rows together are off by ${total}`);
     } catch (error) {
-      if (!(error instanceof Found)) throw error;
+      if (!(error instanceof DifferenceFound)) throw error;
       report.difference = error.message;
     }
     return report;
   };
 
-const readSeals = async (
-  { store, seals }: Deps,
+const checkSeals = async (
+  { store, seals }: AuditDependencies,
   report: AuditReport,
   noted: Parameters<AuditWallets>[0],
 ): Promise<void> => {
@@ -98,43 +107,43 @@ const readSeals = async (
   for (;;) {
     const chunk = await seals.after(last?.number ?? 0, SEALS);
     for (const seal of chunk) {
-      judge(differenceOfSeal(seal, last));
+      assertNone(differenceOfSeal(seal, last));
       if (seal.number === noted?.number && seal.hash !== noted.hash)
-        judge(`seal ${seal.number} is not the one that was noted`);
+        assertNone(`seal ${seal.number} is not the one that was noted`);
       last = seal;
     }
     const newest = (await seals.last(last?.number ?? 0))?.number;
     for (const seal of chunk) {
       const entries = await store.transaction((session) => sealed({ store }, seal, session));
-      judge(differenceOfLeaves(seal, entries, seal.number === newest));
+      assertNone(differenceOfLeaves(seal, entries, seal.number === newest));
     }
     report.seals += chunk.length;
     if (chunk.length < SEALS) break;
   }
   if (last !== undefined) report.head = headText(last);
   if (noted !== undefined && (last?.number ?? 0) < noted.number)
-    judge(`seal ${noted.number}, which was noted, is not there`);
+    assertNone(`seal ${noted.number}, which was noted, does not exist`);
 };
 
-/** The entries that a seal names, and those that name it. */
+/** The entries listed in a seal, and those marked with its number. */
 const sealed = async (
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Dependencies, 'store'>,
   { number, leaves }: Seal,
   session: ClientSession,
 ): Promise<BookedEntry[]> => {
-  const named = await store.entries.findMany(
+  const listed = await store.entries.findMany(
     leaves.map(({ key }) => key),
     session,
   );
-  const keys = new Set(named.map(({ key }) => key));
-  const naming = await store.entries.ofSeal(number, session);
-  return [...named, ...naming.filter(({ key }) => !keys.has(key))];
+  const keys = new Set(listed.map(({ key }) => key));
+  const marked = await store.entries.ofSeal(number, session);
+  return [...listed, ...marked.filter(({ key }) => !keys.has(key))];
 };
 
 const ownersOf = ({ rows }: BookedEntry): number[] =>
   rows.flatMap(({ account }) => walletOwner(account) ?? []);
 
-const readEntries = async ({ store, seals }: Deps, report: AuditReport): Promise<void> => {
+const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditReport): Promise<void> => {
   let lastKey = '';
   let lastSeal = report.seals;
   for (;;) {
@@ -147,10 +156,10 @@ const readEntries = async ({ store, seals }: Deps, report: AuditReport): Promise
       const owners = await store.wallets.owners(entries.flatMap(ownersOf), session);
       return { entries, owners, payments: new Map(payments.map((payment) => [payment.id, payment])) };
     });
-    // Read after the entries: a seal that they name was there before they named it.
+    // After the entries: a seal is written before its entries are marked.
     lastSeal = (await seals.last(lastSeal))?.number ?? 0;
     for (const entry of chunk.entries) {
-      judge(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
+      assertNone(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
       addRows(report, entry);
       report.entries += 1;
       lastKey = entry.key;
@@ -160,14 +169,11 @@ const readEntries = async ({ store, seals }: Deps, report: AuditReport): Promise
 };
 
 const addRows = ({ accounts }: AuditReport, { rows }: BookedEntry): void => {
-  const totals = accounts as Record<string, bigint>;
-  for (const { account, amount } of rows) {
-    const name = walletOwner(account) === undefined ? account : 'wallets';
-    totals[name] = (totals[name] ?? 0n) + BigInt(amount);
-  }
+  for (const { account, amount } of rows)
+    accounts[isPlatformAccount(account) ? account : 'wallets'] += BigInt(amount);
 };
 
-const readPayments = async ({ store }: Deps, report: AuditReport): Promise<void> => {
+const checkPayments = async ({ store }: Pick<Dependencies, 'store'>, report: AuditReport): Promise<void> => {
   let lastId = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -182,8 +188,8 @@ const readPayments = async ({ store }: Deps, report: AuditReport): Promise<void>
     for (const entry of chunk.entries) for (const id of entry.paymentIds) byPayment.get(id)?.push(entry);
     for (const payment of chunk.payments) {
       const entries = byPayment.get(payment.id) ?? [];
-      judge(differenceOfBookings(payment, entries));
-      judge(differenceOfHold(payment, entries));
+      assertNone(differenceOfBookings(payment, entries));
+      assertNone(differenceOfHold(payment, entries));
       report.payments += 1;
       lastId = payment.id;
     }
@@ -191,7 +197,7 @@ const readPayments = async ({ store }: Deps, report: AuditReport): Promise<void>
   }
 };
 
-const readWallets = async ({ store }: Deps, report: AuditReport): Promise<void> => {
+const checkWallets = async ({ store }: Pick<Dependencies, 'store'>, report: AuditReport): Promise<void> => {
   let lastUser = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -201,7 +207,9 @@ const readWallets = async ({ store }: Deps, report: AuditReport): Promise<void> 
     });
     for (const wallet of chunk.wallets) {
       const { userId } = wallet;
-      judge(differenceOfWallet(wallet, chunk.byPayments.get(userId) ?? 0n, chunk.byRows.get(userId) ?? 0n));
+      assertNone(
+        differenceOfWallet(wallet, chunk.byPayments.get(userId) ?? 0n, chunk.byRows.get(userId) ?? 0n),
+      );
       report.wallets += 1;
       lastUser = userId;
     }
@@ -220,11 +228,11 @@ const add = (sums: Map<number, bigint>, userId: number | undefined, amount: numb
 };
 
 /**
- * What the payments and the rows of these users add up to, read as a stream. The rows are found by the payments: that
- * no entry moves a wallet without a payment of its user is what the entries were judged by.
+ * The sums of the payments and of the ledger rows of these users, read as a stream. The rows are found by the payments:
+ * checkEntries has verified that every wallet row belongs to a payment of its user.
  */
 const recomputed = async (
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Dependencies, 'store'>,
   userIds: readonly number[],
   session: ClientSession,
 ): Promise<Sums> => {
@@ -247,15 +255,15 @@ const recomputed = async (
 };
 
 /**
- * Adds the rows of the entries of payments that come user by user, each entry once for each of its users: its payments
- * have ids that follow one another, so that no more than the last two handfuls can name it.
+ * Adds the rows of the entries of payments, which arrive ordered by user and id. An entry counts once per user: its
+ * payments have consecutive ids, so that only the previous batch can contain the same entry.
  */
 const entryAdder = (
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Dependencies, 'store'>,
   byRows: Map<number, bigint>,
   session: ClientSession,
 ): ((payments: readonly Payment[]) => Promise<void>) => {
-  let before = new Set<string>();
+  let previous = new Set<string>();
   return async (payments) => {
     const owners = new Map(payments.map(({ id, userId }) => [id, userId]));
     const seen = new Set<string>();
@@ -263,10 +271,10 @@ const entryAdder = (
       for (const userId of new Set(paymentIds.flatMap((id) => owners.get(id) ?? []))) {
         const name = `${userId} ${key}`;
         seen.add(name);
-        if (before.has(name)) continue;
+        if (previous.has(name)) continue;
         for (const { account, amount } of rows)
           if (walletOwner(account) === userId) add(byRows, userId, amount);
       }
-    before = seen;
+    previous = seen;
   };
 };

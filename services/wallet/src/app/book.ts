@@ -1,15 +1,14 @@
 /**
- * Books payments that belong together, for other services: all of them or none, once under their key. This is the
- * transaction that the product makes most; it writes the wallets, the entry and the payments, and nothing else. What
- * was booked is told when it is sealed (seal-ledger.ts).
+ * Books payments of other services together: all of them or none, once per key. The most frequent transaction of the
+ * product, so it writes only wallets, entry and payments; the event is published with the seal (seal-ledger.ts).
  */
 import { createHash } from 'node:crypto';
-import { conflict, invalid, message } from '@fitness/shared/error.ts';
+import { conflict, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
-import { createEntry, ErasedWallet, isAlreadyBooked, type LedgerEntry } from '../domain/ledger.ts';
+import { AlreadyBooked, createEntry, ErasedWallet, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
-import type { WalletDeps } from './deps.ts';
 
 const MAX_KEY_LENGTH = 255;
 const MAX_BOOKINGS = 100;
@@ -26,25 +25,29 @@ interface BookOutput {
 }
 
 /**
- * Throws 422 for bookings that cannot be meant, `idempotency.other_input` (a conflict) for a key that booked something
- * else, `payments.insufficient_balance` when a wallet would fall below zero, and `payments.balance_limit` when it would
- * grow past what is exact.
+ * Throws 422 for invalid bookings, `idempotency.other_input` (a conflict) for a key with other bookings,
+ * `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would
+ * exceed 2^53 - 1.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
 
+type BookDependencies = Pick<Dependencies, 'store' | 'clock' | 'rates'>;
+
 export const createBook =
-  (deps: Pick<WalletDeps, 'store' | 'clock' | 'rates'>): Book =>
+  (dependencies: BookDependencies): Book =>
   async (input) => {
     const bookings = validated(input);
     const key = `booking:${input.key}`;
     const inputHash = hashOf(bookings);
     try {
-      return await bookWhoeverIsErased(deps, { key, inputHash, bookings });
+      return await bookWithoutErasedTexts(dependencies, { key, inputHash, bookings });
     } catch (error) {
-      // Repeats are rare, so that nobody looks for one beforehand: the key stops a second entry, and a wallet that
-      // cannot take part may be so because of this very booking.
-      if (!isAlreadyBooked(error) && !isInsufficientBalance(error) && !isBalanceFull(error)) throw error;
-      const booked = await deps.store.entries.find(key);
+      // Repeats are rare, so the key is not looked up beforehand. A repeat fails as a duplicate, or for a balance that
+      // the first booking has changed.
+      const mayBeRepeat =
+        error instanceof AlreadyBooked || isInsufficientBalance(error) || isBalanceFull(error);
+      if (!mayBeRepeat) throw error;
+      const booked = await dependencies.store.entries.find(key);
       if (booked === undefined) throw error;
       return replay(booked, inputHash);
     }
@@ -62,24 +65,21 @@ interface Work {
   bookings: readonly Booking[];
 }
 
-/** Books for erased accounts, too, whose money moves until all is settled, but writes no text about them down again. */
-const bookWhoeverIsErased = async (
-  deps: Pick<WalletDeps, 'store' | 'clock' | 'rates'>,
-  work: Work,
-): Promise<BookOutput> => {
+/** The money of an erased account still moves; the descriptions of its bookings are not stored. */
+const bookWithoutErasedTexts = async (dependencies: BookDependencies, work: Work): Promise<BookOutput> => {
   try {
-    return await bookOnce(deps, work);
+    return await bookOnce(dependencies, work);
   } catch (error) {
     if (!(error instanceof ErasedWallet)) throw error;
     const bookings = work.bookings.map((booking) =>
       booking.userId === error.userId ? { ...booking, description: null } : booking,
     );
-    return bookWhoeverIsErased(deps, { ...work, bookings });
+    return bookWithoutErasedTexts(dependencies, { ...work, bookings });
   }
 };
 
 const bookOnce = async (
-  { store, clock, rates }: Pick<WalletDeps, 'store' | 'clock' | 'rates'>,
+  { store, clock, rates }: BookDependencies,
   { key, inputHash, bookings }: Work,
 ): Promise<BookOutput> => {
   const createdAt = clock.now();
@@ -101,7 +101,7 @@ const isBookable = (type: string): type is Booking['type'] =>
 
 const isId = (value: number | null): boolean => value === null || (Number.isSafeInteger(value) && value > 0);
 
-/** Only what can be booked exactly; also the totals, so that nothing further in can be refused for its size. */
+/** Checks the total as well, so that no sum of the rows can exceed what is exact. */
 const validated = ({ key, bookings }: BookInput): Booking[] => {
   const wrong = (field: string) => invalid({ [field]: message('validation.invalid') });
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw wrong('idempotency_key');

@@ -1,10 +1,10 @@
-/** Deposits for which the bank gateway took something else than was asked for: for the operators, never credited. */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** Deposits for which the bank gateway took another amount or order than requested; they are never credited. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
+import type { Dependencies } from '../dependencies.ts';
 import type { GatewayReceipt, Payment } from '../domain/payment.ts';
-import type { WalletDeps } from './deps.ts';
-import { type PaymentResource, paymentSchema, presentPayments } from './payment-resource.ts';
+import { paymentSchema, presentPayments } from './payment-resource.ts';
 
 export const disputedDepositSchema = z
   .object({
@@ -22,42 +22,31 @@ export const disputedDepositSchema = z
   })
   .meta({ id: 'DisputedDeposit' });
 
-interface DisputedDeposit {
-  payment: PaymentResource;
-  track_id: string;
-  reported: z.output<typeof disputedDepositSchema>['reported'];
-}
+type DisputedDeposit = z.output<typeof disputedDepositSchema>;
 
+/** Newest first. */
 export type ListDisputedDeposits = (
   caller: UserCaller,
   request: PageRequest,
 ) => Promise<{ page: PageOf<Payment>; data: DisputedDeposit[] }>;
 
-const NOTHING: GatewayReceipt = {
-  amountRial: null,
-  orderId: null,
-  refNumber: null,
-  cardNumber: null,
-  paidAt: null,
-};
+const toReported = (receipt: GatewayReceipt | null): DisputedDeposit['reported'] => ({
+  charged_rial: receipt?.amountRial ?? null,
+  order_id: receipt?.orderId ?? null,
+  ref_number: receipt?.refNumber ?? null,
+  card_number: receipt?.cardNumber ?? null,
+  paid_at: receipt?.paidAt ?? null,
+});
 
 export const createListDisputedDeposits =
-  (deps: Pick<WalletDeps, 'store' | 'users'>): ListDisputedDeposits =>
+  (dependencies: Pick<Dependencies, 'store' | 'users'>): ListDisputedDeposits =>
   async (caller, request) => {
-    const page = await deps.store.payments.disputed(request);
-    const payments = await presentPayments(deps, page.rows, caller);
+    const page = await dependencies.store.payments.disputed(request);
+    const payments = await presentPayments(dependencies, page.rows, caller);
     const data = page.rows.flatMap(({ gateway }, index): DisputedDeposit[] => {
       const payment = payments[index];
       if (payment === undefined || gateway === null) return [];
-      const { amountRial, orderId, refNumber, cardNumber, paidAt } = gateway.reported ?? NOTHING;
-      const reported = {
-        charged_rial: amountRial,
-        order_id: orderId,
-        ref_number: refNumber,
-        card_number: cardNumber,
-        paid_at: paidAt,
-      };
-      return [{ payment, track_id: gateway.trackId, reported }];
+      return [{ payment, track_id: gateway.trackId, reported: toReported(gateway.reported) }];
     });
     return { page, data };
   };

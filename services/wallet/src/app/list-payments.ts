@@ -1,9 +1,10 @@
-/** The history: one's own, or anyone's with `payments.view_all`. */
-import { can, type UserCaller } from '@fitness/shared/caller.ts';
-import { forbidden } from '@fitness/shared/error.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** The payment history of the caller; of others with `payments.view_all`. */
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden } from '@fitness/shared/kernel/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Payment } from '../domain/payment.ts';
 import type { PaymentFilter } from '../store/store.ts';
-import type { WalletDeps } from './deps.ts';
 import { type PaymentResource, presentPayments } from './payment-resource.ts';
 
 interface ListPaymentsInput {
@@ -12,18 +13,18 @@ interface ListPaymentsInput {
   page: PageRequest;
 }
 
-/** Throws 403 when somebody else's payments are asked for without `payments.view_all`. */
+/** Throws 403 for another user's payments without `payments.view_all`. */
 export type ListPayments = (
   input: ListPaymentsInput,
-) => Promise<{ page: PageOf<unknown>; data: PaymentResource[] }>;
+) => Promise<{ page: PageOf<Payment>; data: PaymentResource[] }>;
 
 export const createListPayments =
-  (deps: Pick<WalletDeps, 'store' | 'users'>): ListPayments =>
+  (dependencies: Pick<Dependencies, 'store' | 'users'>): ListPayments =>
   async ({ caller, filter, page: request }) => {
     const seesAll = can(caller, 'payments.view_all');
     if (!seesAll && filter.userId !== undefined && filter.userId !== caller.userId)
       throw forbidden('payments of another user');
     const visible = seesAll ? filter : { ...filter, userId: caller.userId };
-    const page = await deps.store.payments.page(visible, request);
-    return { page, data: await presentPayments(deps, page.rows, caller) };
+    const page = await dependencies.store.payments.page(visible, request);
+    return { page, data: await presentPayments(dependencies, page.rows, caller) };
   };

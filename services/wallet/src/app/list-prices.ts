@@ -1,19 +1,21 @@
-import type { WalletDeps } from './deps.ts';
+import { z } from 'zod';
+import type { Dependencies } from '../dependencies.ts';
 
-/** Tooman, and percent where it says so. */
-interface Prices {
-  premium: { plus: number };
-  boosts: { basic: number; pro: number };
-  gateway_fee_percent: number;
-  commission_percent: number;
-  vat_percent: number;
-}
+export const pricesSchema = z
+  .object({
+    premium: z.object({ plus: z.int() }),
+    boosts: z.object({ basic: z.int(), pro: z.int() }),
+    gateway_fee_percent: z.number(),
+    commission_percent: z.number(),
+    vat_percent: z.number(),
+  })
+  .meta({ id: 'Prices' });
 
-/** Throws 503 when store-billing, which owns the prices of its goods, does not answer. */
-export type ListPrices = () => Promise<Prices>;
+/** Prices in Tooman. Throws 503 when store-billing, which owns them, does not answer. */
+export type ListPrices = () => Promise<z.output<typeof pricesSchema>>;
 
 export const createListPrices =
-  ({ priceList, rates }: Pick<WalletDeps, 'priceList' | 'rates'>): ListPrices =>
+  ({ priceList, rates }: Pick<Dependencies, 'priceList' | 'rates'>): ListPrices =>
   async () => {
     const { premiumPlus, boostBasic, boostPro } = await priceList.get();
     return {

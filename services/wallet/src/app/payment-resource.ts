@@ -1,35 +1,11 @@
-/** The payment as it leaves us (specification 2.3, 2.4). */
-import { type Caller, can, type UserCaller } from '@fitness/shared/caller.ts';
-import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/clock.ts';
-import { type UserResource, userSchema } from '@fitness/shared/resources/user.ts';
+/** The payment in responses (specification 2.3, 2.4). */
+import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
+import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import { PAYMENT_TYPES, type Payment, type PaymentMeta } from '../domain/payment.ts';
-import type { WalletDeps } from './deps.ts';
-
-const vat = {
-  vat_percent: z.number().optional().meta({ description: 'Present when a rate is in force' }),
-  vat_amount: z.int().optional().meta({ description: 'The tax contained in what is charged, in Tooman' }),
-};
-
-const depositMetaSchema = z
-  .object({
-    amount: z.int(),
-    gateway_fee: z.int().meta({ description: 'Paid on top of the amount; any VAT is inside it' }),
-    payable_amount: z.int(),
-    ...vat,
-    track_id: z.string().optional().meta({ description: 'From here on: after verification' }),
-    ref_number: z.string().nullable().optional(),
-    card_number: z.string().nullable().optional().meta({ description: 'Masked' }),
-    paid_at: z.string().optional().meta({ description: 'ISO 8601' }),
-    charged_rial: z.int().optional(),
-  })
-  .meta({ id: 'DepositMeta' });
-
-const storePurchaseMetaSchema = z
-  .object({ channel: z.string(), product_id: z.string(), ...vat })
-  .meta({ id: 'StorePurchaseMeta' });
-
-const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() }).meta({ id: 'VatMeta' });
+import type { Dependencies } from '../dependencies.ts';
+import { PAYMENT_TYPES, type Payment } from '../domain/payment.ts';
+import { paymentMetaSchema } from '../domain/payment-meta.ts';
 
 export const paymentSchema = z
   .object({
@@ -41,7 +17,7 @@ export const paymentSchema = z
     description: z.string().nullable(),
     payable_type: z.string().nullable(),
     payable_id: z.int().nullable(),
-    meta: z.union([depositMetaSchema, storePurchaseMetaSchema, vatMetaSchema]).nullable(),
+    meta: paymentMetaSchema.nullable(),
     is_done: z.boolean(),
     rejected_at: z.string().nullable(),
     created_at: z.string(),
@@ -52,24 +28,10 @@ export const paymentSchema = z
   })
   .meta({ id: 'Payment' });
 
-export interface PaymentResource {
-  id: number;
-  user_id: number;
-  user: UserResource | null;
-  type: Payment['type'];
-  amount: number;
-  description: string | null;
-  payable_type: string | null;
-  payable_id: number | null;
-  meta: PaymentMeta | null;
-  is_done: boolean;
-  rejected_at: string | null;
-  created_at: string;
-  user_balance?: number;
-}
+export type PaymentResource = z.output<typeof paymentSchema>;
 
-/** `user` as `viewer` may see him. `balance` is the user's live spendable balance; it is shown only where the specification says so. */
-export const toResource = (
+/** `user` as `viewer` may see them; `balance`: the user's spendable balance, shown only where `user_balance` is. */
+export const toPayment = (
   payment: Payment,
   viewer: Caller,
   user: UserResource | undefined,
@@ -97,12 +59,14 @@ const seesBalanceOf = (viewer: Caller, payment: Payment): boolean =>
 export const maySee = (caller: UserCaller, userId: number): boolean =>
   can(caller, 'payments.view_all') || (caller.userId === userId && can(caller, 'payments.view_own'));
 
-/** A page of payments as resources: one call for its users, one query for the balances among them. */
-export const presentPayments = async (
-  { users, store }: Pick<WalletDeps, 'users' | 'store'>,
+type Sources = Pick<Dependencies, 'users' | 'store'>;
+
+/** One call for the users of all payments, at most one query for their balances. */
+const createPresenter = async (
+  { users, store }: Sources,
   payments: readonly Payment[],
   viewer: Caller,
-): Promise<PaymentResource[]> => {
+): Promise<(payment: Payment) => PaymentResource> => {
   const known = await users.show(
     payments.map(({ userId }) => userId),
     viewer,
@@ -110,7 +74,17 @@ export const presentPayments = async (
   );
   const shown = payments.filter((payment) => seesBalanceOf(viewer, payment)).map(({ userId }) => userId);
   const balances = shown.length === 0 ? new Map<number, number>() : await store.wallets.balances(shown);
-  return payments.map((payment) =>
-    toResource(payment, viewer, known.get(payment.userId), balances.get(payment.userId)),
-  );
+  return (payment) => toPayment(payment, viewer, known.get(payment.userId), balances.get(payment.userId));
 };
+
+export const presentPayments = async (
+  sources: Sources,
+  payments: readonly Payment[],
+  viewer: Caller,
+): Promise<PaymentResource[]> => payments.map(await createPresenter(sources, payments, viewer));
+
+export const presentPayment = async (
+  sources: Sources,
+  payment: Payment,
+  viewer: Caller,
+): Promise<PaymentResource> => (await createPresenter(sources, [payment], viewer))(payment);

@@ -1,10 +1,13 @@
-/** The payer's browser comes back from the bank. What it says only tells which deposit to ask the gateway about. */
-import type { Caller } from '@fitness/shared/caller.ts';
-import { isAppError, notFound } from '@fitness/shared/error.ts';
+/**
+ * The payer's browser returns from the bank. Its query only identifies the deposit; whether it was paid is what the
+ * gateway answers.
+ */
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { isOurOrder } from '../domain/deposit.ts';
 import type { Payment } from '../domain/payment.ts';
-import type { WalletDeps } from './deps.ts';
-import { type PaymentResource, presentPayments } from './payment-resource.ts';
+import { type PaymentResource, presentPayment } from './payment-resource.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
 interface CallbackInput {
@@ -13,48 +16,47 @@ interface CallbackInput {
   caller: Caller;
 }
 
-/** `pending`: not decided yet, the gateway will be asked again. */
+/** `pending`: not decided yet; the deposit will be verified again. */
 type DepositStatus = 'done' | 'cancelled' | 'failed' | 'pending';
 
-/** An address to send the browser to, or the payment. */
+/** The address to redirect the browser to, or the payment. */
 type CallbackResult = { location: string } | { payment: PaymentResource };
 
-/** Throws 404 for a payment that is not ours. */
+/** Throws 404 for an unknown track id or another payment's order id. */
 export type ReceiveCallback = (input: CallbackInput) => Promise<CallbackResult>;
 
 export const createReceiveCallback =
   (
-    deps: Pick<WalletDeps, 'store' | 'users' | 'log'>,
-    settleDeposit: SettleDeposit,
-    returnUrl: string | undefined,
+    dependencies: Pick<Dependencies, 'store' | 'users' | 'log' | 'depositReturnUrl'> & {
+      settleDeposit: SettleDeposit;
+    },
   ): ReceiveCallback =>
   async ({ trackId, orderId, caller }) => {
-    const payment = await deps.store.payments.findByTrackId(trackId);
+    const { store, log, depositReturnUrl, settleDeposit } = dependencies;
+    const payment = await store.payments.findByTrackId(trackId);
     if (payment === undefined) throw notFound();
     if (orderId !== undefined && !isOurOrder(payment, orderId)) throw notFound();
-    if (returnUrl === undefined) {
+    if (depositReturnUrl === undefined) {
       const settled = await settleDeposit(payment);
+      const resource = await presentPayment(dependencies, settled, caller);
       const isPayer = caller.kind === 'user' && caller.userId === payment.userId;
-      const [resource] = await presentPayments(deps, [settled], caller);
-      if (resource === undefined) throw notFound();
-      const cameBack = orderId !== undefined && orderId === payment.gateway?.orderId;
-      return { payment: isPayer || cameBack ? resource : withoutWords(resource) };
+      const hasOrderId = orderId !== undefined && orderId === payment.gateway?.orderId;
+      return { payment: isPayer || hasOrderId ? resource : withoutPersonal(resource) };
     }
-    // A person stands before the browser: he is brought back to the app whatever happens, and the sweeper asks again.
+    // The payer returns to the app in any case: the sweep verifies the deposit again.
     const settled = await settleDeposit(payment).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
-      deps.log.warn({ err: error, payment_id: payment.id }, 'a deposit could not be verified yet');
+      log.warn({ err: error, payment_id: payment.id }, 'a deposit could not be verified yet');
       return payment;
     });
-    return { location: returnAddress(returnUrl, settled) };
+    return { location: returnAddress(depositReturnUrl, settled) };
   };
 
 /**
- * Track ids can be guessed. Who holds no more than one sees what became of the deposit, and nothing that the payer has
- * written or that the bank says of him. The payer's browser is not signed in either when it comes back, but it brings
- * our name of the order, which cannot be guessed.
+ * Track ids can be guessed: with nothing else the caller sees the outcome, but neither description nor card. The order
+ * id cannot be guessed, so that it proves that this browser comes from the bank; it is not signed in.
  */
-const withoutWords = (payment: PaymentResource): PaymentResource => ({
+const withoutPersonal = (payment: PaymentResource): PaymentResource => ({
   ...payment,
   description: null,
   meta:

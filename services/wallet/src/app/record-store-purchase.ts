@@ -1,29 +1,29 @@
-/** What an app store settled is shown in the history, once, and never touches a balance (specification 2.3, rule 3). */
+/** Records a purchase settled by an app store; no balance changes (specification 2.3, rule 3). */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { storePurchaseMeta, storePurchaseRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
-import { announceBooked } from './announce.ts';
-import type { WalletDeps } from './deps.ts';
+import { publishBooked } from './publish.ts';
 
 interface StorePurchase {
   storePurchaseId: number;
   userId: number;
   channel: string;
   productId: string;
+  /** In Tooman. */
   amount: number;
   payableType: string;
   payableId: number;
   grantedAt: Date;
 }
 
-/** Runs in the transaction of `session`. A purchase that is recorded already is left as it is. */
+/** Runs in the transaction of `session`; a recorded purchase stays as it is. */
 export type RecordStorePurchase = (session: ClientSession, purchase: StorePurchase) => Promise<void>;
 
 export const createRecordStorePurchase =
-  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'rates'>): RecordStorePurchase =>
+  ({ store, outbox, rates }: Pick<Dependencies, 'store' | 'outbox' | 'rates'>): RecordStorePurchase =>
   async (session, purchase) => {
-    const { store, rates } = deps;
     const key = `store_purchase:${purchase.storePurchaseId}`;
     if ((await store.entries.find(key, session)) !== undefined) return;
     const { userId, amount, payableType, payableId } = purchase;
@@ -41,5 +41,5 @@ export const createRecordStorePurchase =
     const rows = storePurchaseRows(amount, rates.vatPercent);
     const entry = createEntry({ key, kind: 'store_purchase', rows, paymentIds: [payment.id] });
     await store.post(session, entry, [payment]);
-    await announceBooked(deps, session, payment);
+    await publishBooked({ outbox }, session, payment);
   };

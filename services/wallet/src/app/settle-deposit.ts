@@ -1,22 +1,22 @@
-/** The bank gateway is asked, server to server, and what it says decides: nothing from a browser is believed. */
+/** Verifies a deposit with the bank gateway, server to server, and applies the decision. */
+import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
-import { decideDeposit, verified } from '../domain/deposit.ts';
-import { createEntry, isAlreadyBooked } from '../domain/ledger.ts';
-import type { DepositMeta, GatewayReceipt, Payment } from '../domain/payment.ts';
-import { announceBooked } from './announce.ts';
-import type { WalletDeps } from './deps.ts';
+import { decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
+import { AlreadyBooked, createEntry } from '../domain/ledger.ts';
+import { depositMetaOf, type GatewayReceipt, type Payment } from '../domain/payment.ts';
 import { providerError } from './provider-error.ts';
+import { publishBooked } from './publish.ts';
 
 /**
- * The deposit as it stands afterwards: credited, closed, or still open. However often and from wherever it is called,
- * one deposit is credited at most once. Throws `payments.provider_error` when the gateway gives no usable answer.
+ * The deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
+ * once. Throws `payments.provider_error` without a usable answer of the gateway.
  */
 export type SettleDeposit = (payment: Payment) => Promise<Payment>;
 
 export const createSettleDeposit =
-  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
+  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
   async (payment) => {
-    const { store, clock, log, gateway } = deps;
+    const { store, clock, log, gateway } = dependencies;
     if (payment.isDone || payment.gateway === null || payment.gateway.state === 'mismatch') return payment;
     const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
       throw providerError(cause);
@@ -26,25 +26,25 @@ export const createSettleDeposit =
       case 'wait':
         return payment;
       case 'credit':
-        return credit(deps, payment, decision.receipt);
+        return credit(dependencies, payment, decision.receipt);
       case 'close':
         await store.payments.closeDeposit(payment.id, decision.state);
         return (await store.payments.find(payment.id)) ?? payment;
       case 'dispute':
-        if (await dispute(deps, payment, decision.receipt))
-          log.error({ payment_id: payment.id }, 'the gateway took a payment that is not the one asked for');
+        if (await dispute(dependencies, payment, decision.receipt))
+          log.error({ payment_id: payment.id }, 'the gateway took a payment that does not match its deposit');
         return (await store.payments.find(payment.id)) ?? payment;
     }
   };
 
-/** False when it was disputed or credited before. Of an erased payer the card is not written down. */
+/** False when the deposit was disputed or credited before. The card of an erased payer is not stored. */
 const dispute = (
-  { store }: Pick<WalletDeps, 'store'>,
+  { store }: Pick<Dependencies, 'store'>,
   payment: Payment,
   receipt: GatewayReceipt,
 ): Promise<boolean> =>
   store.transaction(async (session) => {
-    const live = await store.wallets.pin(session, payment.userId);
+    const live = await store.wallets.lockUnlessErased(session, payment.userId);
     return store.payments.disputeDeposit(
       session,
       payment.id,
@@ -53,14 +53,14 @@ const dispute = (
   });
 
 const credit = async (
-  { store, outbox, clock }: Pick<WalletDeps, 'store' | 'outbox' | 'clock'>,
+  { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
   payment: Payment,
-  receipt: GatewayReceipt & { amountRial: number },
+  receipt: PaidReceipt,
 ): Promise<Payment> => {
   const entry = createEntry({
     key: `deposit:${payment.id}`,
     kind: 'deposit',
-    rows: depositRows(payment.userId, payment.meta as DepositMeta),
+    rows: depositRows(payment.userId, depositMetaOf(payment)),
     paymentIds: [payment.id],
   });
   const now = clock.now();
@@ -68,15 +68,15 @@ const credit = async (
     return await store.transaction(async (session) => {
       await store.post(session, entry);
       const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
-      const change = verified(payment, receipt, { now, erased });
+      const change = verifiedFields(payment, receipt, { now, erased });
       const done = await store.payments.markDepositDone(session, payment.id, change);
       if (done === undefined)
         throw new Error(`Deposit ${payment.id} is credited without an entry, or disputed`);
-      await announceBooked({ outbox }, session, done);
+      await publishBooked({ outbox }, session, done);
       return done;
     });
   } catch (error) {
-    if (!isAlreadyBooked(error)) throw error;
+    if (!(error instanceof AlreadyBooked)) throw error;
     return (await store.payments.find(payment.id)) ?? payment;
   }
 };

@@ -1,41 +1,45 @@
-/** An operator pays or rejects a withdrawal: exactly one of the two, once (specification 3.3). */
-import type { UserCaller } from '@fitness/shared/caller.ts';
-import { conflict, message, notFound } from '@fitness/shared/error.ts';
+/** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3). */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
-import { createEntry } from '../domain/ledger.ts';
+import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import type { Payment } from '../domain/payment.ts';
-import { announceSettled } from './announce.ts';
-import type { WalletDeps } from './deps.ts';
-import { type PaymentResource, toResource } from './payment-resource.ts';
+import { type PaymentResource, toPayment } from './payment-resource.ts';
+import { publishSettled } from './publish.ts';
 
 export type Outcome = 'paid' | 'rejected';
 
-/** Throws 404 for anything that is not a withdrawal, 409 for one that is settled already. */
+/** Throws 404 for a payment that is not a withdrawal, 409 for a settled one. */
 export type SettleWithdrawal = (id: number, outcome: Outcome, caller: UserCaller) => Promise<PaymentResource>;
 
 export const createSettleWithdrawal =
-  (deps: Pick<WalletDeps, 'store' | 'outbox' | 'clock' | 'users'>): SettleWithdrawal =>
+  ({
+    store,
+    outbox,
+    clock,
+    users,
+  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): SettleWithdrawal =>
   async (id, outcome, caller) => {
-    const { store, clock, users } = deps;
     const withdrawal = await store.payments.find(id);
     if (withdrawal?.type !== 'withdrawal') throw notFound();
-    // Asked before anything changes: an answer that cannot be given must not be for something that was done.
-    const known = await users.show([withdrawal.userId], caller, { withErased: true });
-    const entry = settlement(withdrawal, outcome);
+    const { userId } = withdrawal;
+    // Before the settlement: when identity does not answer, nothing has changed.
+    const known = await users.show([userId], caller, { withErased: true });
+    const entry = settlementEntry(withdrawal, outcome);
     const settled = await store.transaction(async (session) => {
       const change = outcome === 'paid' ? { paid: true as const } : { paid: false as const, at: clock.now() };
       const after = await store.payments.settleWithdrawal(session, id, change);
       if (after === undefined)
         throw conflict('payments.already_settled', message('payments.already_settled'));
       await store.post(session, entry);
-      await announceSettled(deps, session, after);
+      await publishSettled({ outbox }, session, after);
       return after;
     });
-    const balance = (await store.wallets.balances([settled.userId])).get(settled.userId);
-    return toResource(settled, caller, known.get(settled.userId), balance);
+    return toPayment(settled, caller, known.get(userId), await store.wallets.balance(userId));
   };
 
-const settlement = ({ id, userId, amount }: Payment, outcome: Outcome) =>
+const settlementEntry = ({ id, userId, amount }: Payment, outcome: Outcome): LedgerEntry =>
   outcome === 'paid'
     ? createEntry({
         key: `withdrawal_paid:${id}`,

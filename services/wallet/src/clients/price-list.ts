@@ -1,17 +1,17 @@
-/** The prices that store-billing owns. */
+/** The prices of store-billing. */
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
 /** Whole Tooman. */
-interface HousePrices {
+interface Prices {
   premiumPlus: number;
   boostBasic: number;
   boostPro: number;
 }
 
 export interface PriceList {
-  /** Throws `unavailable` when store-billing does not answer. */
-  get(): Promise<HousePrices>;
+  /** Throws `unavailable` without an answer. */
+  get(): Promise<Prices>;
 }
 
 export const createPriceList = (storeBilling: GrpcClient<StoreBillingDefinition>): PriceList => ({

@@ -1,27 +1,24 @@
-/**
- * Zibal, the payment gateway: POST of JSON, business answers as HTTP 200 with `result`. Its messages are for people;
- * only numbers are branched on.
- */
+/** Zibal, the payment gateway: JSON over POST; results are HTTP 200 with a numeric `result`. */
 import type { ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { z } from 'zod';
 import { type GatewayAnswer, readPaidAt } from '../domain/deposit.ts';
 import type { GatewayReceipt } from '../domain/payment.ts';
 
 interface PaymentOrder {
-  /** What the payer is charged. */
+  /** Charged to the payer. */
   amountRial: number;
-  /** Our own name of the payment; the gateway repeats it when it sends the payer back, and when it is verified. */
+  /** Our id of the payment; the gateway returns it in the callback and in the verification. */
   orderId: string;
 }
 
 export interface PaymentGateway {
-  /** Opens a payment. It has no key of its own: asked twice, it opens two. */
+  /** Opens a payment. Not idempotent. */
   request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string }>;
-  /** Takes the payment if it was made, and says what is known of it; safe to repeat. */
+  /** Verifies and settles the payment; safe to repeat. */
   verify(trackId: string): Promise<GatewayAnswer>;
 }
 
-/** It answered, but with nothing that can be used: a refusal of our own credentials, or not its own format. */
+/** An unusable answer: our credentials are rejected, or the format is unknown. */
 class GatewayRefusal extends Error {
   override name = 'GatewayRefusal';
 }
@@ -33,7 +30,7 @@ const whole = z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)]).transform(Num
 const text = z.union([z.string(), z.number()]).transform(String);
 
 const answerSchema = z.object({ result: whole });
-/** What its callbacks and our questions name the payment by, and a double holds. */
+/** At most 15 digits: callbacks and requests carry the track id as a number. */
 const orderSchema = z.object({ trackId: text.pipe(z.string().regex(/^[1-9]\d{0,14}$/)) });
 const detailsSchema = z.object({
   amount: whole.nullish(),
@@ -53,9 +50,9 @@ export interface ZibalOptions {
   http: ProviderClient;
 }
 
-/** Rejects with ProviderFailure when there was no answer, and with {@link GatewayRefusal} for a useless one. */
+/** Rejects with ProviderFailure without an answer, with {@link GatewayRefusal} for an unusable one. */
 export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptions): PaymentGateway => {
-  const ask = async (
+  const post = async (
     call: 'request' | 'verify' | 'inquiry',
     fields: Record<string, unknown>,
   ): Promise<{ result: number; body: unknown }> => {
@@ -77,7 +74,7 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
     return details.data;
   };
   const inquire = async (trackId: string): Promise<GatewayAnswer> => {
-    const { result, body } = await ask('inquiry', { trackId: Number(trackId) });
+    const { result, body } = await post('inquiry', { trackId: Number(trackId) });
     if (result === RESULT.unknownTrack) return { kind: 'unknown_track' };
     if (result !== RESULT.ok) throw new GatewayRefusal(`inquiry: result ${result}`);
     const details = detailsOf('inquiry', body);
@@ -86,7 +83,7 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
   };
   return {
     request: async ({ amountRial, orderId }) => {
-      const { result, body } = await ask('request', { amount: amountRial, callbackUrl, orderId });
+      const { result, body } = await post('request', { amount: amountRial, callbackUrl, orderId });
       if (result !== RESULT.ok) throw new GatewayRefusal(`request: result ${result}`);
       const order = orderSchema.safeParse(body);
       if (!order.success) throw new GatewayRefusal('request: no track id');
@@ -94,14 +91,14 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
       return { trackId, paymentUrl: `${baseUrl}/start/${trackId}` };
     },
     verify: async (trackId) => {
-      const { result, body } = await ask('verify', { trackId: Number(trackId) });
+      const { result, body } = await post('verify', { trackId: Number(trackId) });
       switch (result) {
         case RESULT.ok: {
           const receipt = toReceipt(detailsOf('verify', body));
           const complete = receipt.amountRial !== null && receipt.orderId !== null;
           return complete ? { kind: 'paid', receipt } : inquire(trackId);
         }
-        // It may leave everything out.
+        // This result may come without details.
         case RESULT.alreadyVerified:
           return inquire(trackId);
         case RESULT.unpaid: {
@@ -120,7 +117,7 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
 const toReceipt = (details: Details): GatewayReceipt => ({
   amountRial: details.amount ?? null,
   orderId: details.orderId ?? null,
-  // Empty where there is none.
+  // Empty strings mean absent.
   refNumber: details.refNumber || null,
   cardNumber: details.cardNumber || null,
   paidAt: readPaidAt(details.paidAt),

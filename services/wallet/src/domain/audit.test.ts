@@ -54,14 +54,14 @@ const judged = (entry: BookedEntry): string | undefined =>
   differenceOfEntry(entry, payments, new Set([1]), 0);
 
 describe('an entry', () => {
-  test('that is as it was booked has no difference', () => {
+  test('as booked has no difference', () => {
     expect([judged(incomeEntry), judged(holdEntry)]).toEqual([undefined, undefined]);
   });
 
   test.each<[string, Partial<LedgerEntry>, string]>([
-    ['off', { rows: [{ account: 'wallet:1', amount: 5 }] }, 'are off by 5'],
+    ['with a sum that is not zero', { rows: [{ account: 'wallet:1', amount: 5 }] }, 'are off by 5'],
     [
-      'on an account of no kind',
+      'on an unknown account',
       {
         rows: [
           { account: 'wallet:0', amount: 5 },
@@ -71,7 +71,7 @@ describe('an entry', () => {
       'unknown account wallet:0',
     ],
     [
-      'on an account that its kind does not touch',
+      'on an account of another kind',
       {
         rows: [
           { account: 'wallet:1', amount: 5 },
@@ -80,22 +80,22 @@ describe('an entry', () => {
       },
       'has other rows',
     ],
-    ['of no payment', { paymentIds: [] }, 'for a payment that is not there'],
-    ['of another kind', { kind: 'deposit' }, 'does not belong to payment 1, a income in its state'],
-  ])('%s is named', (_what, change, expected) => {
+    ['without a payment', { paymentIds: [] }, 'for a payment that does not exist'],
+    ['of another kind', { kind: 'deposit' }, 'does not belong to payment 1 (income) in its state'],
+  ])('%s is reported', (_what, change, expected) => {
     const { bookedAt: _at, hash: _hash, seal: _seal, ...entry } = incomeEntry;
     expect(judged(booked({ ...entry, ...change }))).toContain(expected);
   });
 });
 
 describe('a payment', () => {
-  test('that is booked twice under two keys is named', () => {
+  test('booked twice with two keys is reported', () => {
     expect(differenceOfBookings(income, [incomeEntry])).toBeUndefined();
     const twice = differenceOfBookings(income, [incomeEntry, { ...incomeEntry, key: 'booking:two' }]);
     expect(twice).toBe('payment 1 is booked twice as booking');
   });
 
-  test('whose hold is not what its state calls for is named', () => {
+  test('with a hold that does not match its state is reported', () => {
     expect(differenceOfHold(withdrawal, [holdEntry])).toBeUndefined();
     expect(differenceOfHold({ ...withdrawal, isDone: true }, [holdEntry])).toBe(
       'held for payment 2 are 3 by the rows, and 0 by its state',
@@ -105,11 +105,11 @@ describe('a payment', () => {
 });
 
 describe('a wallet', () => {
-  test('is compared with its payments and with its rows, past what a double holds', () => {
+  test('is compared with its payments and its rows, also above 2^53', () => {
     const huge = BigInt(Number.MAX_SAFE_INTEGER) + 2n;
     expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 5n)).toBeUndefined();
-    expect(differenceOfWallet({ userId: 1, balance: 5 }, 6n, 5n)).toContain('and 6 by his payments');
-    expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 4n)).toContain('and 4 by his rows');
+    expect(differenceOfWallet({ userId: 1, balance: 5 }, 6n, 5n)).toContain('but is 6 by the payments');
+    expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 4n)).toContain('but is 4 by the rows');
     expect(differenceOfWallet({ userId: 1, balance: Number.MAX_SAFE_INTEGER }, huge, huge)).toContain(
       `${huge}`,
     );
@@ -121,17 +121,17 @@ describe('a seal', () => {
   const first = nextSeal(undefined, [incomeEntry], at);
   const second = nextSeal(first, [holdEntry], at);
 
-  test('follows the one before it', () => {
+  test('must follow the previous one', () => {
     expect(differenceOfSeal(first, undefined)).toBeUndefined();
     expect(differenceOfSeal(second, first)).toBeUndefined();
-    expect(differenceOfSeal(second, undefined)).toBe('seal 1 is not there');
+    expect(differenceOfSeal(second, undefined)).toBe('seal 1 does not exist');
     expect(differenceOfSeal({ ...second, previous: second.hash }, first)).toContain('does not follow');
     expect(differenceOfSeal({ ...second, sealedAt: new Date(0) }, first)).toContain('is not what was sealed');
   });
 
-  test('may be unmarked on its entries only while it is the newest', () => {
+  test('may have unmarked entries only while it is the newest', () => {
     expect(differenceOfLeaves(first, [incomeEntry], true)).toBeUndefined();
-    expect(differenceOfLeaves(first, [incomeEntry], false)).toContain('does not say so');
+    expect(differenceOfLeaves(first, [incomeEntry], false)).toContain('but not marked with it');
     expect(differenceOfLeaves(first, [{ ...incomeEntry, seal: 1 }], false)).toBeUndefined();
   });
 });

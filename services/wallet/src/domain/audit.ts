@@ -1,21 +1,21 @@
 /**
- * The auditor's rules: every balance, hold and booking is recomputed and compared with what is stored, and the ledger
- * with its seals. Each rule looks at few documents that were read at one instant, and says what does not fit.
+ * The rules of the audit: every balance, hold and booking is recomputed and compared with what is stored, and the ledger
+ * with its seals. Each rule compares a few documents of one snapshot.
  */
 import { depositRows, holdRows, payoutRows, releaseRows } from './booking.ts';
 import {
   type Account,
   createEntry,
-  HOUSE_ACCOUNTS,
+  isPlatformAccount,
   type LedgerEntry,
   type Row,
   walletAccount,
   walletOwner,
 } from './ledger.ts';
-import { balanceEffect, type DepositMeta, isOpenWithdrawal, type Payment } from './payment.ts';
+import { balanceEffect, depositMetaOf, isOpenWithdrawal, type Payment } from './payment.ts';
 import { type BookedEntry, GENESIS, isIntact, type Leaf, type Seal, sealHash } from './seal.ts';
 
-/** What does not fit; undefined when everything does. */
+/** For the operator; undefined when there is none. */
 export type Difference = string | undefined;
 
 /** The entries that a payment must have, by kind. */
@@ -38,9 +38,9 @@ const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
   }
 };
 
-/** Accounts that an entry of a kind has rows on, besides those that its payments decide. */
+/** Accounts whose rows in an entry of this kind are not determined by its payments. */
 const FREE_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> = {
-  // Rates change, so what the house keeps of a sale cannot be recomputed later.
+  // Rates change, so the platform's share of a sale cannot be recomputed later.
   booking: ['revenue', 'commission', 'vat'],
   store_purchase: ['revenue', 'vat'],
   deposit: [],
@@ -49,14 +49,14 @@ const FREE_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> =
   withdrawal_rejected: [],
 };
 
-/** The rows that the payments of an entry decide. */
-const decidedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] => {
+/** The rows that the payments of an entry determine. */
+const determinedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] => {
   const [payment] = payments;
   if (payment === undefined) return [];
   const { userId, amount } = payment;
   switch (entry.kind) {
     case 'deposit':
-      return depositRows(userId, payment.meta as DepositMeta);
+      return depositRows(userId, depositMetaOf(payment));
     case 'withdrawal':
       return holdRows(userId, amount);
     case 'withdrawal_paid':
@@ -84,9 +84,8 @@ const sums = (rows: readonly Row[], free: readonly Account[]): Map<Account, numb
 const sameSums = (one: Map<Account, number>, other: Map<Account, number>): boolean =>
   one.size === other.size && [...one].every(([account, amount]) => other.get(account) === amount);
 
-const houses: readonly string[] = HOUSE_ACCOUNTS;
 const isAccount = (account: string): boolean =>
-  walletOwner(account) !== undefined || houses.includes(account);
+  walletOwner(account) !== undefined || isPlatformAccount(account);
 
 const unbalanced = (entry: LedgerEntry): Difference => {
   try {
@@ -104,8 +103,8 @@ const differenceOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): Diffe
 };
 
 /**
- * An entry by itself, and against the payments that it names (`payments`, by id) and the wallets that it moves
- * (`owners` have one). `lastSeal` is the number of the newest seal.
+ * An entry by itself, against its payments (`payments`, by id) and the wallets of its rows (`owners` have one).
+ * `lastSeal` is the number of the newest seal.
  */
 export const differenceOfEntry = (
   entry: BookedEntry,
@@ -116,30 +115,30 @@ export const differenceOfEntry = (
   const name = `entry ${entry.key}`;
   if (!isIntact(entry)) return `${name} is not what was booked`;
   if (entry.seal !== null && entry.seal > lastSeal)
-    return `${name} says it is in seal ${entry.seal}, which is not there`;
+    return `${name} is marked with seal ${entry.seal}, which does not exist`;
   const unknown = entry.rows.find(({ account }) => !isAccount(account));
   if (unknown !== undefined) return `${name} has a row on the unknown account ${unknown.account}`;
   const off = unbalanced(entry);
   if (off !== undefined) return `${name}: ${off}`;
   const booked = entry.paymentIds.flatMap((id) => payments.get(id) ?? []);
   if (booked.length !== entry.paymentIds.length || booked.length === 0)
-    return `${name} is for a payment that is not there`;
+    return `${name} is for a payment that does not exist`;
   for (const payment of booked) {
     const wrong = differenceOfPayment(payment);
     if (wrong !== undefined) return wrong;
     if (!entryKindsOf(payment).includes(entry.kind))
-      return `${name} does not belong to payment ${payment.id}, a ${payment.type} in its state`;
+      return `${name} does not belong to payment ${payment.id} (${payment.type}) in its state`;
   }
   const free = FREE_ACCOUNTS[entry.kind];
-  if (!sameSums(sums(entry.rows, free), sums(decidedRows(entry, booked), free)))
+  if (!sameSums(sums(entry.rows, free), sums(determinedRows(entry, booked), free)))
     return `${name} has other rows than its payments call for`;
-  const homeless = entry.rows
+  const withoutWallet = entry.rows
     .map(({ account }) => walletOwner(account))
     .find((id) => id !== undefined && !owners.has(id));
-  return homeless === undefined ? undefined : `the wallet of user ${homeless} is not there`;
+  return withoutWallet === undefined ? undefined : `the wallet of user ${withoutWallet} does not exist`;
 };
 
-/** A payment against all entries that name it: each that it must have once, and no other. */
+/** A payment against all its entries: each required kind once. */
 export const differenceOfBookings = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
   const wrong = differenceOfPayment(payment);
   if (wrong !== undefined) return wrong;
@@ -150,7 +149,7 @@ export const differenceOfBookings = (payment: Payment, entries: readonly LedgerE
   return missing === undefined ? undefined : `payment ${payment.id} has no entry of kind ${missing}`;
 };
 
-/** What is held for a payment by its entries, against what must be held. */
+/** The amount that the entries hold for a payment, against what its state requires. */
 export const differenceOfHold = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
   const held = entries
     .flatMap(({ rows }) => rows)
@@ -162,7 +161,7 @@ export const differenceOfHold = (payment: Payment, entries: readonly LedgerEntry
     : `held for payment ${payment.id} are ${held} by the rows, and ${open} by its state`;
 };
 
-/** A stored balance against what the user's payments and what his rows add up to. */
+/** A stored balance against the sums of the user's payments and ledger rows. */
 export const differenceOfWallet = (
   { userId, balance }: { userId: number; balance: number },
   byPayments: bigint,
@@ -170,23 +169,23 @@ export const differenceOfWallet = (
 ): Difference => {
   const stored = `the balance of user ${userId} is stored as ${balance}`;
   if (!Number.isSafeInteger(balance) || balance < 0) return stored;
-  if (BigInt(balance) !== byPayments) return `${stored}, and ${byPayments} by his payments`;
-  if (BigInt(balance) !== byRows) return `${stored}, and ${byRows} by his rows`;
+  if (BigInt(balance) !== byPayments) return `${stored}, but is ${byPayments} by the payments`;
+  if (BigInt(balance) !== byRows) return `${stored}, but is ${byRows} by the rows`;
   return undefined;
 };
 
 /** A seal against the one before it, undefined for the first. */
 export const differenceOfSeal = (seal: Seal, last: Seal | undefined): Difference => {
   const expected = (last?.number ?? 0) + 1;
-  if (seal.number !== expected) return `seal ${expected} is not there`;
+  if (seal.number !== expected) return `seal ${expected} does not exist`;
   if (seal.previous !== (last?.hash ?? GENESIS))
     return `seal ${seal.number} does not follow the seal before it`;
   return sealHash(seal) === seal.hash ? undefined : `seal ${seal.number} is not what was sealed`;
 };
 
 /**
- * The ledger against a seal: `entries` are those that the seal names and those that name the seal. The entries of the
- * newest seal may not say so yet.
+ * A seal against the ledger: `entries` are those listed in the seal and those marked with its number. The entries of the
+ * newest seal may not be marked yet.
  */
 export const differenceOfLeaves = (
   seal: Seal,
@@ -199,10 +198,10 @@ export const differenceOfLeaves = (
     if (found !== undefined) return found;
     byKey.delete(leaf.key);
   }
-  const [stranger] = byKey.keys();
-  return stranger === undefined
+  const [unlisted] = byKey.keys();
+  return unlisted === undefined
     ? undefined
-    : `entry ${stranger} says it is in seal ${seal.number}, and is not`;
+    : `entry ${unlisted} is marked with seal ${seal.number}, which does not contain it`;
 };
 
 const differenceOfLeaf = (
@@ -211,8 +210,8 @@ const differenceOfLeaf = (
   entry: BookedEntry | undefined,
   isNewest: boolean,
 ): Difference => {
-  if (entry === undefined) return `entry ${key}, sealed in ${number}, is not there`;
+  if (entry === undefined) return `entry ${key}, sealed in ${number}, does not exist`;
   if (!isIntact(entry) || entry.hash !== hash) return `entry ${key} is not what was sealed in ${number}`;
   if (entry.seal === number || (entry.seal === null && isNewest)) return undefined;
-  return `entry ${key} is sealed in ${number}, and does not say so`;
+  return `entry ${key} is sealed in ${number}, but not marked with it`;
 };

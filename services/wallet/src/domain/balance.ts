@@ -1,5 +1,5 @@
-/** The refusals that keep a balance between zero and what is exact, in one place. */
-import { type AppError, badRequest, isAppError, message } from '@fitness/shared/error.ts';
+/** The errors that keep a balance between 0 and 2^53 - 1. */
+import { type AppError, badRequest, isAppError, message } from '@fitness/shared/kernel/error.ts';
 
 const INSUFFICIENT = 'payments.insufficient_balance';
 const FULL = 'payments.balance_limit';
@@ -10,7 +10,7 @@ export const insufficientBalance = (userId: number): AppError =>
 export const isInsufficientBalance = (error: unknown): boolean =>
   isAppError(error) && error.code === INSUFFICIENT;
 
-/** A balance past 2^53 - 1 would be rounded: it is refused instead. */
+/** A balance above 2^53 - 1 would be rounded. */
 export const balanceFull = (userId: number, amount: number): AppError =>
   badRequest(FULL, message(FULL), `the wallet of user ${userId} cannot hold ${amount} more`);
 

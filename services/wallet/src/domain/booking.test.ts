@@ -32,7 +32,7 @@ describe('entries', () => {
     expect(() => createEntry({ key: 'k', kind: 'booking', rows, paymentIds: [1] })).toThrow('off by -1');
   });
 
-  test('rows of one account become one, rows of nothing disappear', () => {
+  test('rows of one account are merged, rows of 0 are dropped', () => {
     expect(
       condensed([
         { account: 'wallet:1', amount: 5 },
@@ -44,7 +44,7 @@ describe('entries', () => {
     ).toEqual({ revenue: 3, 'wallet:2': -3 });
   });
 
-  test('wallets are moved in growing order of their users', () => {
+  test('wallets change in ascending order of their users', () => {
     const rows: Row[] = [
       { account: 'wallet:10', amount: 5 },
       { account: 'wallet:9', amount: -5 },
@@ -57,7 +57,7 @@ describe('entries', () => {
   });
 
   test.each(['revenue', 'wallet:', 'wallet:0', 'wallet:1x', 'xwallet:1'])(
-    '%p is nobody’s wallet',
+    '%p is not a wallet account',
     (account) => {
       expect(walletOwner(account)).toBeUndefined();
     },
@@ -70,7 +70,7 @@ describe('bookings', () => {
     expect(condensed(bookingRows(sale, 0))).toEqual({ 'wallet:1': -1_000, 'wallet:2': 900, commission: 100 });
   });
 
-  test('what no income takes is the house’s revenue, with the tax in it apart', () => {
+  test('the rest of a purchase is revenue of the platform, split into net amount and tax', () => {
     expect(condensed(bookingRows([booking(1, 'purchase', 1_100)], 10))).toEqual({
       'wallet:1': -1_100,
       revenue: 1_000,
@@ -78,14 +78,14 @@ describe('bookings', () => {
     });
   });
 
-  test('an income without a purchase is at the house’s expense, and no tax is earned', () => {
+  test('an income without a purchase is paid by the platform and contains no tax', () => {
     expect(condensed(bookingRows([booking(1, 'income', 500)], 10))).toEqual({
       'wallet:1': 500,
       revenue: -500,
     });
   });
 
-  test('the tax is shown on what the house earns: not on incomes, nor on purchases from another user', () => {
+  test('the meta shows the tax of the platform’s earnings: not of incomes or purchases from another user', () => {
     const sale = [booking(1, 'purchase', 1_000), booking(2, 'income', 1_000), booking(2, 'commission', 110)];
     expect(sale.map((one) => bookingMeta(one, sale, 10))).toEqual([
       null,
@@ -112,7 +112,7 @@ describe('deposits and store purchases', () => {
     },
   );
 
-  test('a store purchase moves no wallet', () => {
+  test('a store purchase changes no wallet', () => {
     expect(condensed(storePurchaseRows(1_100, 10))).toEqual({
       store_clearing: -1_100,
       revenue: 1_000,

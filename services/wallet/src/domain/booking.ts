@@ -1,7 +1,8 @@
-/** How what is bought, sold, paid in and paid out becomes rows. */
+/** The ledger rows of sales, deposits, withdrawals and store purchases. */
 import { type Account, type Row, walletAccount } from './ledger.ts';
 import { exact, percentOf, positive, sum, taxWithin, toRial } from './money.ts';
-import type { DepositMeta, PaymentType, StorePurchaseMeta, VatMeta } from './payment.ts';
+import type { PaymentType } from './payment.ts';
+import type { DepositMeta, StorePurchaseMeta, VatMeta } from './payment-meta.ts';
 
 /** What other services may book. */
 export const BOOKABLE_TYPES = ['purchase', 'income', 'commission'] as const satisfies readonly PaymentType[];
@@ -18,7 +19,7 @@ export interface Booking {
   payableId: number | null;
 }
 
-/** Splits what an account of the house earns into the earning and the tax contained in it. */
+/** Splits earnings of the platform into the net amount and the tax contained in it. */
 const earned = (account: Account, amount: number, vatPercent: number): Row[] => {
   const vat = taxWithin(amount, vatPercent);
   return [
@@ -31,8 +32,8 @@ const total = (bookings: readonly Booking[], type: BookableType): number =>
   sum(bookings.filter((booking) => booking.type === type).map(({ amount }) => positive(amount)));
 
 /**
- * The rows of bookings that belong together. A purchase pays the incomes beside it; what is left of it is the house's
- * revenue. Incomes beyond the purchases are at the house's expense (a gift, a refund): no tax is earned there.
+ * The rows of bookings that belong together. The purchases pay the incomes; the rest is revenue of the platform. Incomes
+ * above the purchases (a gift, a refund) are paid by the platform and contain no tax.
  */
 export const bookingRows = (bookings: readonly Booking[], vatPercent: number): Row[] => {
   const rows = bookings.map(({ userId, type, amount }): Row => {
@@ -47,13 +48,19 @@ export const bookingRows = (bookings: readonly Booking[], vatPercent: number): R
   ];
 };
 
-/** The tax inside `amount`, for a meta: nothing where no rate is in force. */
-const vatMeta = (amount: number, vatPercent: number): VatMeta =>
-  vatPercent === 0 ? {} : { vat_percent: vatPercent, vat_amount: taxWithin(amount, vatPercent) };
+/** The tax contained in `amount`. */
+const vatMeta = (amount: number, vatPercent: number): VatMeta => ({
+  vat_percent: vatPercent,
+  vat_amount: taxWithin(amount, vatPercent),
+});
+
+/** As {@link vatMeta}; empty without a rate. */
+const vatFields = (amount: number, vatPercent: number): Partial<VatMeta> =>
+  vatPercent === 0 ? {} : vatMeta(amount, vatPercent);
 
 /**
- * The meta of each booking: the tax inside a commission, and inside a purchase from the house. A purchase from another
- * user is not the house's earning, and his tax is his own.
+ * The meta of a booking: the tax contained in a commission or in a purchase from the platform. A purchase from another
+ * user earns the platform nothing, and its tax is the seller's.
  */
 export const bookingMeta = (
   booking: Booking,
@@ -67,18 +74,22 @@ export const bookingMeta = (
 };
 
 /**
- * What a deposit of `amount` costs the payer. The fee comes on top of the credited amount, and the tax is inside the
- * fee: `payable_amount` is `amount` + `gateway_fee` at every rate.
+ * What a deposit of `amount` costs the payer. The fee is added to the credited amount and contains the tax:
+ * `payable_amount` is `amount` + `gateway_fee` at every rate.
  */
 export const depositBreakdown = (
   amount: number,
   rates: { gatewayFeePercent: number; vatPercent: number },
 ): DepositMeta => {
   const fee = percentOf(positive(amount), rates.gatewayFeePercent);
-  return { amount, gateway_fee: fee, payable_amount: exact(amount + fee), ...vatMeta(fee, rates.vatPercent) };
+  return {
+    amount,
+    gateway_fee: fee,
+    payable_amount: exact(amount + fee),
+    ...vatFields(fee, rates.vatPercent),
+  };
 };
 
-/** What is charged at the gateway. */
 export const chargedRial = (meta: DepositMeta): number => toRial(meta.payable_amount);
 
 export const depositRows = (userId: number, meta: DepositMeta): Row[] => {
@@ -106,14 +117,14 @@ export const releaseRows = (userId: number, amount: number): Row[] => [
   { account: walletAccount(userId), amount },
 ];
 
-/** The store collected the price; no wallet is touched (specification 2.3, rule 3). */
+/** The store collected the price; no balance changes (specification 2.3, rule 3). */
 export const storePurchaseRows = (amount: number, vatPercent: number): Row[] => [
   { account: 'store_clearing', amount: -exact(amount) },
   ...earned('revenue', amount, vatPercent),
 ];
 
-/** The tax that the house owes is inside the price that the store collected. */
+/** The tax owed by the platform is contained in the price that the store collected. */
 export const storePurchaseMeta = (
   { channel, productId, amount }: { channel: string; productId: string; amount: number },
   vatPercent: number,
-): StorePurchaseMeta => ({ channel, product_id: productId, ...vatMeta(amount, vatPercent) });
+): StorePurchaseMeta => ({ channel, product_id: productId, ...vatFields(amount, vatPercent) });

@@ -1,6 +1,6 @@
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { describe, expect, test } from '@jest/globals';
-import { decideDeposit, type GatewayAnswer, nextCheckAt, readPaidAt, verified } from './deposit.ts';
+import { decideDeposit, type GatewayAnswer, nextCheckAt, readPaidAt, verifiedFields } from './deposit.ts';
 import { newPayment } from './payment.ts';
 
 const createdAt = new Date('2026-01-15T10:00:00Z');
@@ -26,8 +26,8 @@ const receipt = {
 };
 const paid = (changes = {}): GatewayAnswer => ({ kind: 'paid', receipt: { ...receipt, ...changes } });
 
-describe('what the gateway’s word means', () => {
-  test('our order at our price is credited, however late', () => {
+describe('an answer of the gateway', () => {
+  test('our order at our price is credited at any time', () => {
     expect(decideDeposit(payment, paid(), soon).kind).toBe('credit');
     expect(decideDeposit(payment, paid(), late).kind).toBe('credit');
   });
@@ -43,12 +43,12 @@ describe('what the gateway’s word means', () => {
     expect(decideDeposit(payment, paid(changes), soon)).toEqual(expected);
   });
 
-  test('our order by its whole name is credited', () => {
+  test('our full order id is credited', () => {
     expect(decideDeposit(payment, paid({ orderId: '7-secret' }), soon).kind).toBe('credit');
   });
 
   test.each([{ amountRial: null }, { orderId: null }])(
-    '%p is asked about again, and disputed at last',
+    '%p is verified again, and disputed after a day',
     (changes) => {
       expect(decideDeposit(payment, paid(changes), soon)).toEqual({ kind: 'wait' });
       expect(decideDeposit(payment, paid(changes), late).kind).toBe('dispute');
@@ -79,8 +79,8 @@ describe('what the gateway’s word means', () => {
 });
 
 describe('a credited deposit', () => {
-  test('has the gateway’s figures in its meta and the reference on a line of its own', () => {
-    expect(verified(payment, receipt, { now: soon, erased: false })).toEqual({
+  test('has the data of the gateway in its meta and the reference on a separate line', () => {
+    expect(verifiedFields(payment, receipt, { now: soon, erased: false })).toEqual({
       meta: {
         amount: 10_000,
         gateway_fee: 100,
@@ -95,15 +95,15 @@ describe('a credited deposit', () => {
     });
   });
 
-  test('without a reference keeps its description, and without a time takes ours', () => {
+  test('without a reference keeps its description, and without a time has the current time', () => {
     const bare = { ...receipt, refNumber: null, paidAt: null };
-    const { meta, description } = verified(payment, bare, { now: soon, erased: false });
+    const { meta, description } = verifiedFields(payment, bare, { now: soon, erased: false });
     expect(description).toBe('Top up');
     expect(meta).toMatchObject({ ref_number: null, paid_at: soon.toISOString() });
   });
 
-  test('of an erased user says nothing personal', () => {
-    const { meta, description } = verified(payment, receipt, { now: soon, erased: true });
+  test('of an erased user has no personal data', () => {
+    const { meta, description } = verifiedFields(payment, receipt, { now: soon, erased: true });
     expect(description).toBeNull();
     expect(meta.card_number).toBeNull();
   });
@@ -118,11 +118,11 @@ test.each([
   ['', null],
   [null, null],
   [undefined, null],
-])('the gateway’s time %p is read as %p', (text, expected) => {
+])('the gateway’s time %p is parsed as %p', (text, expected) => {
   expect(readPaidAt(text)).toBe(expected);
 });
 
-test('an unanswered deposit is asked about often at first, then seldom', () => {
+test('an open deposit is verified every 2 minutes, after half an hour every 15', () => {
   expect(nextCheckAt(createdAt, soon).getTime() - soon.getTime()).toBe(2 * MINUTE_MS);
   const later = new Date(createdAt.getTime() + 31 * MINUTE_MS);
   expect(nextCheckAt(createdAt, later).getTime() - later.getTime()).toBe(15 * MINUTE_MS);

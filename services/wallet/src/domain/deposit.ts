@@ -1,54 +1,58 @@
-/** What the bank gateway's word means for a deposit. */
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/clock.ts';
+/** What an answer of the bank gateway means for a deposit. */
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
-import type { DepositMeta, GatewayReceipt, GatewayState, Payment } from './payment.ts';
+import { depositMetaOf, type GatewayReceipt, type GatewayState, type Payment } from './payment.ts';
+import type { DepositMeta } from './payment-meta.ts';
 
-/** `unpaid.status` is the gateway's number, null when it did not say. */
+/** `unpaid.status`: a code of the gateway, null when it gave none. */
 export type GatewayAnswer =
   | { kind: 'paid'; receipt: GatewayReceipt }
   | { kind: 'unpaid'; status: number | null }
   | { kind: 'unknown_track' };
 
+/** A receipt whose amount is known. */
+export type PaidReceipt = GatewayReceipt & { amountRial: number };
+
 export type DepositDecision =
-  | { kind: 'credit'; receipt: GatewayReceipt & { amountRial: number } }
+  | { kind: 'credit'; receipt: PaidReceipt }
   | { kind: 'close'; state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'> }
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
 const CANCELLED = 3;
-/** Waiting, an error inside the gateway, and the two that are paid: nothing is over yet. */
+/** Waiting, an internal error of the gateway, and the two paid states: not final. */
 const UNDECIDED = new Set([-2, -1, 1, 2]);
 
-/** A deposit that nobody paid is given up after this. */
+/** An unpaid deposit expires after this. */
 const EXPIRES_MS = DAY_MS;
 const FIRST_CHECK_MS = 2 * MINUTE_MS;
 const EARLY_MS = 30 * MINUTE_MS;
 const LATE_CHECK_MS = 15 * MINUTE_MS;
 
-/** When the gateway is asked next about a deposit whose callback did not come: often at first, then seldom. */
+/** When to verify a deposit without a callback again: every 2 minutes, after half an hour every 15. */
 export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   const ageMs = now.getTime() - createdAt.getTime();
   return new Date(now.getTime() + (ageMs < EARLY_MS ? FIRST_CHECK_MS : LATE_CHECK_MS));
 };
 
-/** The name of a payment at the gateway; `secret` are random characters. */
+/** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
 export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
 
-/** The id of the payment alone names it too; only the whole name proves where somebody comes from. */
+/** Also accepts the payment id alone; only the full order id proves that the caller comes from the gateway. */
 export const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === String(id) || orderId === gateway?.orderId;
 
-/** `verify` takes no amount, so what it answers is compared here: only our own order at our own price is credited. */
+/** The gateway verifies a track id only. Order and amount are compared here: only a match is credited. */
 export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date): DepositDecision => {
   const expired = now.getTime() - payment.createdAt.getTime() >= EXPIRES_MS;
   switch (answer.kind) {
     case 'paid': {
       const { receipt } = answer;
       const { amountRial, orderId } = receipt;
-      // Not said is not another: it is asked about again, as long as a deposit is.
+      // An incomplete receipt is no mismatch: the deposit is verified again until it expires.
       if (amountRial === null || orderId === null)
         return expired ? { kind: 'dispute', receipt } : { kind: 'wait' };
-      const ours = isOurOrder(payment, orderId) && amountRial === chargedRial(payment.meta as DepositMeta);
+      const ours = isOurOrder(payment, orderId) && amountRial === chargedRial(depositMetaOf(payment));
       return ours ? { kind: 'credit', receipt: { ...receipt, amountRial } } : { kind: 'dispute', receipt };
     }
     case 'unpaid':
@@ -60,15 +64,15 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
   return expired ? { kind: 'close', state: 'expired' } : { kind: 'wait' };
 };
 
-/** The meta and description of a credited deposit. Of an erased user nothing personal is written down again. */
-export const verified = (
+/** The meta and description of a credited deposit; without personal data when the user is erased. */
+export const verifiedFields = (
   payment: Payment,
-  receipt: GatewayReceipt & { amountRial: number },
+  receipt: PaidReceipt,
   options: { now: Date; erased: boolean },
 ): { meta: DepositMeta; description: string | null } => {
   const { refNumber } = receipt;
   const meta: DepositMeta = {
-    ...(payment.meta as DepositMeta),
+    ...depositMetaOf(payment),
     track_id: payment.gateway?.trackId ?? '',
     ref_number: refNumber,
     card_number: options.erased ? null : receipt.cardNumber,
@@ -85,7 +89,7 @@ const ZONELESS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 const EARLIEST_MS = Date.UTC(2000, 0);
 const LATEST_MS = Date.UTC(2200, 0);
 
-/** The gateway's time as ISO 8601 in UTC, where one without a zone is taken for UTC; null when it cannot be read. */
+/** The gateway's time as ISO 8601 in UTC; without a zone it counts as UTC. Null when it cannot be parsed. */
 export const readPaidAt = (text: string | null | undefined): string | null => {
   if (text === null || text === undefined) return null;
   const trimmed = text.trim();

@@ -1,17 +1,17 @@
 /**
- * Double entry. An entry is what one booking moved: rows over named accounts that add up to nothing. It carries the
- * booking's idempotency key, so that what was booked is booked once.
+ * Double-entry bookkeeping. An entry holds the rows of one booking, whose sum is zero, under the idempotency key of the
+ * booking, so that nothing is booked twice.
  */
 import { exact, MoneyError, sum } from './money.ts';
 
 /**
- * The house's accounts. A positive row is what the account gains as a creditor of the house; what the house itself
- * holds (`*_clearing`) therefore goes down below zero as money comes in.
+ * The accounts of the platform. Positive amounts are credits: what the platform holds itself (`*_clearing`) therefore
+ * becomes negative as money comes in.
  */
-export const HOUSE_ACCOUNTS = [
-  /** Money that lies at the bank gateway, or was transferred from there. */
+const PLATFORM_ACCOUNTS = [
+  /** Money at the bank gateway, and transfers out of it. */
   'gateway_clearing',
-  /** Money that an app store collected for the house. */
+  /** Money that an app store collected for the platform. */
   'store_clearing',
   'gateway_fees',
   /** Withdrawals that are neither paid nor rejected. */
@@ -21,9 +21,9 @@ export const HOUSE_ACCOUNTS = [
   'vat',
 ] as const;
 
-export type HouseAccount = (typeof HOUSE_ACCOUNTS)[number];
+export type PlatformAccount = (typeof PLATFORM_ACCOUNTS)[number];
 export type WalletAccount = `wallet:${number}`;
-export type Account = HouseAccount | WalletAccount;
+export type Account = PlatformAccount | WalletAccount;
 
 export interface Row {
   account: Account;
@@ -43,17 +43,17 @@ export const ENTRY_KINDS = [
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 export interface LedgerEntry {
-  /** Unique for ever: the idempotency key of the booking. */
+  /** The idempotency key of the booking; never reused. */
   key: string;
   kind: EntryKind;
-  /** Of the request that was booked, where a caller chose the key; null where the key says everything. */
+  /** Hash of the booked request when the caller chose the key; null when the key determines the request. */
   inputHash: string | null;
   rows: readonly Row[];
   /** The payments that this entry books, or settles. */
   paymentIds: readonly number[];
 }
 
-/** Thrown inside a transaction that would write something personal of an erased account. */
+/** The transaction would store personal data of an erased account. */
 export class ErasedWallet extends Error {
   override name = 'ErasedWallet';
   readonly userId: number;
@@ -64,27 +64,26 @@ export class ErasedWallet extends Error {
   }
 }
 
-/** The key of an entry is taken: what was asked for is already booked. */
+/** An entry with this key exists. */
 export class AlreadyBooked extends Error {
   override name = 'AlreadyBooked';
 }
 
-/** By name and not by class: in a test run two realms may hold two copies of the class. */
-export const isAlreadyBooked = (error: unknown): boolean =>
-  (error as { name?: unknown } | null)?.name === 'AlreadyBooked';
+export const isPlatformAccount = (account: string): account is PlatformAccount =>
+  (PLATFORM_ACCOUNTS as readonly string[]).includes(account);
 
 export const walletAccount = (userId: number): WalletAccount => `wallet:${userId}`;
 
 const WALLET = /^wallet:([1-9]\d*)$/;
 
-/** The owner of a wallet account, undefined for an account of the house. */
+/** The owner of a wallet account; undefined for any other account. */
 export const walletOwner = (account: string): number | undefined => {
   const digits = WALLET.exec(account)?.[1];
   return digits === undefined ? undefined : Number(digits);
 };
 
-/** Rows of the same account become one; rows of nothing disappear. */
-const condensed = (rows: readonly Row[]): Row[] => {
+/** One row per account, without rows of amount 0. */
+const merged = (rows: readonly Row[]): Row[] => {
   const byAccount = new Map<Account, number>();
   for (const { account, amount } of rows) {
     byAccount.set(account, exact((byAccount.get(account) ?? 0) + exact(amount)));
@@ -102,16 +101,13 @@ export const createEntry = (entry: {
   rows: readonly Row[];
   paymentIds: readonly number[];
 }): LedgerEntry => {
-  const rows = condensed(entry.rows);
+  const rows = merged(entry.rows);
   const difference = sum(rows.map(({ amount }) => amount));
   if (difference !== 0) throw new MoneyError(`The rows of ${entry.key} are off by ${difference}`);
   return { ...entry, inputHash: entry.inputHash ?? null, rows };
 };
 
-/**
- * What the entry does to each wallet, by user id in growing order: two bookings over the same wallets then touch them
- * in the same order.
- */
+/** The change of each wallet in ascending order of user id, so that all bookings write wallets in the same order. */
 export const walletMoves = (entry: LedgerEntry): { userId: number; amount: number }[] =>
   entry.rows
     .flatMap(({ account, amount }) => {

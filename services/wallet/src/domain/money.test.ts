@@ -15,7 +15,7 @@ describe('exactness', () => {
     },
   );
 
-  test('a sum that passes 2^53 on its way is refused', () => {
+  test('a sum with a partial sum above 2^53 is refused', () => {
     expect(() => sum([LARGEST, 1, -1])).toThrow('Not an exact whole amount');
     expect(sum([LARGEST, -LARGEST, 5])).toBe(5);
     expect(sum([])).toBe(0);

@@ -1,28 +1,28 @@
-/** Amounts are whole Tooman in a double: exact up to 2^53 - 1, refused above it, never rounded. */
+/** Amounts are whole Tooman in a double: exact up to 2^53 - 1, rejected above it, never rounded. */
 
 /** 1 Tooman = 10 Rial. */
 const RIAL_PER_TOOMAN = 10;
 /** Percentages are exact to four decimals. */
 const PERCENT_SCALE = 10_000;
 
-/** A programmer's error: no input from outside may come this far. */
+/** A bug: input is validated before it becomes an amount. */
 export class MoneyError extends Error {
   override name = 'MoneyError';
 }
 
-/** `value` itself. Throws {@link MoneyError} when a double does not hold it exactly as a whole number. */
+/** Returns `value`. Throws {@link MoneyError} when it is not a safe integer. */
 export const exact = (value: number): number => {
   if (!Number.isSafeInteger(value)) throw new MoneyError(`Not an exact whole amount: ${value}`);
   return value;
 };
 
-/** As {@link exact}, and above zero. */
+/** As {@link exact}; throws for 0 and below as well. */
 export const positive = (value: number): number => {
   if (exact(value) <= 0) throw new MoneyError(`Not a positive amount: ${value}`);
   return value;
 };
 
-/** The exact sum. Every partial sum of two exact values that is not exact itself is refused. */
+/** The exact sum. Throws {@link MoneyError} when a partial sum is not exact. */
 export const sum = (amounts: Iterable<number>): number => {
   let total = 0;
   for (const amount of amounts) total = exact(total + exact(amount));
@@ -33,7 +33,7 @@ export const toRial = (tooman: number): number => exact(exact(tooman) * RIAL_PER
 
 const scaled = (percent: number): bigint => BigInt(Math.round(percent * PERCENT_SCALE));
 
-/** `numerator / denominator`, both positive, half rounded up. */
+/** Both positive; half is rounded up. */
 const divided = (numerator: bigint, denominator: bigint): number =>
   exact(Number((numerator * 2n + denominator) / (denominator * 2n)));
 
@@ -41,6 +41,6 @@ const divided = (numerator: bigint, denominator: bigint): number =>
 export const percentOf = (amount: number, percent: number): number =>
   divided(BigInt(exact(amount)) * scaled(percent), BigInt(100 * PERCENT_SCALE));
 
-/** The tax inside `amount`, where `amount` is what is paid and `percent` the rate on what is without it. */
+/** The tax contained in the gross `amount`; `percent` is the rate on the net amount. */
 export const taxWithin = (amount: number, percent: number): number =>
   divided(BigInt(exact(amount)) * scaled(percent), BigInt(100 * PERCENT_SCALE) + scaled(percent));

@@ -14,12 +14,12 @@ describe('the balance rule (specification 2.3, rules 1 and 3)', () => {
     expect(effect('income', true)).toBe(100);
   });
 
-  test('done purchases and commissions are taken off', () => {
+  test('done purchases and commissions are subtracted', () => {
     expect([effect('purchase', true), effect('commission', true)]).toEqual([-100, -100]);
     expect([effect('purchase', false), effect('commission', false)]).toEqual([0, 0]);
   });
 
-  test('every withdrawal that is not rejected is taken off, pending or paid', () => {
+  test('every withdrawal that is not rejected is subtracted, pending or paid', () => {
     expect([effect('withdrawal', false), effect('withdrawal', true)]).toEqual([-100, -100]);
     expect(effect('withdrawal', false, true)).toBe(0);
   });

@@ -1,4 +1,5 @@
-/** The payment: the user's view of what was booked (specification 2.3, 2.4). */
+/** The payment: the user's view of a booking (specification 2.3, 2.4). */
+import type { DepositMeta, PaymentMeta } from './payment-meta.ts';
 
 export const PAYMENT_TYPES = [
   'deposit',
@@ -11,36 +12,9 @@ export const PAYMENT_TYPES = [
 
 export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
-/** Present where a rate is in force: the tax that is contained in what the payment charges. */
-export interface VatMeta {
-  vat_percent?: number;
-  vat_amount?: number;
-}
-
-export interface DepositMeta extends VatMeta {
-  amount: number;
-  gateway_fee: number;
-  payable_amount: number;
-  /** From here on: after verification. */
-  track_id?: string;
-  ref_number?: string | null;
-  card_number?: string | null;
-  /** ISO 8601. */
-  paid_at?: string;
-  charged_rial?: number;
-}
-
-export interface StorePurchaseMeta extends VatMeta {
-  channel: string;
-  product_id: string;
-}
-
-export type PaymentMeta = DepositMeta | StorePurchaseMeta | VatMeta;
-
 /**
- * Where a deposit stands at the bank gateway. Only `done` is credited; `cancelled`, `failed` and `expired` are what was
- * last heard, and a later word of the gateway that it was paid still counts. `mismatch`: paid, but not what was asked
- * for; it is never credited, and shown to the operators.
+ * State of a deposit at the bank gateway. Only `done` is credited. `cancelled`, `failed` and `expired` are not final: the
+ * gateway may still report a payment. `mismatch`: paid with another amount or order; never credited, shown to operators.
  */
 export const GATEWAY_STATES = ['open', 'done', 'cancelled', 'failed', 'expired', 'mismatch'] as const;
 
@@ -48,23 +22,23 @@ export type GatewayState = (typeof GATEWAY_STATES)[number];
 
 interface GatewayRecord {
   trackId: string;
-  /** How we named the payment there: not to be guessed, so that who knows it was sent back from there. */
+  /** Our id of the payment at the gateway. It cannot be guessed. */
   orderId: string;
   state: GatewayState;
-  /** When the gateway is asked next, unasked for; null when it no longer is. */
+  /** When the sweep verifies the deposit next; null: never. */
   checkAt: Date | null;
-  /** What the gateway took when it was not what was asked for; null otherwise. */
+  /** What the gateway took; only in state `mismatch`. */
   reported: GatewayReceipt | null;
 }
 
-/** What the gateway says it took, after a verification. */
+/** What the gateway took, by its verification. */
 export interface GatewayReceipt {
   amountRial: number | null;
   orderId: string | null;
   refNumber: string | null;
   /** Masked. */
   cardNumber: string | null;
-  /** ISO 8601; null when the gateway's own form could not be read. */
+  /** ISO 8601; null when the gateway's format could not be parsed. */
   paidAt: string | null;
 }
 
@@ -72,7 +46,7 @@ export interface Payment {
   id: number;
   userId: number;
   type: PaymentType;
-  /** Whole Tooman; the type says which way it moves. */
+  /** Whole Tooman, never negative; the type determines the direction. */
   amount: number;
   description: string | null;
   payableType: string | null;
@@ -81,7 +55,7 @@ export interface Payment {
   isDone: boolean;
   rejectedAt: Date | null;
   createdAt: Date;
-  /** Grows with every change. */
+  /** Incremented by every change. */
   version: number;
   /** Of deposits only. */
   gateway: GatewayRecord | null;
@@ -101,7 +75,7 @@ export const newPayment = (given: NewPayment): Payment => ({
   version: 1,
 });
 
-/** What a payment adds to its user's spendable balance (specification 2.3, rules 1 and 3). */
+/** The change of the user's spendable balance by a payment (specification 2.3, rules 1 and 3). */
 export const balanceEffect = (
   payment: Pick<Payment, 'type' | 'amount' | 'isDone' | 'rejectedAt'>,
 ): number => {
@@ -123,3 +97,9 @@ export const balanceEffect = (
 /** A withdrawal that is neither paid nor rejected. */
 export const isOpenWithdrawal = (payment: Pick<Payment, 'type' | 'isDone' | 'rejectedAt'>): boolean =>
   payment.type === 'withdrawal' && !payment.isDone && payment.rejectedAt === null;
+
+/** Throws for a payment that is not a deposit. */
+export const depositMetaOf = ({ id, meta }: Pick<Payment, 'id' | 'meta'>): DepositMeta => {
+  if (meta === null || !('payable_amount' in meta)) throw new Error(`Payment ${id} has no meta of a deposit`);
+  return meta;
+};

@@ -1,23 +1,23 @@
 /**
- * The chain over the ledger. Each entry carries a hash of its content; a seal takes the hashes of a batch of entries
- * and the hash of the seal before it. Whoever changes, removes or exchanges what is sealed breaks the chain there.
+ * The hash chain over the ledger. Each entry has a hash of its content; a seal contains the hashes of a batch of entries
+ * and the hash of the previous seal. A change to a sealed entry breaks the chain.
  */
 import { createHash } from 'node:crypto';
 import type { LedgerEntry } from './ledger.ts';
 
-/** What a seal holds of one entry. */
+/** One entry in a seal. */
 export interface Leaf {
   key: string;
   hash: string;
 }
 
 export interface Seal {
-  /** From 1 on, without a gap. */
+  /** Consecutive, from 1. */
   number: number;
-  /** The hash of the seal before it; of nothing for the first. */
+  /** The hash of the previous seal; {@link GENESIS} for the first. */
   previous: string;
   hash: string;
-  /** In the order of their keys. */
+  /** Ordered by key. */
   leaves: readonly Leaf[];
   sealedAt: Date;
 }
@@ -31,14 +31,13 @@ export interface BookedEntry extends LedgerEntry {
   seal: number | null;
 }
 
-/** Hexadecimal SHA-256; a list says without doubt where one field ends and the next begins. */
+/** Hexadecimal SHA-256 of the fields as JSON, which keeps their boundaries unambiguous. */
 const hashOf = (fields: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(fields)).digest('hex');
 
-/** What stands before the first seal. */
 export const GENESIS = '0'.repeat(64);
 
-/** Over everything that an entry says, and nothing that may change later. */
+/** Covers every field that never changes after the booking. */
 export const entryHash = (entry: LedgerEntry, bookedAt: Date): string =>
   hashOf([
     entry.key,
@@ -54,7 +53,7 @@ export const isIntact = (entry: BookedEntry): boolean => entryHash(entry, entry.
 export const sealHash = ({ number, previous, leaves, sealedAt }: Omit<Seal, 'hash'>): string =>
   hashOf([number, previous, leaves.map(({ key, hash }) => [key, hash]), sealedAt.toISOString()]);
 
-/** The seal that comes after `last`; the first one comes after undefined. */
+/** `last`: the previous seal; undefined for the first one. */
 export const nextSeal = (last: Seal | undefined, entries: readonly Leaf[], sealedAt: Date): Seal => {
   const leaves = entries
     .map(({ key, hash }) => ({ key, hash }))
@@ -63,12 +62,12 @@ export const nextSeal = (last: Seal | undefined, entries: readonly Leaf[], seale
   return { ...body, hash: sealHash(body) };
 };
 
-/** Seal and hash as a person notes them, `12:ab34…`. */
+/** The head of the chain as text, `12:ab34…`. */
 export const headText = ({ number, hash }: Pick<Seal, 'number' | 'hash'>): string => `${number}:${hash}`;
 
 const HEAD = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
 
-/** Undefined for anything that {@link headText} did not write. */
+/** Parses {@link headText}; undefined for any other text. */
 export const readHead = (text: string): { number: number; hash: string } | undefined => {
   const [, number, hash] = HEAD.exec(text.trim()) ?? [];
   return hash === undefined ? undefined : { number: Number(number), hash };

@@ -1,13 +1,9 @@
-/** What this service listens to. */
-import type { EventConsumer } from '@fitness/shared/events/consumer.ts';
-import type { UseCases } from '../app/use-cases.ts';
+/** Every event consumer of the wallet. */
+import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onStorePurchaseGranted } from './on-store-purchase-granted.ts';
 
-export const createConsumers = ({
-  recordStorePurchase,
-  eraseUser,
-}: Pick<UseCases, 'recordStorePurchase' | 'eraseUser'>): EventConsumer[] => [
-  onStorePurchaseGranted(recordStorePurchase),
-  onAccountDeleted(eraseUser),
-];
+export const createConsumers = (
+  useCases: Pick<UseCases, 'recordStorePurchase' | 'eraseAccount'>,
+): EventConsumer[] => [onStorePurchaseGranted(useCases), onAccountDeleted(useCases)];

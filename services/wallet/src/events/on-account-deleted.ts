@@ -1,7 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { EraseUser } from '../app/erase-user.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** The payments stay, what is personal in them goes. */
-export const onAccountDeleted = (eraseUser: EraseUser): EventConsumer =>
-  onEvent(accountDeleted, ({ data }, { session }) => eraseUser(session, data.user_id));
+export const onAccountDeleted = ({ eraseAccount }: Pick<UseCases, 'eraseAccount'>): EventConsumer =>
+  onEvent(accountDeleted, ({ data }, { session }) => eraseAccount(session, data.user_id));

@@ -1,9 +1,10 @@
 import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/events/consumer.ts';
-import type { RecordStorePurchase } from '../app/record-store-purchase.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** Shows the purchase in the payment history; the balance is not touched. */
-export const onStorePurchaseGranted = (recordStorePurchase: RecordStorePurchase): EventConsumer =>
+export const onStorePurchaseGranted = ({
+  recordStorePurchase,
+}: Pick<UseCases, 'recordStorePurchase'>): EventConsumer =>
   onEvent(storePurchaseGranted, async ({ data, time }, { session }) => {
     await recordStorePurchase(session, {
       storePurchaseId: data.store_purchase_id,

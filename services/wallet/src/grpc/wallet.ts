@@ -1,12 +1,13 @@
 /** `fitness.wallet.v1.Wallet`: bookings, balances and rates for the other services. */
-import { invalid, message } from '@fitness/shared/error.ts';
+
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { UseCases } from '../use-cases.ts';
 
 const MAX_BALANCES = 1_000;
 
-export const walletGrpc = ({
+export const createWalletService = ({
   book,
   getBalances,
   getRates,

@@ -5,18 +5,21 @@ import type { ReceiveCallback } from '../app/receive-callback.ts';
 
 const digits = z.string().regex(/^\d{1,15}$/);
 
+const redirect = (location: string) => ({ status: 302 as const, headers: { location } });
+
 export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/callback',
     summary: 'The bank gateway sends the payer back',
     description:
-      'The gateway itself is asked whether the payment was made, whatever the query says. Redirects to the app with ' +
-      '`payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when it has an address, else answers the payment, without the ' +
-      'payer’s words and card for who brings no `orderId` of the gateway.',
+      'Verifies the payment with the gateway; what the query says about success is ignored. Redirects to the app ' +
+      'with `payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when an address is configured, else ' +
+      'answers the payment. Others than the payer see `description` and `card_number` only with the `orderId` of ' +
+      'the gateway.',
     tag: 'Payments',
     access: 'guest',
-    // `success` and `status` come along and are not read: nothing that they say or lack keeps the payer from his money.
+    // `success` and `status` are ignored: only the gateway decides.
     query: z.object({
       trackId: digits,
       orderId: z
@@ -28,7 +31,6 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
     responses: { 200: z.object({ payment: paymentSchema }), 302: null },
     handle: async ({ query, caller }) => {
       const result = await receiveCallback({ trackId: query.trackId, orderId: query.orderId, caller });
-      if ('location' in result) return { status: 302, headers: { location: result.location } };
-      return ok(result);
+      return 'location' in result ? redirect(result.location) : ok(result);
     },
   });

@@ -7,10 +7,10 @@ export const listDisputedDepositsRoute = (listDisputed: ListDisputedDeposits, ba
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/disputed',
-    summary: 'List deposits that the gateway settled differently',
+    summary: 'List disputed deposits',
     description:
-      'The bank gateway took another amount, or took it for another order, than was asked for. Nothing is credited; ' +
-      'an operator clears it up with the gateway. Newest first.',
+      'The bank gateway took another amount, or for another order, than requested. Nothing is credited; an operator ' +
+      'settles it with the gateway. Newest first.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_all'],

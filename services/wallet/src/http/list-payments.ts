@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { ListPayments } from '../app/list-payments.ts';
 import { paymentSchema } from '../app/payment-resource.ts';
 import { PAYMENT_TYPES } from '../domain/payment.ts';
-import { moment } from './moment.ts';
+import { queryTimestamp } from './query-timestamp.ts';
 
 const query = z.object({
   ...pageQuery,
@@ -13,8 +13,8 @@ const query = z.object({
   type: z.enum(PAYMENT_TYPES).optional(),
   is_done: queryBoolean.optional(),
   rejected: queryBoolean.optional(),
-  from: moment('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
-  to: moment('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
+  from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
+  to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
   order: z.enum(['ASC', 'DESC']).default('DESC'),
 });
 
@@ -23,15 +23,15 @@ export const listPaymentsRoute = (listPayments: ListPayments, baseUrl: string): 
     method: 'GET',
     path: '/payments',
     summary: 'List payments',
-    description: 'One’s own with payments.view_own; those of everyone with payments.view_all.',
+    description: 'The caller’s own with payments.view_own; those of all users with payments.view_all.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],
     query,
     responses: { 200: listOf(paymentSchema) },
-    handle: async ({ caller, query: asked, url }) => {
-      const { user_id: userId, type, is_done: isDone, rejected, from, to, order } = asked;
-      const request = toPageRequest(asked);
+    handle: async ({ caller, query: search, url }) => {
+      const { user_id: userId, type, is_done: isDone, rejected, from, to, order } = search;
+      const request = toPageRequest(search);
       const filter = { userId, type, isDone, rejected, from, to, order };
       const { page, data } = await listPayments({ caller, filter, page: request });
       return ok(listBody({ baseUrl, url, request, page, data }));

@@ -1,25 +1,26 @@
-import { FIRST_PARTY } from '@fitness/shared/caller.ts';
-import { message } from '@fitness/shared/error.ts';
-import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { RequestDeposit } from '../app/request-deposit.ts';
+import type { RequestDeposit, RequestedDeposit } from '../app/request-deposit.ts';
 import { description } from './description.ts';
 
 const MIN_TOOMAN = 1_000;
 const MAX_TOOMAN = 500_000_000;
 
-export const postDepositRoute = (requestDeposit: RequestDeposit): Route =>
+export const postDepositRoute = (requestDeposit: RequestDeposit, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/deposit',
     summary: 'Begin a deposit',
     description:
-      'The payer is sent to `payment_url`. The gateway’s fee comes on top of the credited amount, see `meta`.',
+      'The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // The permission of seeing payments: whoever was lent that was not lent the money.
+    // `payments.view_own` is also a scope of third-party apps; they must not move money.
     tokenKinds: FIRST_PARTY,
     body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
     idempotent: true,
@@ -30,11 +31,17 @@ export const postDepositRoute = (requestDeposit: RequestDeposit): Route =>
         .meta({ id: 'ProviderError' }),
     },
     handle: ({ caller, body, t, idempotencyKey }) =>
-      requestDeposit({
-        caller,
-        amount: body.amount,
-        description: body.description || t(message('payments.deposit_description')),
-        idempotencyKey,
-        fingerprint: ['deposit', body],
-      }),
+      idempotency.run(
+        { userId: caller.userId, key: idempotencyKey, fingerprint: ['deposit', body] },
+        ({ payment, paymentUrl }: RequestedDeposit) => created({ payment, payment_url: paymentUrl }),
+        (complete) =>
+          requestDeposit(
+            {
+              caller,
+              amount: body.amount,
+              description: body.description || t(message('payments.deposit_description')),
+            },
+            complete,
+          ),
+      ),
   });

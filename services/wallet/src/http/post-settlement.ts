@@ -4,16 +4,16 @@ import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
 import type { Outcome, SettleWithdrawal } from '../app/settle-withdrawal.ts';
 
-const WORDS = {
-  paid: { verb: 'pay', summary: 'Note that a withdrawal was transferred' },
+const ROUTES = {
+  paid: { verb: 'pay', summary: 'Mark a withdrawal as transferred' },
   rejected: { verb: 'reject', summary: 'Reject a withdrawal and release its amount' },
 } as const satisfies Record<Outcome, { verb: string; summary: string }>;
 
 const settlementRoute = (settleWithdrawal: SettleWithdrawal, outcome: Outcome): Route =>
   defineRoute({
     method: 'POST',
-    path: `/payments/:id/${WORDS[outcome].verb}`,
-    summary: WORDS[outcome].summary,
+    path: `/payments/:id/${ROUTES[outcome].verb}`,
+    summary: ROUTES[outcome].summary,
     description: 'For operators; 409 when it is settled already.',
     tag: 'Payments',
     access: 'user',

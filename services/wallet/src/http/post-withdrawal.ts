@@ -1,32 +1,39 @@
-import { FIRST_PARTY } from '@fitness/shared/caller.ts';
-import { message } from '@fitness/shared/error.ts';
-import { defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import { paymentSchema } from '../app/payment-resource.ts';
+import { type PaymentResource, paymentSchema } from '../app/payment-resource.ts';
 import type { RequestWithdrawal } from '../app/request-withdrawal.ts';
 import { description } from './description.ts';
 
-export const postWithdrawalRoute = (requestWithdrawal: RequestWithdrawal): Route =>
+export const postWithdrawalRoute = (requestWithdrawal: RequestWithdrawal, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/withdrawals',
     summary: 'Ask for a withdrawal',
     description:
-      'The amount is held out of the balance at once, and released only when an operator rejects it.',
+      'The amount is held out of the balance at once, and released only when an operator rejects the withdrawal.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // The permission of seeing payments: whoever was lent that was not lent the money.
+    // `payments.view_own` is also a scope of third-party apps; they must not move money.
     tokenKinds: FIRST_PARTY,
     body: z.object({ amount: z.int().min(1), description }),
     idempotent: true,
     responses: { 201: z.object({ payment: paymentSchema }) },
     handle: ({ caller, body, t, idempotencyKey }) =>
-      requestWithdrawal({
-        caller,
-        amount: body.amount,
-        description: body.description || t(message('payments.withdrawal_description')),
-        idempotencyKey,
-        fingerprint: ['withdrawals', body],
-      }),
+      idempotency.run(
+        { userId: caller.userId, key: idempotencyKey, fingerprint: ['withdrawals', body] },
+        (payment: PaymentResource) => created({ payment }),
+        (complete) =>
+          requestWithdrawal(
+            {
+              caller,
+              amount: body.amount,
+              description: body.description || t(message('payments.withdrawal_description')),
+            },
+            complete,
+          ),
+      ),
   });

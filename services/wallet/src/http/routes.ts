@@ -1,6 +1,7 @@
-/** Every public route of this service. Paths with a fixed word stand before those with an id. */
+/** Every public route of the wallet. Paths with a fixed segment precede those with an id. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import type { UseCases } from '../app/use-cases.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { UseCases } from '../use-cases.ts';
 import { getBalanceRoute } from './get-balance.ts';
 import { getDepositCallbackRoute } from './get-deposit-callback.ts';
 import { getPaymentRoute } from './get-payment.ts';
@@ -11,15 +12,20 @@ import { postDepositRoute } from './post-deposit.ts';
 import { settlementRoutes } from './post-settlement.ts';
 import { postWithdrawalRoute } from './post-withdrawal.ts';
 
-/** `baseUrl`: the public origin, for the links of lists. */
-export const createRoutes = (useCases: UseCases, baseUrl: string): Route[] => [
+interface RouteOptions {
+  idempotency: Idempotency;
+  /** The public origin, for the links of lists. */
+  baseUrl: string;
+}
+
+export const createRoutes = (useCases: UseCases, { idempotency, baseUrl }: RouteOptions): Route[] => [
   listPaymentsRoute(useCases.listPayments, baseUrl),
   getBalanceRoute(useCases.showBalance),
   getPricesRoute(useCases.listPrices),
-  postDepositRoute(useCases.requestDeposit),
+  postDepositRoute(useCases.requestDeposit, idempotency),
   getDepositCallbackRoute(useCases.receiveCallback),
   listDisputedDepositsRoute(useCases.listDisputedDeposits, baseUrl),
-  postWithdrawalRoute(useCases.requestWithdrawal),
+  postWithdrawalRoute(useCases.requestWithdrawal, idempotency),
   getPaymentRoute(useCases.showPayment),
   ...settlementRoutes(useCases.settleWithdrawal),
 ];

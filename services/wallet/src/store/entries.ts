@@ -1,25 +1,25 @@
-/** The ledger: what is written here is never changed, but for the number of its seal. */
+/** The ledger entries. Only their seal number ever changes. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Account, LedgerEntry } from '../domain/ledger.ts';
 import { type BookedEntry, entryHash } from '../domain/seal.ts';
+import type { Insert } from './bulk-write.ts';
 import type { EntryDocument, Models } from './models.ts';
-import type { Insert } from './write-together.ts';
 
 export interface Entries {
-  /** The document of an entry; its insert is refused as a duplicate when the entry's key was booked before. */
+  /** The insert of an entry; it fails as a duplicate when its key is booked. */
   insertOf(entry: LedgerEntry, bookedAt: Date): Insert;
   find(key: string, session?: ClientSession): Promise<BookedEntry | undefined>;
   findMany(keys: readonly string[], session?: ClientSession): Promise<BookedEntry[]>;
-  /** At most `limit` of those that are not sealed. */
+  /** At most `limit` entries without a seal. */
   unsealed(limit: number): Promise<BookedEntry[]>;
   countUnsealed(): Promise<number>;
-  /** Notes the seal on those of `keys` that have none; how many these were. */
+  /** Marks the entries of `keys` without a seal with this one; returns their number. */
   markSealed(session: ClientSession, keys: readonly string[], seal: number): Promise<number>;
-  /** Those that say that they are in this seal. */
+  /** Entries marked with this seal. */
   ofSeal(seal: number, session: ClientSession): Promise<BookedEntry[]>;
-  /** By key, from the one after `key` on; for the auditor. */
+  /** Ordered by key, after `key`; for the audit. */
   after(key: string, limit: number, session: ClientSession): Promise<BookedEntry[]>;
-  /** All that book or settle one of these payments. */
+  /** Every entry that books or settles one of these payments. */
   ofPayments(paymentIds: readonly number[], session: ClientSession): Promise<BookedEntry[]>;
 }
 
@@ -34,7 +34,7 @@ const toEntry = (found: EntryDocument): BookedEntry => ({
   seal: found.seal,
 });
 
-const among = (values: readonly (string | number)[]) => trusted({ $in: [...values] as never[] });
+const oneOf = (values: readonly (string | number)[]) => trusted({ $in: [...values] as never[] });
 
 export const createEntries = ({ entries }: Models): Entries => {
   const many = async (
@@ -64,12 +64,12 @@ export const createEntries = ({ entries }: Models): Entries => {
       return { collection: entries.collection, documents: [document] };
     },
     find: async (key, session) => (await many({ _id: key }, session))[0],
-    findMany: (keys, session) => many({ _id: among(keys) }, session),
+    findMany: (keys, session) => many({ _id: oneOf(keys) }, session),
     unsealed: (limit) => many({ seal: null }, undefined, limit),
     countUnsealed: () => entries.countDocuments({ seal: null }),
     markSealed: async (session, keys, seal) => {
       const marked = await entries.updateMany(
-        { _id: among(keys), seal: null },
+        { _id: oneOf(keys), seal: null },
         { $set: { seal } },
         { session },
       );
@@ -84,6 +84,6 @@ export const createEntries = ({ entries }: Models): Entries => {
         .lean<EntryDocument[]>();
       return found.map(toEntry);
     },
-    ofPayments: (paymentIds, session) => many({ payment_ids: among(paymentIds) }, session),
+    ofPayments: (paymentIds, session) => many({ payment_ids: oneOf(paymentIds) }, session),
   };
 };

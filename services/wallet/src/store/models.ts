@@ -1,16 +1,17 @@
-/** The collections of the wallet's database. Amounts are refused when a double does not hold them exactly. */
+/** The collections of the wallet's database. Amounts that a double does not hold exactly are rejected. */
 import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
 import { GATEWAY_STATES, type GatewayState, PAYMENT_TYPES, type PaymentType } from '../domain/payment.ts';
+import type { PaymentMeta } from '../domain/payment-meta.ts';
 
 export interface WalletDocument {
   /** User id. */
   _id: number;
-  /** Spendable, whole Tooman: always what the payments add up to. */
+  /** Spendable, whole Tooman; always the sum of the payments' effects. */
   balance: number;
   version: number;
-  /** Set once the user's account is erased: nothing personal is written down again. */
+  /** When the account was erased; from then on no personal data is stored. */
   erased_at: Date | null;
 }
 
@@ -22,17 +23,17 @@ export interface PaymentDocument {
   description: string | null;
   payable_type: string | null;
   payable_id: number | null;
-  meta: Record<string, unknown> | null;
+  meta: PaymentMeta | null;
   is_done: boolean;
   rejected_at: Date | null;
-  /** Whether there is a `rejected_at`: an index counts by it without reading the payments. */
+  /** `rejected_at !== null`, so that an index can count by it. */
   is_rejected: boolean;
   created_at: Date;
   version: number;
   gateway: GatewayDocument | null;
 }
 
-/** What the gateway took instead of what was asked for. */
+/** What the gateway took; only in state `mismatch`. */
 export interface ReportedDocument {
   amount_rial: number | null;
   order_id: string | null;
@@ -49,7 +50,7 @@ interface GatewayDocument {
   reported: ReportedDocument | null;
 }
 
-/** One booking with its rows, in one document: a row cannot be lost without its siblings. */
+/** One booking with all its rows. */
 export interface EntryDocument {
   /** The idempotency key. */
   _id: string;
@@ -58,7 +59,7 @@ export interface EntryDocument {
   rows: { account: string; amount: number }[];
   payment_ids: number[];
   booked_at: Date;
-  /** Of everything above. */
+  /** Of all fields above. */
   hash: string;
   /** The number of its seal, null until it is sealed. */
   seal: number | null;
@@ -102,7 +103,7 @@ const gatewaySchema = new Schema<GatewayDocument>(
   { _id: false },
 );
 
-/** Deposits, and nothing else: a payment without a gateway is in none of the indexes about it. */
+/** The indexes on `gateway` contain deposits only. */
 const OF_DEPOSITS = { sparse: true };
 
 const paymentSchema = new Schema<PaymentDocument>(
@@ -125,13 +126,11 @@ const paymentSchema = new Schema<PaymentDocument>(
   { collection: 'payments', versionKey: false, minimize: false },
 )
   .index({ user_id: 1, _id: 1 })
-  // A user's history, and everybody's, are read in the order of their ids and counted without reading them.
+  // Histories of one user and of all users: read in the order of ids, counted in the index.
   .index({ user_id: 1, type: 1, is_done: 1, is_rejected: 1, _id: 1 })
   .index({ type: 1, is_done: 1, is_rejected: 1, _id: 1 })
   .index({ type: 1, is_done: 1, is_rejected: 1, created_at: 1, _id: 1 })
-  // A track id pays for one deposit.
   .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
-  // Those that are due to be asked about, and those that were set aside.
   .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
   .index({ 'gateway.state': 1, _id: 1 }, { partialFilterExpression: { 'gateway.state': 'mismatch' } });
 
@@ -153,30 +152,26 @@ const entrySchema = new Schema<EntryDocument>(
 
 privacy(
   walletSchema,
-  pseudonymise('the number of the account', '_id'),
-  retain(
-    'the sum of the payments, and the mark that nothing personal comes in any more',
-    'balance',
-    'version',
-  ),
+  pseudonymise('the user id', '_id'),
+  retain('the sum of the payments, and the time of the erasure', 'balance', 'version'),
   retain('likewise', 'erased_at'),
 );
 
 privacy(
   paymentSchema,
   erase(
-    'written by the person, or about him',
+    'text of the user, and their masked card number',
     'description',
     'meta.card_number',
     'gateway.reported.card_number',
   ),
-  pseudonymise('the number of the account', 'user_id'),
-  retain('the books are kept: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
+  pseudonymise('the user id', 'user_id'),
+  retain('accounting records: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
   retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'is_rejected', 'created_at', 'version'),
-  retain('the bank gateway names the deposit by it', 'gateway.track_id', 'gateway.order_id'),
-  retain('where the deposit stands there', 'gateway.state', 'gateway.check_at'),
+  retain('identify the deposit at the bank gateway', 'gateway.track_id', 'gateway.order_id'),
+  retain('the state of the deposit there', 'gateway.state', 'gateway.check_at'),
   retain(
-    'what the gateway took instead of what was asked for, to be cleared up with it',
+    'what the gateway took for a disputed deposit, to be settled with it',
     'gateway.reported.amount_rial',
     'gateway.reported.order_id',
     'gateway.reported.ref_number',
@@ -186,9 +181,9 @@ privacy(
 
 privacy(
   entrySchema,
-  pseudonymise('accounts of the ledger, by the number of the user', 'rows.account'),
+  pseudonymise('ledger accounts, which contain the user id', 'rows.account'),
   retain(
-    'the ledger is never changed',
+    'the ledger is immutable',
     '_id',
     'kind',
     'input_hash',

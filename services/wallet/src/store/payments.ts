@@ -1,74 +1,73 @@
-/** The payments, and the conditional updates that let each of them be settled once. */
-import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/http/pagination.ts';
+/** The payments. Conditional updates settle each of them once. */
+import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { PipelineStage } from 'mongoose';
 import { exact } from '../domain/money.ts';
 import {
-  type DepositMeta,
   type GatewayReceipt,
   type GatewayState,
   PAYMENT_TYPES,
   type Payment,
-  type PaymentMeta,
   type PaymentType,
 } from '../domain/payment.ts';
+import type { DepositMeta } from '../domain/payment-meta.ts';
+import type { Insert } from './bulk-write.ts';
 import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
-import type { Insert } from './write-together.ts';
 
 export interface PaymentFilter {
   userId?: number | undefined;
   type?: PaymentType | undefined;
   isDone?: boolean | undefined;
   rejected?: boolean | undefined;
-  /** Both ends belong to it. */
+  /** Inclusive, as `to`. */
   from?: Date | undefined;
   to?: Date | undefined;
   order: 'ASC' | 'DESC';
 }
 
 export interface Payments {
-  /** Taken before the transaction starts, so that concurrent bookings do not conflict on the counter. */
+  /** Call it before the transaction, so that concurrent bookings do not conflict on the counter. */
   nextId(): Promise<number>;
-  /** As many of them, in growing order. */
+  /** `count` ids in ascending order. */
   nextIds(count: number): Promise<number[]>;
-  /** The documents of payments, to be written with their entry. */
+  /** The insert of payments, to be written with their entry. */
   insertOf(payments: readonly Payment[]): Insert;
-  /** One that moves nothing yet: a deposit that begins. */
+  /** Inserts a payment without an entry: an open deposit. */
   insert(session: ClientSession, payment: Payment): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Payment | undefined>;
-  /** Those of `ids` that there are, in no order. */
+  /** Unordered; unknown ids are missing. */
   findMany(ids: readonly number[], session?: ClientSession): Promise<Payment[]>;
   findByTrackId(trackId: string): Promise<Payment | undefined>;
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
   countOpenWithdrawals(userId: number): Promise<number>;
-  /** The deposit as credited; undefined when it already was. */
+  /** Returns the credited deposit; undefined when it is credited already or disputed. */
   markDepositDone(
     session: ClientSession,
     id: number,
     change: { meta: DepositMeta; description: string | null },
   ): Promise<Payment | undefined>;
-  /** What was last heard of a deposit that is not credited. False when it was credited or closed meanwhile. */
+  /** Closes a deposit that is not credited. False when it is credited, disputed or closed with this state. */
   closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'>): Promise<boolean>;
-  /** Sets aside, for good, a deposit for which the gateway took something else. False when it was before, or is credited. */
+  /** Sets the final state `mismatch`. False when the deposit is disputed already or credited. */
   disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
-  /** The deposits that were set aside, newest first. */
+  /** Deposits in state `mismatch`, newest first. */
   disputed(request: PageRequest): Promise<PageOf<Payment>>;
-  /** Open deposits that are due to be asked about, the longest due first. */
+  /** Open deposits that are due for verification, the longest due first. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
-  /** Takes a due deposit, so that another replica leaves it alone until `until`. False when it was taken. */
+  /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
-  /** The withdrawal as paid or rejected; undefined when it was settled before, or is none. */
+  /** Returns the settled withdrawal; undefined when it is settled already or not a withdrawal. */
   settleWithdrawal(
     session: ClientSession,
     id: number,
     outcome: { paid: true } | { paid: false; at: Date },
   ): Promise<Payment | undefined>;
-  /** Removes what is personal from a user's payments; the amounts stay. */
+  /** Removes the personal data from a user's payments; the amounts stay. */
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
-  /** By id, from the one after `id` on; for the auditor. */
+  /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
-  /** All of these users, by user and id; for the auditor. */
+  /** All payments of these users, ordered by user and id; for the audit. */
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
 
@@ -96,7 +95,7 @@ const toPayment = (found: PaymentDocument): Payment => ({
   description: found.description,
   payableType: found.payable_type,
   payableId: found.payable_id,
-  meta: found.meta as PaymentMeta | null,
+  meta: found.meta,
   isDone: found.is_done,
   rejectedAt: found.rejected_at,
   createdAt: found.created_at,
@@ -142,9 +141,9 @@ const toDocument = (payment: Payment): PaymentDocument => ({
 const EITHER = [true, false];
 
 /**
- * Two stages, which MongoDB reads as one condition. The first is about one indexed field: a database whose planner uses
- * an index for nothing else still does not scan. The second names every value of what is not filtered by: with each
- * combination of them an index is in the order of the ids.
+ * Two stages, which MongoDB combines into one condition. The first filters by one indexed field, which every planner
+ * serves by an index. The second lists every value of the fields without a filter: for each combination an index is in
+ * the order of the ids.
  */
 const toStages = (filter: PaymentFilter): [PipelineStage.Match, PipelineStage.Match] => {
   const { userId, type, isDone, rejected, from, to } = filter;
@@ -163,7 +162,7 @@ const toStages = (filter: PaymentFilter): [PipelineStage.Match, PipelineStage.Ma
     : [{ $match: { user_id: userId } }, { $match: { ...types, ...rest } }];
 };
 
-/** How many payments there are, and their smallest and largest id. */
+/** The number of payments, their smallest and their largest id. */
 interface Extent {
   total: number;
   first: number;
@@ -171,7 +170,7 @@ interface Extent {
 }
 
 const extentOf = async (payments: Models['payments'], filter: PaymentFilter): Promise<Extent> => {
-  // By type, as the index has it: no payment is read for it.
+  // Grouped by type, the first field of the index: no payment is read.
   const each = {
     $group: { _id: '$type', total: { $sum: 1 }, first: { $min: '$_id' }, last: { $max: '$_id' } },
   };
@@ -190,7 +189,7 @@ const createPage =
     const ascending = filter.order === 'ASC';
     const after = request.mode === 'cursor' ? request.after[0] : undefined;
     const isPeriod = userId === undefined && (from !== undefined || to !== undefined);
-    // A period is a range of ids but for its ends: without it everything on the way there would be read.
+    // Ids grow with time: the id range of a period spares reading the payments outside it.
     const extent = isPeriod ? await extentOf(payments, filter) : undefined;
     const bound = {
       ...(extent === undefined ? {} : { $gte: extent.first, $lte: extent.last }),
@@ -214,7 +213,6 @@ const createPage =
 
 const count = async (payments: Models['payments'], filter: PaymentFilter): Promise<number> => {
   const { order: _order, ...fields } = filter;
-  // Without a filter the collection knows its own size.
   if (Object.values(fields).every((value) => value === undefined)) return payments.estimatedDocumentCount();
   return (await extentOf(payments, filter)).total;
 };
@@ -284,7 +282,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
   },
   dueDeposits: async (now, limit) => {
     const due = await payments
-      // Only an open deposit has a moment.
+      // Only open deposits have a `check_at`.
       .find({ 'gateway.check_at': trusted({ $lte: now }) })
       .sort({ 'gateway.check_at': 1 })
       .limit(limit)

@@ -1,7 +1,4 @@
-/**
- * The seals of the ledger, in a database of their own: who can change the ledger by hand cannot, with that alone,
- * change what it is compared with.
- */
+/** The seals of the ledger, in a separate database: write access to the ledger alone cannot change them. */
 import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -36,7 +33,7 @@ const sealSchema = new Schema<SealDocument>(
 privacy(
   sealSchema,
   retain(
-    'what the ledger is compared with',
+    'hashes that the ledger is checked against',
     '_id',
     'previous',
     'hash',
@@ -47,13 +44,13 @@ privacy(
 );
 
 export interface Seals {
-  /** Makes the collection; await it before the first seal. */
+  /** Creates the collection; required before the first seal. */
   prepare(): Promise<void>;
-  /** The newest, if its number is `from` or a larger one. Name a number that is near it: the way there is walked. */
+  /** The newest seal with number `from` or higher. Reads all seals from `from` on; 0 finds the newest directly. */
   last(from: number): Promise<Seal | undefined>;
-  /** False when another process has written a seal of this number. */
+  /** False when another process has written a seal with this number. */
   append(seal: Seal): Promise<boolean>;
-  /** In the order of their numbers, from the one after `number` on. */
+  /** Ordered by number, after `number`. */
   after(number: number, limit: number): Promise<Seal[]>;
 }
 
@@ -66,12 +63,12 @@ const toSeal = (found: SealDocument): Seal => ({
 });
 
 /**
- * Seals that are read at once on the way to the newest. By their numbers, which have no gaps: a database that reads a
- * range from end to end would read the whole chain in every round.
+ * Seals per query on the way to the newest one, read by number: for a range, not every database uses the limit and may
+ * read the whole chain.
  */
 const WINDOW = 20;
 
-/** Over a connection to the database of the seals. */
+/** `connection`: to the database of the seals. */
 export const createSeals = (connection: Connection): Seals => {
   const seals: Model<SealDocument> =
     connection.models.LedgerSeal ?? connection.model<SealDocument>('LedgerSeal', sealSchema);

@@ -1,45 +1,45 @@
-/** Everything that this service keeps, and the one way to change money. */
-import type { Clock } from '@fitness/shared/clock.ts';
+/** The stores of the wallet, and the only way to change a balance. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { AlreadyBooked, type LedgerEntry, walletMoves } from '../domain/ledger.ts';
 import type { Payment } from '../domain/payment.ts';
+import { createBulkWrite } from './bulk-write.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { registerModels } from './models.ts';
 import { createPayments, type Payments } from './payments.ts';
 import { createWallets, MissingWallet, type WalletMove, type Wallets } from './wallets.ts';
-import { createWriteTogether } from './write-together.ts';
 
 export type { PaymentFilter } from './payments.ts';
 
-export interface WalletStore {
+export interface Store {
   wallets: Wallets;
   payments: Payments;
   entries: Entries;
   /**
-   * Does to the wallets what the entry's rows say, and writes the entry and the payments that it makes, in one message:
-   * no balance moves in any other way, so that the stored balance is the sum of its rows. The wallets go first: of two
-   * bookings at once on one wallet the second is stopped by its first write, and starts again before it has done any
-   * work. A repeated key may be met with an empty wallet; who books by a caller's key looks then whether it is booked.
-   * Throws {@link AlreadyBooked} for a key that is taken, `ErasedWallet` for a payment with a description whose
-   * account is erased, `payments.insufficient_balance` and `payments.balance_limit`; what it throws ends the
-   * transaction.
+   * Changes the wallets by the rows of the entry, and inserts the entry and its payments, in one message. Nothing else
+   * changes a balance, so that a balance is the sum of its rows. The wallets come first: a concurrent booking on the
+   * same wallet conflicts with its first write, before it has done any work.
+   *
+   * Throws {@link AlreadyBooked} for a key that is booked, `ErasedWallet` for a payment with a description of an erased
+   * account, `payments.insufficient_balance` and `payments.balance_limit`; abort the transaction then. A repeated key
+   * may fail for the balance first: callers with keys of their clients check then whether the key is booked.
    */
   post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /**
-   * Runs `work` in one transaction; a wallet that it misses is opened, and it starts again. Throws `unavailable` when
-   * others were faster until the deadline of transactions.
+   * Runs `work` in one transaction; may run it several times, also to create a missing wallet. Throws `unavailable`
+   * when conflicts last until the transaction deadline.
    */
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-/** A booking touches few users; more rounds than that mean that something else is wrong. */
+/** More than the users of any booking: more missing wallets are a bug. */
 const MAX_OPENINGS = 200;
 
 /**
- * Whose payments cancel each other out moves nothing, but what is written about him must still not pass an erasure: his
- * wallet takes part with a move of nothing.
+ * Adds a move of 0 for users whose payments cancel out, so that a concurrent erasure of their account conflicts with the
+ * insert of their descriptions.
  */
 const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number>): WalletMove[] => {
   const moved = new Set(moves.map(({ userId }) => userId));
@@ -49,17 +49,20 @@ const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number
   );
 };
 
-export const createStore = (options: {
+export const createStore = ({
+  connection,
+  sequences,
+  clock,
+}: {
   connection: Connection;
   sequences: Sequences;
   clock: Clock;
-}): WalletStore => {
-  const { connection, clock } = options;
+}): Store => {
   const models = registerModels(connection);
   const wallets = createWallets(models);
   const entries = createEntries(models);
-  const payments = createPayments(models, options.sequences);
-  const writeTogether = createWriteTogether(connection);
+  const payments = createPayments(models, sequences);
+  const bulkWrite = createBulkWrite(connection);
   return {
     wallets,
     entries,
@@ -70,7 +73,7 @@ export const createStore = (options: {
       );
       const moves = withUnmoved(walletMoves(entry), described);
       const optionsOf = ({ userId }: WalletMove) => ({ unerased: described.has(userId) });
-      const refused = await writeTogether(session, {
+      const refused = await bulkWrite(session, {
         updates: moves.map((move) => wallets.updateOf(move, optionsOf(move))),
         inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(made)],
       }).catch((error: unknown) => {

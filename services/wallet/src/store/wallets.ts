@@ -1,11 +1,11 @@
-/** One document per user, guarded by updates that carry their own condition. */
+/** One document per user, changed by conditional updates. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
 import { ErasedWallet } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
+import type { Update } from './bulk-write.ts';
 import type { Models, WalletDocument } from './models.ts';
-import type { Update } from './write-together.ts';
 
 /** Adds `amount` (signed, whole Tooman) to the balance of a user. */
 export interface WalletMove {
@@ -14,7 +14,7 @@ export interface WalletMove {
 }
 
 interface MoveOptions {
-  /** Whether something personal is written beside it, which an erased account does not get any more. */
+  /** Whether personal data is stored with the move: then the account must not be erased. */
   unerased: boolean;
 }
 
@@ -25,7 +25,7 @@ interface WalletState {
   erased: boolean;
 }
 
-/** Thrown inside a transaction that needs a wallet that is not there yet; `transaction` opens it and starts again. */
+/** Thrown inside a transaction that needs a wallet; `transaction` creates it and starts again. */
 export class MissingWallet extends Error {
   override name = 'MissingWallet';
   readonly userId: number;
@@ -38,32 +38,33 @@ export class MissingWallet extends Error {
 
 export interface Wallets {
   /**
-   * The update that makes a move. It truly changes the document, so that two bookings on one wallet conflict instead of
-   * passing each other, and fits none whose balance would fall below zero or no longer be exact; with `unerased`, none
-   * of an erased account either.
+   * The update of a move. It always changes the document, so that two bookings on one wallet conflict, and matches no
+   * wallet whose balance would fall below zero or exceed 2^53 - 1; with `unerased`, no wallet of an erased account.
    */
   updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
-   * Why a move's update fitted no wallet: {@link MissingWallet}, {@link ErasedWallet}, `payments.insufficient_balance`
-   * or `payments.balance_limit`.
+   * Why the update of a move matched no wallet: {@link MissingWallet}, {@link ErasedWallet},
+   * `payments.insufficient_balance` or `payments.balance_limit`.
    */
   refusalOf(session: ClientSession, move: WalletMove, options: MoveOptions): Promise<Error>;
   /**
-   * Whether the account is not erased, and stays so until the transaction ends: the document is written, so of this and
-   * the mark one comes first, and nothing personal is stored behind an erasure.
+   * False for an erased account. Otherwise writes the wallet, so that a concurrent erasure conflicts with the
+   * transaction and no personal data is stored after it.
    */
-  pin(session: ClientSession, userId: number): Promise<boolean>;
+  lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
   /** Undefined for a user without a wallet. */
   find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
-  /** Makes the wallet of a user, if it is not there. */
+  /** Creates the wallet of a user unless it exists. */
   open(userId: number): Promise<void>;
-  /** Spendable balances by user id; a user without a wallet has 0. */
-  balances(userIds: readonly number[], session?: ClientSession): Promise<Map<number, number>>;
+  /** The spendable balance; 0 without a wallet. */
+  balance(userId: number): Promise<number>;
+  /** Spendable balances by user id, in the order of the ids; 0 without a wallet. */
+  balances(userIds: readonly number[]): Promise<Map<number, number>>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
-  /** By user id, from the one after `userId` on; for the auditor. */
+  /** Ordered by user id, after `userId`; for the audit. */
   after(userId: number, limit: number, session: ClientSession): Promise<WalletState[]>;
-  /** Which of these users have a wallet. */
+  /** Those of these users that have a wallet. */
   owners(userIds: readonly number[], session: ClientSession): Promise<Set<number>>;
 }
 
@@ -79,10 +80,15 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     const found = await wallets.findById(userId).session(session).lean<WalletDocument>();
     return found === null ? undefined : toState(found);
   };
+  const balances: Wallets['balances'] = async (userIds) => {
+    const unique = [...new Set(userIds)];
+    const found = await wallets.find({ _id: trusted({ $in: unique }) }, { balance: 1 }).lean();
+    const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
+    return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
+  };
   return {
     updateOf: ({ userId, amount }, { unerased }) => {
       exact(amount);
-      // Both ends of what a double holds are part of the condition: a wallet cannot grow past it either.
       const balance = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
       return {
         collection: wallets.collection,
@@ -96,13 +102,13 @@ export const createWallets = ({ wallets }: Models): Wallets => {
       if (amount < 0) return insufficientBalance(userId);
       return wallet === undefined ? new MissingWallet(userId) : balanceFull(userId, amount);
     },
-    pin: async (session, userId) => {
-      const pinned = await wallets.updateOne(
+    lockUnlessErased: async (session, userId) => {
+      const locked = await wallets.updateOne(
         { _id: userId, erased_at: null },
         { $inc: { version: 1 } },
         { session },
       );
-      if (pinned.matchedCount === 1) return true;
+      if (locked.matchedCount === 1) return true;
       if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
       return false;
     },
@@ -112,19 +118,12 @@ export const createWallets = ({ wallets }: Models): Wallets => {
       try {
         await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
       } catch (error) {
-        // Somebody else made it at the same moment.
+        // A concurrent call has created it.
         if (!isDuplicateKey(error)) throw error;
       }
     },
-    balances: async (userIds, session) => {
-      const unique = [...new Set(userIds)];
-      const found = await wallets
-        .find({ _id: trusted({ $in: unique }) }, { balance: 1 })
-        .session(session ?? null)
-        .lean();
-      const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
-      return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
-    },
+    balance: async (userId) => (await balances([userId])).get(userId) ?? 0,
+    balances,
     markErased: async (session, userId, at) => {
       const fresh = { balance: 0, version: 0 };
       await wallets.updateOne(

@@ -1,0 +1,200 @@
+/**
+ * The state of each account of the demo data (contract 9). Every step first checks whether it had its effect already:
+ * an interrupted seed continues where it stopped.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { z } from 'zod';
+import { type Account, markComplete, registerOrSignIn, signIn, updateProfile } from './account.ts';
+import type { DemoApi } from './api.ts';
+import { balanceOf, depositUpTo, isPending, settleWithdrawal, withdraw, withdrawalsOf } from './money.ts';
+import {
+  athletePerson,
+  DEMO_GYM,
+  DEMO_PASSWORD,
+  DEMO_TRAINING,
+  operatorPerson,
+  ownerPerson,
+  premiumPerson,
+  SAVER_BANK_ACCOUNT,
+  SAVER_DEPOSIT,
+  SAVER_WITHDRAWAL,
+  saverPerson,
+  TRAINER_BANK_ACCOUNT,
+  trainerPerson,
+} from './people.ts';
+
+export interface SeedOptions {
+  api: DemoApi;
+  administrator: { username: string; password: string };
+  /** Whether deposits can be paid. */
+  hasBank: boolean;
+  log: Logger;
+}
+
+const INCOME_DEADLINE_MS = 10_000;
+const POLL_MS = 100;
+
+const listOf = <Schema extends z.ZodType>(schema: Schema) => z.object({ data: z.array(schema) });
+const withId = z.object({ id: z.int() });
+const anything = z.looseObject({});
+const pricesSchema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
+
+/** Rejects when a step fails; repeatable. */
+export const seedAccounts = async (options: SeedOptions): Promise<void> => {
+  const { hasBank, log } = options;
+  if (!hasBank) {
+    log.warn('SANDBOX_URL is not set: the demo data has no payments, no subscription and no trainee');
+  }
+  const operator = seedOperator(options);
+  const seeds = [
+    operator,
+    seedOwner(options),
+    seedTrainerAndAthlete(options, operator),
+    ...(hasBank ? [seedPremium(options), seedSaver(options)] : [registerWithoutBank(options)]),
+  ];
+  const failed = (await Promise.allSettled(seeds)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+};
+
+/** Without a bank these accounts can only sign in. */
+const registerWithoutBank = async ({ api, log }: SeedOptions): Promise<void> => {
+  await Promise.all([premiumPerson, saverPerson].map((person) => registerOrSignIn(api, log, person)));
+};
+
+/** Returns the signed-in operator, when it was modified here. */
+const seedOperator = async ({
+  api,
+  log,
+  administrator: credentials,
+}: SeedOptions): Promise<Account | undefined> => {
+  const [operator, administrator] = await Promise.all([
+    registerOrSignIn(api, log, operatorPerson),
+    signIn(api, credentials.username, credentials.password),
+  ]);
+  if (operator === undefined) return undefined;
+  if (administrator === undefined) {
+    log.warn('the first administrator cannot sign in: the demo operator stays a member');
+    return undefined;
+  }
+  if (!operator.user.roles.some(({ name }) => name === 'operator')) {
+    const { token } = administrator;
+    const roles = await api.read(listOf(withId.extend({ name: z.string() })), 'GET', '/roles', { token });
+    const role = roles.data.find(({ name }) => name === 'operator');
+    if (role === undefined) throw new Error('there is no role named operator');
+    const body = { role_ids: [role.id] };
+    await api.read(anything, 'PUT', `/users/${operator.user.id}`, { token, body });
+  }
+  await markComplete(api, operator, operatorPerson);
+  return operator;
+};
+
+const seedOwner = async ({ api, log }: SeedOptions): Promise<void> => {
+  const owner = await registerOrSignIn(api, log, ownerPerson);
+  if (owner === undefined) return;
+  const { token } = owner;
+  const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
+  if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO_GYM });
+  await markComplete(api, owner, ownerPerson, { is_gym_owner: true });
+};
+
+/** The athlete buys the trainer's service; the operator pays out the trainer's income. */
+const seedTrainerAndAthlete = async (
+  options: SeedOptions,
+  operatorReady: Promise<Account | undefined>,
+): Promise<void> => {
+  const { api, log, hasBank } = options;
+  const [trainer, athlete] = await Promise.all([
+    registerOrSignIn(api, log, trainerPerson),
+    registerOrSignIn(api, log, athletePerson),
+  ]);
+  if (trainer !== undefined) {
+    const hasTrainee = hasBank && (await hasTrainees(api, trainer));
+    const buyer = hasBank && !hasTrainee ? athlete : undefined;
+    const [serviceId] = await Promise.all([
+      offerTraining(api, trainer),
+      updateProfile(api, trainer, { is_trainer: true, bank_account_number: TRAINER_BANK_ACCOUNT }),
+      buyer === undefined ? undefined : depositUpTo(api, buyer, DEMO_TRAINING.price),
+    ]);
+    if (!hasBank) return;
+    if (buyer !== undefined) await buyTraining(api, buyer, serviceId);
+    // Without the athlete's account there is no purchase and no income.
+    const hasIncome = hasTrainee || buyer !== undefined;
+    if (!hasIncome || (await payOutIncome(options, trainer, await operatorReady))) {
+      await markComplete(api, trainer, trainerPerson);
+    }
+  }
+  if (athlete !== undefined && hasBank) await markComplete(api, athlete, athletePerson);
+};
+
+const offerTraining = async (api: DemoApi, trainer: Account): Promise<number> => {
+  const { token } = trainer;
+  const path = `/training-services?user_id=${trainer.user.id}`;
+  const { data } = await api.read(listOf(withId), 'GET', path, { token });
+  if (data[0] !== undefined) return data[0].id;
+  const created = z.object({ data: withId });
+  return (await api.read(created, 'POST', '/training-services', { token, body: DEMO_TRAINING })).data.id;
+};
+
+const hasTrainees = async (api: DemoApi, { token }: Account): Promise<boolean> =>
+  (await api.read(listOf(withId), 'GET', '/trainees?role=seller', { token })).data.length > 0;
+
+const buyTraining = async (api: DemoApi, { token }: Account, serviceId: number): Promise<void> => {
+  const options = { token, key: 'demo-training' };
+  await api.read(anything, 'POST', `/training-services/${serviceId}/purchase`, options);
+};
+
+/** False while the operator cannot sign in or lacks the permission. */
+const payOutIncome = async (
+  { api, log }: SeedOptions,
+  trainer: Account,
+  signedIn: Account | undefined,
+): Promise<boolean> => {
+  const earlier = await withdrawalsOf(api, trainer);
+  let pending = earlier.find(isPending);
+  if (pending === undefined) {
+    // The income may be booked after the answer to the purchase.
+    const giveUpAt = performance.now() + (earlier.length > 0 ? 0 : INCOME_DEADLINE_MS);
+    let balance = await balanceOf(api, trainer);
+    while (balance === 0 && performance.now() < giveUpAt) {
+      await sleep(POLL_MS);
+      balance = await balanceOf(api, trainer);
+    }
+    if (balance === 0 && earlier.length > 0) return true;
+    pending = await withdraw(api, trainer, balance);
+  }
+  const operator = signedIn ?? (await signIn(api, operatorPerson.username, DEMO_PASSWORD));
+  const isSettled = operator !== undefined && (await settleWithdrawal(api, operator, pending));
+  if (!isSettled) log.warn('the demo operator cannot pay out the trainer: the withdrawal stays pending');
+  return isSettled;
+};
+
+const seedPremium = async ({ api, log }: SeedOptions): Promise<void> => {
+  const premium = await registerOrSignIn(api, log, premiumPerson);
+  if (premium === undefined) return;
+  const { token } = premium;
+  const [bought, prices] = await Promise.all([
+    api.read(listOf(withId), 'GET', '/payments?type=purchase', { token }),
+    api.read(pricesSchema, 'GET', '/payments/prices', { token }),
+  ]);
+  const isPaid = bought.data.length > 0;
+  if (!isPaid) await depositUpTo(api, premium, prices.data.premium.plus);
+  // Also when it is paid: the key continues an interrupted purchase.
+  const purchase = { token, body: { type: 'plus' }, key: 'demo-premium' };
+  const { status } = await api.send('POST', '/payments/buy-premium', purchase);
+  if (status !== 201 && !(isPaid && status === 400)) throw new Error(`buying premium answered ${status}`);
+  await markComplete(api, premium, premiumPerson);
+};
+
+const seedSaver = async ({ api, log }: SeedOptions): Promise<void> => {
+  const saver = await registerOrSignIn(api, log, saverPerson);
+  if (saver === undefined) return;
+  if ((await withdrawalsOf(api, saver)).length === 0) {
+    await Promise.all([
+      updateProfile(api, saver, { bank_account_number: SAVER_BANK_ACCOUNT }),
+      depositUpTo(api, saver, SAVER_DEPOSIT),
+    ]);
+    await withdraw(api, saver, SAVER_WITHDRAWAL);
+  }
+  await markComplete(api, saver, saverPerson);
+};

@@ -1,0 +1,96 @@
+/** What the routes of the gateway are built from: clients of the services and platform services. */
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
+import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type CallerSigner, createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
+import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { connectRedis } from '@fitness/shared/runtime/redis.ts';
+import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
+import { Agent } from 'undici';
+import { type AddressLimit, createAddressLimit } from './address-limit.ts';
+import { type GatewayConfig, serviceUrls } from './config.ts';
+import { type Authenticate, createAuthenticate } from './introspect.ts';
+import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
+import type { Service } from './routes.ts';
+
+const CONNECT_TIMEOUT_MS = 3_000;
+const CONNECTIONS_PER_SERVICE = 256;
+export const NAME = 'gateway';
+
+export interface Dependencies {
+  /** Public origin, without a slash at the end. */
+  baseUrl: string;
+  /** Where each service answers HTTP. */
+  urls: Record<Service, string>;
+  /** Connections to the services. */
+  agent: Agent;
+  identity: GrpcClient<IdentityDefinition>;
+  authenticate: Authenticate;
+  signer: CallerSigner;
+  /** Number of trusted proxies in front of the gateway. */
+  trustedProxies: number;
+  /** Undefined when it is not configured. */
+  addressLimit: AddressLimit | undefined;
+  readOpenapi: ReadOpenapi;
+  health: Health;
+  metrics: Metrics;
+  log: Logger;
+  random: Random;
+}
+
+export const createDependencies = async (
+  config: GatewayConfig,
+  { clock = systemClock, random = systemRandom }: Overrides,
+  log: Logger,
+  cleanup: Cleanup,
+): Promise<Dependencies> => {
+  const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
+  const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
+  const urls = serviceUrls(config);
+  const identity = createGrpcClient({
+    definition: grpcDefinitions.identity(),
+    address: config.IDENTITY_GRPC_ADDRESS,
+    target: 'identity',
+    from: NAME,
+    signer,
+    metrics,
+  });
+  cleanup.defer('grpc client identity', () => identity.close());
+  const agent = new Agent({
+    connections: CONNECTIONS_PER_SERVICE,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: config.UPSTREAM_TIMEOUT_MS,
+    bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
+  });
+  cleanup.defer('connections to the services', () => agent.destroy());
+  return {
+    baseUrl: config.PUBLIC_BASE_URL,
+    urls,
+    agent,
+    identity,
+    authenticate: createAuthenticate(identity),
+    signer,
+    trustedProxies: config.TRUST_PROXY,
+    addressLimit: await connectAddressLimit(config, log, cleanup),
+    readOpenapi: createReadOpenapi({ urls, baseUrl: config.PUBLIC_BASE_URL, clock, log }),
+    health: createHealth(),
+    metrics,
+    log,
+    random,
+  };
+};
+
+const connectAddressLimit = async (
+  config: GatewayConfig,
+  log: Logger,
+  cleanup: Cleanup,
+): Promise<AddressLimit | undefined> => {
+  if (config.ADDRESS_LIMIT_PER_MINUTE === undefined) return undefined;
+  const redis = await connectRedis({ url: config.REDIS_URL, log, name: NAME });
+  cleanup.defer('redis', () => redis.disconnect());
+  return createAddressLimit(redis, `${config.EVENTS_NAMESPACE}:${NAME}`, config.ADDRESS_LIMIT_PER_MINUTE);
+};

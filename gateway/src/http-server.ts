@@ -1,0 +1,57 @@
+/** The HTTP server with every route of the gateway. */
+import type { AddressInfo } from 'node:net';
+import { createBaseServer } from '@fitness/shared/http/server.ts';
+import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
+import type { FastifyInstance } from 'fastify';
+import { type Dependencies, NAME } from './dependencies.ts';
+import { addDocs, OPENAPI_PATH } from './docs.ts';
+import { addMcp } from './mcp/routes.ts';
+import { addOauthMetadata } from './oauth-metadata.ts';
+import { addProxy } from './proxy.ts';
+import { askServices } from './services-health.ts';
+
+/** Not listening yet. */
+export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
+  const { health, metrics, log, random, baseUrl } = dependencies;
+  const app = createBaseServer({ service: NAME, health, metrics, log, uuid: () => random.uuid() });
+  addChallenge(app);
+  addOwnRoutes(app, dependencies);
+  await addDocs(app);
+  addOauthMetadata(app, baseUrl);
+  await addMcp(app, dependencies);
+  await addProxy(app, dependencies);
+  return app;
+};
+
+/** The origin at which this process reaches its own server, also when it listens on every address. */
+export const ownUrlOf = (app: FastifyInstance): string => {
+  const { address, port } = app.server.address() as AddressInfo;
+  const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+/** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
+const addChallenge = (app: FastifyInstance): void => {
+  app.addHook('onSend', async (_request, reply) => {
+    if (reply.statusCode === 401 && !reply.hasHeader('www-authenticate')) {
+      reply.header('www-authenticate', 'Bearer');
+    }
+  });
+};
+
+const addOwnRoutes = (
+  app: FastifyInstance,
+  { urls, readOpenapi }: Pick<Dependencies, 'urls' | 'readOpenapi'>,
+): void => {
+  app.get('/health/services', async () => askServices(urls));
+  app.get(OPENAPI_PATH, async () => readOpenapi());
+  // Without this route the proxy would take the other methods: the path is below the API's prefix.
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: OPENAPI_PATH,
+    onRequest: async () => {
+      throw methodNotAllowed(['GET']);
+    },
+    handler: async () => undefined,
+  });
+};

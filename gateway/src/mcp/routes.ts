@@ -1,0 +1,167 @@
+/** `/mcp`: the Model Context Protocol over streamable HTTP, for clients that act for a user. */
+import { type BlockerCode, blockerMessageKey } from '@fitness/contracts/blockers.ts';
+import { MCP_PATH, READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { toAppError } from '@fitness/shared/http/error-handler.ts';
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import {
+  AppError,
+  isAppError,
+  message,
+  methodNotAllowed,
+  unauthenticated,
+  unavailable,
+} from '@fitness/shared/kernel/error.ts';
+import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
+import { type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddressOf } from '../client-address.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { resourceMetadataUrl } from '../oauth-metadata.ts';
+import { internalHeaders, prepareForward } from '../proxy.ts';
+import type { McpContext } from './server.ts';
+import type { ApiRequest } from './tools.ts';
+
+type McpDependencies = Pick<
+  Dependencies,
+  'addressLimit' | 'agent' | 'authenticate' | 'baseUrl' | 'identity' | 'signer' | 'trustedProxies' | 'urls'
+>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    mcpCaller: UserCaller;
+  }
+}
+
+const BLOCKERS_DEADLINE_MS = 5_000;
+/** Headers of the request that each resulting API call has too. */
+const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
+
+export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
+  const { addressLimit, authenticate, baseUrl, trustedProxies } = dependencies;
+  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl, MCP_PATH)}", scope="${READING_SCOPES.join(' ')}"`;
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
+    assertOwnOrigin(request, baseUrl);
+    request.mcpCaller = await identify(request, reply, authenticate, challenge);
+  };
+  await app.register(async (scope) => {
+    scope.decorateRequest('mcpCaller', null as never);
+    scope.route({
+      method: 'POST',
+      url: MCP_PATH,
+      onRequest: admit,
+      handler: async (request, reply) => send(reply, await answer(request, dependencies)),
+    });
+    // No GET stream and no DELETE of a session: tools send nothing but their answers, and there are no sessions.
+    scope.route({
+      method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: MCP_PATH,
+      exposeHeadRoute: false,
+      onRequest: async (request, reply) => {
+        await admit(request, reply);
+        throw methodNotAllowed(['POST']);
+      },
+      handler: async () => undefined,
+    });
+  });
+};
+
+/** Refuses requests of pages of other sites, against DNS rebinding. */
+const assertOwnOrigin = ({ headers }: FastifyRequest, baseUrl: string): void => {
+  if (headers.origin === undefined || headers.origin === new URL(baseUrl).origin) return;
+  throw new AppError({ kind: 'forbidden', code: 'foreign_origin', message: message('error.forbidden') });
+};
+
+/** The 401 contains the address of the resource metadata (RFC 9728). */
+const identify = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  authenticate: Dependencies['authenticate'],
+  challenge: string,
+): Promise<UserCaller> => {
+  try {
+    const caller = await authenticate(request.raw);
+    if (caller.kind === 'user') return caller;
+    reply.header('www-authenticate', challenge);
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
+    reply.header('www-authenticate', challenge.replace('Bearer ', 'Bearer error="invalid_token", '));
+  }
+  throw unauthenticated();
+};
+
+const answer = async (request: FastifyRequest, dependencies: McpDependencies): Promise<Response> => {
+  const { answerMcp } = await import('./server.ts');
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (typeof value === 'string') headers.set(name, value);
+  }
+  const mcpRequest = new Request(`${dependencies.baseUrl}${MCP_PATH}`, { method: 'POST', headers });
+  return answerMcp(mcpRequest, request.body, createContext(request, dependencies));
+};
+
+const createContext = (request: FastifyRequest, dependencies: McpDependencies): McpContext => {
+  const t = translator(negotiateLocale(request.headers['accept-language']));
+  return {
+    caller: request.mcpCaller,
+    callApi: (apiRequest) => callApi(apiRequest, request, dependencies),
+    deletionBlockers: () => readBlockers(dependencies.identity, request.mcpCaller, t),
+    explain: (error) => t(toAppError(error).text),
+  };
+};
+
+/** Like a call from outside: the same introspection, permissions and limits. */
+const callApi = async (
+  { path, query = {} }: ApiRequest,
+  request: FastifyRequest,
+  dependencies: McpDependencies,
+): ReturnType<McpContext['callApi']> => {
+  const parameters = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`;
+  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}${search}`, dependencies);
+  const forwarded = FORWARDED_HEADERS.flatMap((name) => {
+    const value = request.headers[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  const { service } = forward.target;
+  try {
+    const { statusCode, body } = await dependencies.agent.request({
+      origin: dependencies.urls[service],
+      path: `${forward.target.path}${forward.target.query}`,
+      method: 'GET',
+      headers: { ...Object.fromEntries(forwarded), ...internalHeaders(request.id, forward) },
+    });
+    return { status: statusCode, body: (await body.json()) as Record<string, unknown> };
+  } catch (error) {
+    throw unavailable(`${service}: ${(error as Error).message}`, error);
+  }
+};
+
+/** The blockers as in the 409 of a blocked deletion. */
+const readBlockers = async (
+  identity: GrpcClient<IdentityDefinition>,
+  caller: UserCaller,
+  t: Translate,
+): Promise<Record<string, unknown>> => {
+  const call = { caller, deadlineMs: BLOCKERS_DEADLINE_MS, retry: true };
+  const { blockers } = await identity.call('GetDeletionBlockers', {}, call);
+  return {
+    can_be_deleted: blockers.length === 0,
+    blockers: blockers.map(({ code, extras_json }) => {
+      const extras: Record<string, string | number> = JSON.parse(extras_json);
+      return { code, message: t(message(blockerMessageKey(code as BlockerCode), extras)), ...extras };
+    }),
+  };
+};
+
+const send = async (reply: FastifyReply, response: Response): Promise<FastifyReply> => {
+  reply.code(response.status);
+  for (const [name, value] of response.headers) reply.header(name, value);
+  const body = await response.text();
+  return body === '' ? reply.send() : reply.serializer(String).send(body);
+};

@@ -1,0 +1,66 @@
+/** The marketing boost resource (specification 2.7), and its reader. */
+import type { Boost__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
+import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { z } from 'zod';
+import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
+import { timestampSchema } from './timestamp.ts';
+
+export const boostSchema = z
+  .object({
+    id: z.int(),
+    boostable_type: z.string().meta({ description: 'A model name, e.g. App\\Models\\Gyms\\Gym' }),
+    boostable_id: z.int(),
+    level: z.int(),
+    starts_at: timestampSchema,
+    ends_at: timestampSchema,
+    created_at: timestampSchema,
+  })
+  .meta({ id: 'MarketingBoost' });
+
+export type BoostResource = z.output<typeof boostSchema>;
+
+const toBoost = (boost: Boost__Output): BoostResource => ({
+  id: boost.id,
+  boostable_type: boost.boostable_type,
+  boostable_id: boost.boostable_id,
+  level: boost.level,
+  starts_at: boost.starts_at,
+  ends_at: boost.ends_at,
+  created_at: boost.created_at,
+});
+
+export interface BoostReader {
+  /** Running boosts by target id, in one call. Never rejects: without an answer in time the map is empty. */
+  shown(ids: readonly number[]): Promise<Map<number, BoostResource>>;
+  /** As `shown`, but throws `unavailable` without an answer. */
+  known(ids: readonly number[]): Promise<Map<number, BoostResource>>;
+}
+
+const KNOWN_DEADLINE_MS = 3_000;
+
+/** `type`: the kind of target of the ids. */
+export const createBoostReader = (
+  storeBilling: GrpcClient<StoreBillingDefinition>,
+  log: Logger,
+  type: 'gym' | 'training_service',
+): BoostReader => {
+  const ask = async (ids: readonly number[], deadlineMs: number): Promise<Map<number, BoostResource>> => {
+    if (ids.length === 0) return new Map();
+    const targets = ids.map((id) => ({ type, id }));
+    const answer = await storeBilling.call('GetBoosts', { targets }, { deadlineMs });
+    return new Map(answer.boosts.map((boost) => [boost.boostable_id, toBoost(boost)]));
+  };
+  return {
+    known: (ids) => ask(ids, KNOWN_DEADLINE_MS),
+    shown: async (ids) => {
+      try {
+        return await ask(ids, EMBEDDED_DEADLINE_MS);
+      } catch (error) {
+        log.warn({ err: error, type }, 'shown without boosts');
+        return new Map();
+      }
+    },
+  };
+};

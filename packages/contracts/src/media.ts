@@ -1,0 +1,55 @@
+/** The media resource (specification 2.7, contract 6), and its reader. */
+import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
+import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { z } from 'zod';
+import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
+import { timestampSchema } from './timestamp.ts';
+
+export const mediaSchema = z
+  .object({
+    id: z.int(),
+    attachable_type: z.string().meta({ description: 'A model name, e.g. App\\Models\\Posts\\Post' }),
+    attachable_id: z.int(),
+    link: z.string(),
+    filename: z.string(),
+    mime_type: z.string(),
+    size: z.int().meta({ description: 'Bytes' }),
+    purpose: z.string().nullable().meta({ description: 'null in every public list' }),
+    created_at: timestampSchema,
+  })
+  .meta({ id: 'Media' });
+
+export type MediaResource = z.output<typeof mediaSchema>;
+
+/** Other services get public media only, which have no purpose. */
+export const toPublicMedia = (row: MediaRow__Output): MediaResource => ({
+  id: row.id,
+  attachable_type: row.attachable_type,
+  attachable_id: row.attachable_id,
+  link: row.link,
+  filename: row.filename,
+  mime_type: row.mime_type,
+  size: row.size,
+  purpose: null,
+  created_at: row.created_at,
+});
+
+/** Public media by the id of their target, for many targets of one model in one call. */
+export type ReadMedia = (model: string, ids: readonly number[]) => Promise<Map<number, MediaResource[]>>;
+
+/** Never rejects: without an answer in time the map is empty. */
+export const createReadMedia =
+  (media: GrpcClient<MediaDefinition>, log: Logger): ReadMedia =>
+  async (model, ids) => {
+    if (ids.length === 0) return new Map();
+    const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
+    try {
+      const answer = await media.call('GetMedia', { targets }, { deadlineMs: EMBEDDED_DEADLINE_MS });
+      return Map.groupBy(answer.media.map(toPublicMedia), (row) => row.attachable_id);
+    } catch (error) {
+      log.warn({ err: error, model }, 'shown without media');
+      return new Map();
+    }
+  };

@@ -1,0 +1,44 @@
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { describe, expect, test } from '@jest/globals';
+import { isOauthResource, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
+
+describe('what a user can delegate to a third party', () => {
+  test('is every permission except those that allow taking over accounts', () => {
+    const kept = PERMISSIONS.filter((permission) => !isOauthScope(permission));
+    expect(kept).toEqual(['users.update_any', 'users.delete', 'roles.manage']);
+    expect(OAUTH_SCOPES).toEqual(expect.arrayContaining([...READING_SCOPES]));
+    expect(isOauthScope('openid')).toBe(false);
+  });
+
+  test('has a text for the consent page in each language', () => {
+    for (const catalogue of CATALOGUES.values() as Iterable<Record<string, string>>) {
+      for (const scope of OAUTH_SCOPES)
+        expect([scope, catalogue[`oauth.scope.${scope}`]]).toEqual([scope, expect.stringMatching(/\S/)]);
+    }
+  });
+});
+
+describe('a resource indicator', () => {
+  test.each([
+    'https://fit.example',
+    'https://fit.example/',
+    'HTTPS://FIT.Example',
+    'https://fit.example:443/mcp',
+    'https://fit.example/mcp/',
+    'https://fit.example/api/v1',
+  ])('%s is ours', (resource) => expect(isOauthResource('https://fit.example', resource)).toBe(true));
+
+  test.each([
+    'http://fit.example/mcp',
+    'https://fit.example:8443/mcp',
+    'https://fit.example/MCP',
+    'https://fit.example/mcp?x',
+    'https://fit.example/mcp#x',
+    'https://fit.example.evil.example/mcp',
+    'https://user@fit.example/mcp',
+    'https://evil.example',
+    'fit.example',
+    '',
+  ])('%j is not', (resource) => expect(isOauthResource('https://fit.example', resource)).toBe(false));
+});

@@ -1,0 +1,50 @@
+/** The premium subscription resource (specification 2.7), and its reader. */
+import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
+import type { Subscription__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Subscription.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { z } from 'zod';
+import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
+import { timestampSchema } from './timestamp.ts';
+
+export const subscriptionSchema = z
+  .object({
+    id: z.int(),
+    user_id: z.int(),
+    type: z.string().meta({ description: 'e.g. plus' }),
+    starts_at: timestampSchema,
+    expires_at: timestampSchema,
+    created_at: timestampSchema,
+  })
+  .meta({ id: 'PremiumSubscription' });
+
+export type SubscriptionResource = z.output<typeof subscriptionSchema>;
+
+export const toSubscription = (row: Subscription__Output): SubscriptionResource => ({
+  id: row.id,
+  user_id: row.user_id,
+  type: row.type,
+  starts_at: row.starts_at,
+  expires_at: row.expires_at,
+  created_at: row.created_at,
+});
+
+/** Running subscriptions by user id, in one call. */
+export type ReadSubscriptions = (userIds: readonly number[]) => Promise<Map<number, SubscriptionResource>>;
+
+/** Never rejects: without an answer in time the map is empty. */
+export const createReadSubscriptions =
+  (storeBilling: GrpcClient<StoreBillingDefinition>, log: Logger): ReadSubscriptions =>
+  async (userIds) => {
+    if (userIds.length === 0) return new Map();
+    try {
+      const request = { user_ids: [...userIds] };
+      const answer = await storeBilling.call('GetSubscriptions', request, {
+        deadlineMs: EMBEDDED_DEADLINE_MS,
+      });
+      return new Map(answer.subscriptions.map((row) => [row.user_id, toSubscription(row)]));
+    } catch (error) {
+      log.warn({ err: error }, 'shown without subscriptions');
+      return new Map();
+    }
+  };

@@ -1,0 +1,4 @@
+import { z } from 'zod';
+
+/** A timestamp in a response, written by `formatTimestamp` of the clock. */
+export const timestampSchema = z.string().meta({ description: 'YYYY-MM-DD HH:MM:SS, UTC' });

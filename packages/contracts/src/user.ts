@@ -1,0 +1,182 @@
+/**
+ * The user resource (specification 2.1). Identity builds it for a viewer; other services embed it unchanged. So one place
+ * decides which fields a viewer sees.
+ */
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
+import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
+import type {
+  UserResource as UserMessage,
+  UserResource__Output as UserMessageOutput,
+} from '@fitness/proto/gen/fitness/identity/v1/UserResource.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import { mediaSchema, toPublicMedia } from './media.ts';
+import { subscriptionSchema, toSubscription } from './subscription.ts';
+import { timestampSchema } from './timestamp.ts';
+
+export const GENDERS = ['male', 'female', 'other'] as const;
+
+export const roleSchema = z
+  .object({ id: z.int(), name: z.string(), title: z.string(), permissions: z.array(z.string()) })
+  .meta({ id: 'Role' });
+
+/** Visible to everyone. */
+const publicShape = {
+  id: z.int(),
+  username: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  created_at: timestampSchema,
+  referral_code: z.string(),
+  height: z.int().nullable().meta({ description: 'Centimetres' }),
+  birth_date: z.string().nullable().meta({ description: 'YYYY-MM-DD' }),
+  gender: z.enum(GENDERS).nullable(),
+  is_trainer: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
+  is_gym_owner: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
+  media: z.array(mediaSchema),
+  current_subscription: subscriptionSchema.nullable(),
+};
+
+/** Limited access: for the user themselves and callers with `users.view_all`; for others absent, not null. */
+const hiddenShape = {
+  email: z.string(),
+  phone: z.string(),
+  bank_account_number: z.string().nullable(),
+  trainer_license_image: z.string().nullable(),
+  trainer_license_link: z.string().nullable(),
+  trainer_license_approved: z.boolean().nullable().meta({ description: 'null: pending review' }),
+  trainer_license_rejection_reason: z.string().nullable(),
+  referrer_user_id: z.int().nullable(),
+  referral_score: z.number(),
+  referrals_count: z.int(),
+  roles: z.array(roleSchema),
+  deletion_requested_at: timestampSchema.nullable(),
+  deletion_scheduled_at: timestampSchema.nullable(),
+};
+
+const hiddenSchema = z.object(hiddenShape);
+
+export const LIMITED_ACCESS_HIDDEN = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
+
+export const userSchema = z.object({ ...publicShape, ...hiddenSchema.partial().shape }).meta({ id: 'User' });
+
+/** A user as a viewer sees them. */
+export type UserResource = z.output<typeof userSchema>;
+type HiddenFields = z.output<typeof hiddenSchema>;
+/** A user with every field. */
+export type WholeUser = UserResource & HiddenFields;
+
+/** Whether `viewer` sees the limited-access fields of user `userId`. */
+export const seesEverythingOf = (viewer: Caller, userId: number): boolean =>
+  (viewer.kind === 'user' && viewer.userId === userId) || can(viewer, 'users.view_all');
+
+/** The fields of `user` that `viewer` may see. */
+export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {
+  if (seesEverythingOf(viewer, user.id)) return user;
+  const hidden: readonly string[] = LIMITED_ACCESS_HIDDEN;
+  const visible = Object.entries(user).filter(([field]) => !hidden.includes(field));
+  return Object.fromEntries(visible) as UserResource;
+};
+
+/**
+ * The placeholder for an erased account where a response must contain its user. Usernames cannot contain a colon, so this
+ * one belongs to nobody else.
+ */
+export const erasedUser = (id: number, createdAt: string): UserResource => ({
+  id,
+  username: `deleted:${id}`,
+  first_name: '',
+  last_name: '',
+  created_at: createdAt,
+  referral_code: '',
+  height: null,
+  birth_date: null,
+  gender: null,
+  is_trainer: false,
+  is_gym_owner: false,
+  media: [],
+  current_subscription: null,
+});
+
+type WithoutNull<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
+
+/** Protobuf has no null: such fields are omitted. */
+const withoutNull = <Fields extends object>(fields: Fields): WithoutNull<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNull<Fields>;
+
+const isWhole = (user: UserResource): user is WholeUser => user.email !== undefined;
+
+/** The gRPC message of a limited or whole user; {@link fromUserMessage} is its inverse. */
+export const toUserMessage = (user: UserResource): UserMessage => {
+  const fields = withoutNull(user);
+  if (!isWhole(user)) return fields;
+  const hidden = LIMITED_ACCESS_HIDDEN.map((field) => [field, user[field]]);
+  return { ...fields, hidden: withoutNull(Object.fromEntries(hidden) as HiddenFields) };
+};
+
+type HiddenMessage = NonNullable<UserMessageOutput['hidden']>;
+
+const toHiddenFields = (hidden: HiddenMessage): HiddenFields => ({
+  email: hidden.email,
+  phone: hidden.phone,
+  bank_account_number: hidden.bank_account_number ?? null,
+  trainer_license_image: hidden.trainer_license_image ?? null,
+  trainer_license_link: hidden.trainer_license_link ?? null,
+  trainer_license_approved: hidden.trainer_license_approved ?? null,
+  trainer_license_rejection_reason: hidden.trainer_license_rejection_reason ?? null,
+  referrer_user_id: hidden.referrer_user_id ?? null,
+  referral_score: hidden.referral_score,
+  referrals_count: hidden.referrals_count,
+  roles: hidden.roles.map(({ id, name, title, permissions }) => ({ id, name, title, permissions })),
+  deletion_requested_at: hidden.deletion_requested_at ?? null,
+  deletion_scheduled_at: hidden.deletion_scheduled_at ?? null,
+});
+
+export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
+  id: user.id,
+  username: user.username,
+  first_name: user.first_name,
+  last_name: user.last_name,
+  created_at: user.created_at,
+  referral_code: user.referral_code,
+  height: user.height ?? null,
+  birth_date: user.birth_date ?? null,
+  gender: GENDERS.find((gender) => gender === user.gender) ?? null,
+  is_trainer: user.is_trainer,
+  is_gym_owner: user.is_gym_owner,
+  media: user.media.map(toPublicMedia),
+  current_subscription: user.current_subscription === null ? null : toSubscription(user.current_subscription),
+  ...(user.hidden === null ? {} : toHiddenFields(user.hidden)),
+});
+
+/** Reads many users in one call. */
+export interface UserDirectory {
+  /** By id, for decisions only, never for responses. Missing users and errors as in `show`. */
+  getMany(ids: readonly number[]): Promise<Map<number, UserRecord>>;
+  /**
+   * By id, as `viewer` may see them. Unknown users are missing; erased ones as well, unless `withErased`: then they are
+   * {@link erasedUser}. Throws `unavailable` when identity does not answer.
+   */
+  show(
+    ids: readonly number[],
+    viewer: Caller,
+    options?: { withErased?: boolean },
+  ): Promise<Map<number, UserResource>>;
+}
+
+export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): UserDirectory => ({
+  getMany: async (ids) => {
+    const unique = [...new Set(ids)];
+    if (unique.length === 0) return new Map();
+    const { users } = await identity.call('GetUsers', { ids: unique }, { retry: true });
+    return new Map(users.map((user) => [user.id, user]));
+  },
+  show: async (ids, viewer, { withErased = false } = {}) => {
+    const unique = [...new Set(ids)];
+    if (unique.length === 0) return new Map();
+    const asked = { ids: unique, with_erased: withErased };
+    const { users } = await identity.call('ShowUsers', asked, { retry: true, caller: viewer });
+    return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
+  },
+});

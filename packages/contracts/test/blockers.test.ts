@@ -1,0 +1,71 @@
+import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type GrpcServer, startGrpcServer } from '@fitness/shared/grpc/server.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
+import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { BLOCKERS, blockerMessageKey, blockersService } from '../src/blockers.ts';
+
+let server: GrpcServer;
+let client: GrpcClient<ReturnType<typeof grpcDefinitions.blockers>>;
+
+beforeAll(async () => {
+  const metrics = createMetrics('blockers-test', { defaults: false });
+  server = await startGrpcServer({
+    address: '127.0.0.1:0',
+    services: [
+      blockersService<'wallet'>({
+        unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
+        pending_withdrawal: async () => ({ count: 2 }),
+      }),
+    ],
+    signer: testSigner,
+    metrics,
+    log: createLog({ service: 'test', level: 'silent' }),
+  });
+  client = createGrpcClient({
+    definition: grpcDefinitions.blockers(),
+    address: server.address,
+    target: 'wallet',
+    from: 'identity',
+    signer: testSigner,
+    metrics,
+  });
+});
+
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+
+const evaluate = (code: string, userId: number) => client.call('Evaluate', { code, user_id: userId });
+
+describe('the blockers of a service', () => {
+  test('answer whether they apply, with the extra keys of the row', async () => {
+    expect(await evaluate('unsettled_balance', 7)).toEqual({ applies: true, extras_json: '{"balance":-3}' });
+    expect(await evaluate('unsettled_balance', 8)).toEqual({ applies: false, extras_json: '{}' });
+    expect(await evaluate('pending_withdrawal', 8)).toEqual({ applies: true, extras_json: '{"count":2}' });
+  });
+
+  test.each(['gym_ownership', 'unknown', '', 'constructor', '__proto__'])(
+    'a code of another owner is not found: %j',
+    async (code) => {
+      await expect(evaluate(code, 7)).rejects.toMatchObject({ kind: 'not_found' });
+    },
+  );
+
+  test.each([0, -1])('user %d is refused', async (userId) => {
+    await expect(evaluate('pending_withdrawal', userId)).rejects.toMatchObject({ kind: 'validation' });
+  });
+});
+
+test('the message of each blocker takes the extra keys of its row, in each language', () => {
+  for (const { code, extras } of BLOCKERS) {
+    for (const texts of CATALOGUES.values()) {
+      const parameters = [...texts[blockerMessageKey(code)].matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.sort()).toEqual(Object.keys(extras.shape).sort());
+    }
+  }
+});

@@ -1,0 +1,81 @@
+/** The OpenAPI document of the routes, from the same schemas that check their input and output. */
+import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { ANY_TOKEN } from '../kernel/caller.ts';
+import { type Route, tokenKindsOf } from './define-route.ts';
+import { CODED_STATUSES } from './error-handler.ts';
+import { idempotencyKeySchema } from './validation.ts';
+
+/** What the OpenAPI document says about a route. */
+export const openApiSchema = (route: Route): Record<string, unknown> => {
+  if (route.hidden === true) return { hide: true };
+  const responses = Object.entries(route.responses).map(([status, schema]) => [
+    status,
+    schema ?? z.null().meta({ description: 'No body' }),
+  ]);
+  return {
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [route.tag],
+    ...(route.params === undefined ? {} : { params: route.params }),
+    ...(route.query === undefined ? {} : { querystring: route.query }),
+    ...(route.body === undefined ? {} : { body: route.body }),
+    ...(route.rawBodySchema === undefined
+      ? {}
+      : { body: route.rawBodySchema.fields, consumes: [route.rawBodySchema.mediaType] }),
+    ...(route.produces === undefined ? {} : { produces: [route.produces] }),
+    ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
+    security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    response: { ...refusals(route), ...Object.fromEntries(responses) },
+  };
+};
+
+type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
+/** Errors are JSON on every route, whatever media type it produces. */
+export const withJsonErrors = (document: Document): Document => {
+  for (const operations of Object.values(document.paths ?? {})) {
+    for (const { responses } of Object.values(operations ?? {}) as { responses?: DocumentedResponses }[]) {
+      for (const [status, { content }] of Object.entries(responses ?? {})) {
+        const [produced] = Object.values(content ?? {});
+        if (Number(status) < 400 || content === undefined || produced === undefined) continue;
+        for (const mediaType of Object.keys(content)) delete content[mediaType];
+        content['application/json'] = produced;
+      }
+    }
+  }
+  return document;
+};
+type DocumentedResponses = Record<string, { content?: Record<string, unknown> }>;
+
+const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
+const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
+const validationBody = z
+  .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
+  .meta({ id: 'ValidationError' });
+
+const idempotencyHeaders = z.object({
+  'idempotency-key': idempotencyKeySchema.optional().meta({
+    description:
+      'The same key and body answer the same again for 24 hours; another body is 422, a running one 409.',
+  }),
+});
+
+/** The error responses of the server for this route, and those that the route declares in `mayRefuse`. */
+const refusals = (route: Route): Record<number, z.ZodType> => {
+  const takesBody = route.body !== undefined || route.rawBody === true;
+  const statuses = new Set([401, 500, 503, ...(route.mayRefuse ?? [])]);
+  if (takesBody) for (const status of [400, 413, 415]) statuses.add(status);
+  if (takesBody || route.query !== undefined) statuses.add(422);
+  if (route.permissions !== undefined || tokenKindsOf(route) !== ANY_TOKEN) statuses.add(403);
+  if (route.params !== undefined)
+    for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
+  if (route.limit !== undefined) statuses.add(429);
+  if (route.idempotent === true) for (const status of [409, 422]) statuses.add(status);
+  return Object.fromEntries([...statuses].map((status) => [status, refusalBody(route, status)]));
+};
+
+const refusalBody = (route: Route, status: number): z.ZodType => {
+  if (status === 422) return validationBody;
+  return route.errorStyle === 'error_code' && CODED_STATUSES.has(status) ? codedErrorBody : errorBody;
+};

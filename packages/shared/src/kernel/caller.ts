@@ -1,0 +1,146 @@
+/**
+ * The signed caller context. The gateway authenticates the caller and signs the result for a few seconds; services
+ * refuse requests and calls without a valid signature. It is a JWT (RFC 7519, HS256) with the secret of all processes.
+ */
+import { createSecretKey } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import type { Clock } from './clock.ts';
+import { isPermission, type Permission } from './permissions.ts';
+
+export interface UserCaller {
+  kind: 'user';
+  userId: number;
+  permissions: ReadonlySet<Permission>;
+  tokenId: string;
+  tokenKind: 'session' | 'personal' | 'oauth';
+}
+
+export const ANY_TOKEN: readonly UserCaller['tokenKind'][] = ['session', 'personal', 'oauth'];
+/** The user's own clients: no third-party apps. */
+export const FIRST_PARTY: readonly UserCaller['tokenKind'][] = ['session', 'personal'];
+
+export type Caller = UserCaller | { kind: 'guest' };
+
+export const GUEST: Caller = { kind: 'guest' };
+
+export const can = (caller: Caller, permission: Permission): boolean =>
+  caller.kind === 'user' && caller.permissions.has(permission);
+
+/** The calling process, and the user on whose behalf it calls, if any. */
+export interface InternalContext {
+  /** The calling process, e.g. `gateway` or `identity`. */
+  from: string;
+  caller: Caller;
+}
+
+/** HTTP header and gRPC metadata key of the signed context. */
+export const CALLER_HEADER = 'x-caller-context';
+const AUDIENCE = 'fitness-internal';
+const LIFETIME_S = 30;
+const CLOCK_TOLERANCE_S = 10;
+/** A process reuses one token for its own calls for this long: they are far more frequent than calls for a user. */
+const OWN_TOKEN_REUSE_S = 5;
+const MAX_VERIFIED_TOKENS = 1_000;
+
+const claimsSchema = z.object({
+  iss: z.string(),
+  sub: z.string().regex(/^\d+$/).optional(),
+  permissions: z.array(z.string()).optional(),
+  token_id: z.string().optional(),
+  token_kind: z.enum(['session', 'personal', 'oauth']).optional(),
+});
+
+export interface CallerSigner {
+  sign(context: InternalContext): Promise<string>;
+  /** Undefined for a missing, expired or invalid token. */
+  verify(token: string | undefined): Promise<InternalContext | undefined>;
+}
+
+export const createCallerSigner = (secret: string, clock: Clock): CallerSigner => {
+  // A key object is imported once; bytes would be imported at every call, in the thread pool that also hashes passwords.
+  const key = createSecretKey(secret, 'utf8');
+  const seconds = (): number => Math.floor(clock.now().getTime() / 1_000);
+  const issue = ({ from, caller }: InternalContext): Promise<string> => {
+    const now = seconds();
+    const claims =
+      caller.kind === 'user'
+        ? {
+            permissions: [...caller.permissions],
+            token_id: caller.tokenId,
+            token_kind: caller.tokenKind,
+          }
+        : {};
+    const jwt = new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer(from)
+      .setAudience(AUDIENCE)
+      .setIssuedAt(now)
+      .setExpirationTime(now + LIFETIME_S);
+    if (caller.kind === 'user') jwt.setSubject(String(caller.userId));
+    return jwt.sign(key);
+  };
+  const read = async (token: string): Promise<Verified | undefined> => {
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: ['HS256'],
+        audience: AUDIENCE,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: clock.now(),
+        requiredClaims: ['exp'],
+      });
+      return { context: toContext(claimsSchema.parse(payload)), expiresAt: payload.exp ?? 0 };
+    } catch {
+      return undefined;
+    }
+  };
+  /** Tokens of this process without a user, by process name. */
+  const ownTokens = new Map<string, { token: Promise<string>; issuedAt: number }>();
+  /** Verified tokens of other processes without a user. */
+  const verifiedTokens = new Map<string, Verified>();
+  return {
+    sign: (context) => {
+      if (context.caller.kind === 'user') return issue(context);
+      const now = seconds();
+      const known = ownTokens.get(context.from);
+      if (known !== undefined && now >= known.issuedAt && now < known.issuedAt + OWN_TOKEN_REUSE_S) {
+        return known.token;
+      }
+      const token = issue(context);
+      ownTokens.set(context.from, { token, issuedAt: now });
+      return token;
+    },
+    verify: async (token) => {
+      if (token === undefined) return undefined;
+      const known = verifiedTokens.get(token);
+      if (known !== undefined && seconds() < known.expiresAt) return known.context;
+      const verified = await read(token);
+      // A token with a user is signed for one request and does not come again.
+      if (verified?.context.caller.kind === 'guest') {
+        if (verifiedTokens.size >= MAX_VERIFIED_TOKENS) verifiedTokens.clear();
+        verifiedTokens.set(token, verified);
+      }
+      return verified?.context;
+    },
+  };
+};
+
+interface Verified {
+  context: InternalContext;
+  /** Unix time in seconds. */
+  expiresAt: number;
+}
+
+const toContext = (claims: z.output<typeof claimsSchema>): InternalContext => {
+  if (claims.sub === undefined) return { from: claims.iss, caller: GUEST };
+  return {
+    from: claims.iss,
+    caller: {
+      kind: 'user',
+      userId: Number(claims.sub),
+      permissions: new Set((claims.permissions ?? []).filter(isPermission)),
+      tokenId: claims.token_id ?? '',
+      tokenKind: claims.token_kind ?? 'session',
+    },
+  };
+};

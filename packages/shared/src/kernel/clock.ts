@@ -1,0 +1,60 @@
+/**
+ * Time, ids and randomness are passed in, so that tests control them. This is the only file that reads the system
+ * clock.
+ */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+
+export interface Clock {
+  /** The current instant. */
+  now(): Date;
+}
+
+export const systemClock: Clock = { now: () => new Date(Date.now()) };
+
+export interface Random {
+  /** A version 4 UUID. */
+  uuid(): string;
+  /** `length` cryptographically random bytes. */
+  bytes(length: number): Buffer;
+  /** Uniform decimal digits, leading zeros included. */
+  digits(length: number): string;
+}
+
+export const systemRandom: Random = {
+  uuid: () => randomUUID(),
+  bytes: (length) => randomBytes(length),
+  digits: (length) => Array.from({ length }, () => randomInt(10)).join(''),
+};
+
+/** A clock for tests: it moves only by {@link ManualClock.advance}. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+
+  constructor(start: Date | string = '2026-01-15T10:00:00Z') {
+    this.#nowMs = new Date(start).getTime();
+  }
+
+  now(): Date {
+    return new Date(this.#nowMs);
+  }
+
+  /** Moves forward by `durationMs` milliseconds. */
+  advance(durationMs: number): void {
+    this.#nowMs += durationMs;
+  }
+}
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC, the form of every timestamp of the public API. */
+export const formatTimestamp = (date: Date): string => date.toISOString().slice(0, 19).replace('T', ' ');
+
+/** As {@link formatTimestamp}, with null passed through. */
+export const formatTimestampOrNull = (date: Date | null | undefined): string | null =>
+  date == null ? null : formatTimestamp(date);
+
+/** `durationMs` from now by the system clock: network deadlines are real time, also in tests with a manual clock. */
+export const deadlineIn = (durationMs: number): Date => new Date(Date.now() + durationMs);

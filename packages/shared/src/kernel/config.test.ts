@@ -1,0 +1,77 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { ConfigError, grpcAddresses, parseConfig, serviceShape } from './config.ts';
+
+const SECRET = 'a secret of at least thirty-two characters';
+const schema = z.object({ ...serviceShape('store-billing', 8106), ...grpcAddresses });
+
+const read = (env: Record<string, string | undefined>) =>
+  parseConfig(schema, { INTERNAL_AUTH_SECRET: SECRET, ...env });
+
+const problemOf = (env: Record<string, string | undefined>): string => {
+  try {
+    read(env);
+  } catch (error) {
+    expect((error as Error).name).toBe(new ConfigError().name);
+    return (error as Error).message;
+  }
+  throw new Error('it was accepted');
+};
+
+test('only the secret has no default', () => {
+  expect(read({})).toMatchObject({
+    NODE_ENV: 'development',
+    HTTP_PORT: 8106,
+    GRPC_PORT: 9106,
+    MONGODB_DATABASE: 'fitness_store_billing',
+    EVENTS_NAMESPACE: 'fitness',
+    WALLET_GRPC_ADDRESS: '127.0.0.1:9102',
+  });
+});
+
+test('the environment overrides defaults; an empty value counts as unset', () => {
+  const config = read({ HTTP_PORT: '0', GRPC_PORT: '', HOST: '::', PUBLIC_BASE_URL: 'https://api.example/' });
+  expect(config).toMatchObject({
+    HTTP_PORT: 0,
+    GRPC_PORT: 9106,
+    HOST: '::',
+    PUBLIC_BASE_URL: 'https://api.example',
+  });
+});
+
+describe('an invalid value is named in one line', () => {
+  test.each([
+    ['HTTP_PORT', 'eighty'],
+    ['HTTP_PORT', '-1'],
+    ['HTTP_PORT', '65536'],
+    ['GRPC_PORT', '80.5'],
+    ['NODE_ENV', 'prod'],
+    ['LOG_LEVEL', 'loud'],
+    ['INTERNAL_AUTH_SECRET', 'short'],
+    ['MONGODB_URI', 'postgres://localhost'],
+    ['MONGODB_DATABASE', 'a b'],
+    ['REDIS_URL', 'localhost'],
+    ['AMQP_URL', 'http://localhost'],
+    ['EVENTS_NAMESPACE', 'Fitness!'],
+    ['PUBLIC_BASE_URL', 'here'],
+    ['WALLET_GRPC_ADDRESS', 'wallet'],
+    ['WALLET_GRPC_ADDRESS', 'http://wallet:9102'],
+  ])('%s=%s', (name, value) => {
+    const problem = problemOf({ [name]: value });
+    expect(problem).toMatch(new RegExp(`^Wrong configuration: ${name}: .+$`));
+  });
+
+  test('all of them at once, without the values', () => {
+    const problem = problemOf({
+      INTERNAL_AUTH_SECRET: 'swordfish',
+      HTTP_PORT: 'eighty',
+      REDIS_URL: 'localhost',
+    });
+    for (const name of ['INTERNAL_AUTH_SECRET', 'HTTP_PORT', 'REDIS_URL']) expect(problem).toContain(name);
+    expect(problem).not.toMatch(/swordfish|\n/);
+  });
+
+  test('a secret that is missing too', () => {
+    expect(problemOf({ INTERNAL_AUTH_SECRET: undefined })).toContain('INTERNAL_AUTH_SECRET');
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
+ * line that names the variable, and exit code 78 (EX_CONFIG).
+ */
+import { z } from 'zod';
+
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads `schema` from `env`; an empty string counts as not set. Throws {@link ConfigError} naming each bad variable. */
+export const parseConfig = <Schema extends z.ZodObject>(
+  schema: Schema,
+  env: Record<string, string | undefined>,
+): z.output<Schema> => {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`);
+};
+
+const port = z.coerce.number().int().min(0).max(65_535);
+/** `1`, `true`, `yes`, `on` and their opposites. */
+export const flag = z.stringbool();
+const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
+export const url = z.url();
+export const percent = z.coerce.number().min(0).max(100);
+export const seconds = z.coerce.number().int().positive();
+
+/** Variables of every process. */
+export const commonShape = (httpPort: number) => ({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  HOST: z.string().default('127.0.0.1'),
+  HTTP_PORT: port.default(httpPort),
+  /** HMAC key of the signed caller context, the same in every process. */
+  INTERNAL_AUTH_SECRET: z.string().min(32, 'must have at least 32 characters'),
+  /** The origin that clients use, for links in responses; without a trailing slash. */
+  PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080').transform((value) => value.replace(/\/+$/, '')),
+});
+
+/** Variables of every service. */
+export const serviceShape = (service: string, httpPort: number) => ({
+  ...commonShape(httpPort),
+  GRPC_PORT: port.default(httpPort + 1000),
+  MONGODB_URI: z
+    .string()
+    .startsWith('mongodb', 'must be a mongodb:// address')
+    .default('mongodb://127.0.0.1:27017'),
+  MONGODB_DATABASE: z
+    .string()
+    .regex(/^[\w-]{1,63}$/)
+    .default(`fitness_${service.replaceAll('-', '_')}`),
+  REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
+  AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),
+  EVENTS_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/)
+    .default('fitness'),
+});
+
+/** The gRPC addresses of the services; the defaults are for one machine. */
+export const grpcAddresses = {
+  IDENTITY_GRPC_ADDRESS: address.default('127.0.0.1:9101'),
+  WALLET_GRPC_ADDRESS: address.default('127.0.0.1:9102'),
+  GYMS_GRPC_ADDRESS: address.default('127.0.0.1:9103'),
+  CONTENT_GRPC_ADDRESS: address.default('127.0.0.1:9104'),
+  MEDIA_GRPC_ADDRESS: address.default('127.0.0.1:9105'),
+  STORE_BILLING_GRPC_ADDRESS: address.default('127.0.0.1:9106'),
+} as const;

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { createHealth } from './health.ts';
+
+const fine = async (): Promise<void> => undefined;
+const broken = (): Promise<never> => Promise.reject(new Error('connection to db-7 refused'));
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('readiness', () => {
+  test('names each dependency with its state and latency, without the error', async () => {
+    const health = createHealth();
+    health.started();
+    health.add('mongodb', fine);
+    health.add('redis', broken, { required: false });
+    const readiness = await health.ready();
+    expect(readiness).toEqual({
+      status: 'ready',
+      dependencies: {
+        mongodb: { state: 'up', latency_ms: expect.any(Number), required: true },
+        redis: { state: 'down', latency_ms: expect.any(Number), required: false },
+      },
+    });
+    expect(JSON.stringify(readiness)).not.toContain('db-7');
+  });
+
+  test('follows the state of a required dependency', async () => {
+    const health = createHealth();
+    health.started();
+    let up = false;
+    health.add('mongodb', () => (up ? fine() : broken()));
+    expect((await health.ready()).status).toBe('not_ready');
+    up = true;
+    expect((await health.ready()).status).toBe('ready');
+  });
+
+  test('lasts from the end of the start to the beginning of the shutdown', async () => {
+    const health = createHealth();
+    health.add('mongodb', fine);
+    expect((await health.ready()).status).toBe('not_ready');
+    health.started();
+    expect((await health.ready()).status).toBe('ready');
+    health.stopping();
+    expect((await health.ready()).status).toBe('not_ready');
+  });
+
+  test('counts an unresponsive dependency as down; all are checked concurrently', async () => {
+    const health = createHealth();
+    health.started();
+    const silent = (): Promise<never> => new Promise(() => undefined);
+    for (const name of ['a', 'b', 'c']) health.add(name, silent);
+    health.add('throws at once', () => {
+      throw new Error('not even a promise');
+    });
+    jest.useFakeTimers();
+    const answer = health.ready();
+    await jest.advanceTimersByTimeAsync(2_000);
+    // With real timers a second wait would not end before the test does.
+    jest.useRealTimers();
+    const { dependencies } = await answer;
+    expect(Object.values(dependencies).map(({ state }) => state)).toEqual(Array(4).fill('down'));
+  });
+});

@@ -1,0 +1,59 @@
+/** The state behind `/health/ready` (contract 10). */
+import { finishesWithin } from './timing.ts';
+
+interface DependencyHealth {
+  state: 'up' | 'down';
+  /** Duration of the check in whole milliseconds. */
+  latency_ms: number;
+  /** False: without it the process works in a degraded way. */
+  required: boolean;
+}
+
+interface Readiness {
+  status: 'ready' | 'not_ready';
+  dependencies: Record<string, DependencyHealth>;
+}
+
+export interface Health {
+  /** Adds a dependency; `check` rejects when it is down. */
+  add(name: string, check: () => Promise<unknown>, options?: { required?: boolean }): void;
+  ready(): Promise<Readiness>;
+  /** The process is not ready before this call. */
+  started(): void;
+  stopping(): void;
+}
+
+const CHECK_TIMEOUT_MS = 2_000;
+
+const isUp = async (check: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    return await finishesWithin(check(), CHECK_TIMEOUT_MS);
+  } catch {
+    return false;
+  }
+};
+
+export const createHealth = (): Health => {
+  const checks: { name: string; check: () => Promise<unknown>; required: boolean }[] = [];
+  let phase: 'starting' | 'started' | 'stopping' = 'starting';
+  const examine = async (entry: (typeof checks)[number]): Promise<[string, DependencyHealth]> => {
+    const startedAt = performance.now();
+    const state = (await isUp(entry.check)) ? 'up' : 'down';
+    const latency = Math.round(performance.now() - startedAt);
+    return [entry.name, { state, latency_ms: latency, required: entry.required }];
+  };
+  return {
+    add: (name, check, { required = true } = {}) => void checks.push({ name, check, required }),
+    started: () => {
+      phase = 'started';
+    },
+    stopping: () => {
+      phase = 'stopping';
+    },
+    ready: async () => {
+      const dependencies = Object.fromEntries(await Promise.all(checks.map(examine)));
+      const down = Object.values(dependencies).some(({ state, required }) => required && state === 'down');
+      return { status: phase === 'started' && !down ? 'ready' : 'not_ready', dependencies };
+    },
+  };
+};

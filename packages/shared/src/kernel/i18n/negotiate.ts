@@ -1,0 +1,18 @@
+import Negotiator from 'negotiator';
+import { DEFAULT_LOCALE, isLocale, LOCALES, type Locale } from './translate.ts';
+
+/**
+ * The language of a response by `Accept-Language` with its quality values. A region is ignored (`fa-IR` is `fa`);
+ * without a match or a header it is the default.
+ */
+export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
+  if (acceptLanguage === undefined) return DEFAULT_LOCALE;
+  const negotiator = new Negotiator({ headers: { 'accept-language': acceptLanguage } });
+  for (const tag of negotiator.languages()) {
+    // Any language except those with q=0 (`en;q=0, *`).
+    if (tag === '*') return negotiator.languages([...LOCALES]).find(isLocale) ?? DEFAULT_LOCALE;
+    const language = tag.split('-')[0]?.toLowerCase() ?? '';
+    if (isLocale(language)) return language;
+  }
+  return DEFAULT_LOCALE;
+};

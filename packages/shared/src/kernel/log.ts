@@ -1,0 +1,151 @@
+/**
+ * Logs are JSON lines with the request id and the trace id of the current request. Secrets and phone numbers are
+ * redacted here: by field name, and by pattern inside free text.
+ */
+import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { currentTrace, traceIdOf } from './trace.ts';
+
+const SECRET_FIELDS = [
+  'password',
+  'current_password',
+  'token',
+  'purchase_token',
+  'confirmation_code',
+  'code',
+  'phone',
+  'receptor',
+  'email',
+  'authorization',
+  'cookie',
+  'api_key',
+  'apiKey',
+  'merchant',
+  'secret',
+  'bank_account_number',
+  'login',
+];
+
+const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+
+const SECRET_FIELD_NAMES = new Set(SECRET_FIELDS);
+/** Matched in snake case: `accessToken` as `access_token`. */
+const SECRET_FIELD =
+  /(?:^|_)(?:password|secret|token|cookie|authorization|api_key|private_key|caller_context)$/;
+
+const isSecretField = (name: string): boolean => {
+  const snake = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase();
+  return SECRET_FIELD_NAMES.has(snake) || SECRET_FIELD.test(snake);
+};
+
+/** Patterns and their replacements; the more specific ones come first. */
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/\/\/[^/\s:@]+:[^/\s@]+@/g, '//[redacted]@'],
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
+  [/\bfp[a-z]_[A-Za-z0-9_-]{16,}/g, '[redacted token]'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[redacted token]'],
+  [/\/v1\/[^/\s]+\/(verify|sms)\//g, '/v1/[redacted]/$1/'],
+  [
+    /([?&](?:[\w-]{0,40}(?:token|key|secret|password|code)|receptor|phone|email|login|merchant)=)[^&#\s"']+/gi,
+    '$1[redacted]',
+  ],
+  [
+    /("(?:[\w-]{0,40}(?:token|secret|password|_code|_key)|code|receptor|phone|email|login|merchant)"\s*:\s*)"[^"]*"/gi,
+    '$1"[redacted]"',
+  ],
+  [/[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,}/gi, '[redacted e-mail]'],
+  // Not part of a longer word, a decimal fraction or a UUID; a full stop may follow.
+  [/(?<!\w|\w[.-])(?:\+|%2B|00)?\d{10,14}(?!\w|[.-]\w)/gi, '[redacted number]'],
+];
+
+/** Redacts credentials, provider keys in a path or query, e-mail addresses and phone numbers. */
+export const redactText = (text: string): string =>
+  PATTERNS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), text);
+
+export interface LogOptions {
+  service: string;
+  level?: string | undefined;
+  destination?: DestinationStream | undefined;
+}
+
+type SerializedError = ReturnType<typeof pino.stdSerializers.err> & { code?: unknown; kind?: unknown };
+
+const serializeError = (error: Error): unknown => {
+  const { type, code, kind, message, stack } = pino.stdSerializers.err(error) as SerializedError;
+  return {
+    type,
+    ...(code === undefined ? {} : { error_code: code }),
+    ...(kind === undefined ? {} : { kind }),
+    message: redactText(String(message)),
+    stack: redactText(String(stack)),
+  };
+};
+
+const MAX_DEPTH = 8;
+
+/** A deep copy without secrets; class instances are left to their serializers. */
+const redactValue = (value: unknown, depth = 0): unknown => {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Error.isError(value)) return serializeError(value);
+  if (depth >= MAX_DEPTH) return '[too deep]';
+  if (Array.isArray(value)) return value.map((entry) => redactValue(entry, depth + 1));
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => {
+      if (isSecretField(name)) return [name, entry == null ? entry : '[redacted]'];
+      return [name, redactValue(entry, depth + 1)];
+    }),
+  );
+};
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
+
+/** Redacts the message of an error, which pino would log unchanged. */
+const redactArguments: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (
+  args,
+  method,
+) {
+  const [first, ...rest] = args as unknown[];
+  const entry = Error.isError(first) ? { err: first } : first;
+  const err = typeof entry === 'object' && entry !== null ? (entry as { err?: unknown }).err : undefined;
+  const texts = rest.length === 0 && Error.isError(err) ? [err.message] : rest;
+  const clean = [
+    typeof entry === 'string' ? redactText(entry) : entry,
+    ...texts.map((text) => redactValue(text)),
+  ];
+  method.apply(this, clean as unknown as Parameters<typeof method>);
+};
+
+export const createLog = ({ service, level = 'info', destination }: LogOptions): Logger =>
+  pino(
+    {
+      level,
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (entry) => redactValue(entry) as Record<string, unknown>,
+      },
+      hooks: { logMethod: redactArguments },
+      // The formatter above serializes errors under every key; pino's own serializer would repeat it.
+      serializers: { err: (plain: unknown) => plain },
+      redact: { paths, censor: '[redacted]' },
+      mixin: () => {
+        const trace = currentTrace();
+        if (trace === undefined) return {};
+        return {
+          trace_id: traceIdOf(trace.traceparent),
+          ...(trace.requestId === undefined ? {} : { request_id: trace.requestId }),
+        };
+      },
+    },
+    ...(destination === undefined ? [] : [destination]),
+  );
+
+export type { Logger };

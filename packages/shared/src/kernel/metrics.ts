@@ -1,0 +1,60 @@
+/** Prometheus metrics of one process; the names are the same everywhere, the `service` label differs. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  registry: Registry;
+  httpDuration: Histogram<'method' | 'route' | 'status'>;
+  grpcServerDuration: Histogram<'method' | 'code'>;
+  grpcClientDuration: Histogram<'target' | 'method' | 'code'>;
+  breakerOpen: Gauge<'target'>;
+  eventsHandled: Counter<'event' | 'outcome'>;
+  /** All series in the Prometheus text format. */
+  text(): Promise<string>;
+}
+
+const LATENCY_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** `defaults: false` omits the process-wide series, for several services in one test process. */
+export const createMetrics = (service: string, { defaults = true } = {}): Metrics => {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  if (defaults) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    httpDuration: new Histogram({
+      name: 'http_request_duration_seconds',
+      help: 'Time to answer an HTTP request',
+      labelNames: ['method', 'route', 'status'],
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    }),
+    grpcServerDuration: new Histogram({
+      name: 'grpc_server_duration_seconds',
+      help: 'Time to answer a gRPC call',
+      labelNames: ['method', 'code'],
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    }),
+    grpcClientDuration: new Histogram({
+      name: 'grpc_client_duration_seconds',
+      help: 'Time that a gRPC call to another service took',
+      labelNames: ['target', 'method', 'code'],
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    }),
+    breakerOpen: new Gauge({
+      name: 'circuit_breaker_open',
+      help: '1 while the circuit breaker of a target is open',
+      labelNames: ['target'],
+      registers,
+    }),
+    eventsHandled: new Counter({
+      name: 'events_handled_total',
+      help: 'Events by outcome: done, duplicate, ignored, retried, dead',
+      labelNames: ['event', 'outcome'],
+      registers,
+    }),
+    text: () => registry.metrics(),
+  };
+};

@@ -1,0 +1,17 @@
+/** One page of a list: what a store is asked for, and what it returns. */
+
+/** By offset, or after a cursor. */
+export type PageRequest =
+  | { mode: 'page'; page: number; perPage: number; skip: number }
+  | { mode: 'cursor'; perPage: number; after: CursorKey };
+
+/** The sort key of the last row of a page: `[id]`, or `[rank, id]` for a list with a leading sort field. */
+export type CursorKey = readonly number[];
+
+export interface PageOf<Row> {
+  rows: Row[];
+  /** Number of all rows; undefined for a cursor, or where counting would cost too much. */
+  total: number | undefined;
+  /** The key of the last row, if more rows follow. */
+  next: CursorKey | undefined;
+}

@@ -1,0 +1,37 @@
+/** The rate limit that a route declares, and the answer when it is exceeded. */
+import { AppError, message } from './error.ts';
+
+export interface RateLimit {
+  /** Part of the key: routes with the same name share one budget. */
+  name: string;
+  points: number;
+  windowS: number;
+}
+
+export interface RateLimitState {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Whole seconds until the window ends, at least 1. */
+  resetS: number;
+}
+
+export interface RateLimiter {
+  /** Takes one point of the budget of `key`. Throws `unavailable` when neither Redis nor MongoDB can count. */
+  consume(limit: RateLimit, key: string): Promise<RateLimitState>;
+}
+
+/** 429 with its headers. */
+export const rateLimited = (state: RateLimitState): AppError =>
+  new AppError({
+    kind: 'rate_limited',
+    code: 'rate_limited',
+    message: message('error.rate_limited'),
+    retryAfterS: state.resetS,
+    headers: rateLimitHeaders(state),
+  });
+
+export const rateLimitHeaders = (state: RateLimitState): Record<string, string> => ({
+  'x-ratelimit-limit': String(state.limit),
+  'x-ratelimit-remaining': String(state.remaining),
+});

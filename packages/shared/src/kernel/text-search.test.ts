@@ -1,0 +1,139 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { foldText, indexGrams, matchesFolded, queryGrams } from './text-search.ts';
+
+/** As in a search: the grams select the candidates, `matchesFolded` verifies them. */
+const finds = (query: string, text: string): boolean => {
+  const stored = new Set(indexGrams(text));
+  return queryGrams(query).every((gram) => stored.has(gram)) && matchesFolded(text, query);
+};
+
+describe('folding makes equivalent spellings equal', () => {
+  test.each([
+    ['case', 'Iron GYM', 'iron gym'],
+    ['accents', 'Café Crème', 'cafe creme'],
+    ['the Arabic and the Persian ye', 'علي', 'علی'],
+    ['the alef maksura', 'موسى', 'موسی'],
+    ['the Arabic and the Persian kaf', 'كتاب', 'کتاب'],
+    ['the te marbuta', 'فاطمة', 'فاطمه'],
+    ['the forms of the alef', 'أإآا', 'اااا'],
+    ['Arabic digits', '٠١٢٣٤٥٦٧٨٩', '0123456789'],
+    ['Persian digits', '۰۱۲۳۴۵۶۷۸۹', '0123456789'],
+    ['full-width digits', '１２', '12'],
+    ['vowel marks', 'بَاشگاهِ', 'باشگاه'],
+    ['the tatweel', 'بـــاشگاه', 'باشگاه'],
+    ['presentation forms', 'ﺑﺎﺷﮕﺎﻩ', 'باشگاه'],
+    ['the final sigma', 'ΟΔΟΣ', 'οδοσ'],
+    ['the sharp s', 'STRASSE', 'straße'],
+    ['the Turkish i', 'İstanbul', 'istanbul'],
+    ['runs of white space', ' a \t\n\u00a0 b ', 'a b'],
+    ['direction marks', '\u200fباشگاه\u200e', 'باشگاه'],
+  ])('%s', (_name, one, other) => {
+    expect(foldText(one)).toBe(foldText(other));
+  });
+
+  test('folding keeps letters, digits and punctuation', () => {
+    expect(foldText('C++ & C#, 100%')).toBe('c++ & c#, 100%');
+    expect(foldText('\u200c \u064e')).toBe('');
+  });
+
+  test('folding twice changes nothing', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => foldText(foldText(text)) === foldText(text)),
+    );
+  });
+});
+
+describe('a half-space matches nothing or a space', () => {
+  test.each(['می\u200cشود', 'میشود', 'می شود'])('a text with one is found by %j', (query) => {
+    expect(finds(query, 'گفت می\u200cشود رفت')).toBe(true);
+  });
+
+  test.each(['می\u200cشود', 'میشود', 'می شود'])('a query with one finds %j', (text) => {
+    expect(finds('می\u200cشود', text)).toBe(true);
+  });
+
+  test('a real space is no half-space', () => {
+    expect(finds('rapist', 'the rapist')).toBe(true);
+    expect(finds('therapist', 'the rapist')).toBe(false);
+  });
+});
+
+describe('grams', () => {
+  test('a text is stored as its distinct substrings of one to three characters', () => {
+    expect(indexGrams('ABA').toSorted()).toEqual(['a', 'ab', 'aba', 'b', 'ba']);
+    expect(indexGrams('')).toEqual([]);
+  });
+
+  test('a query of one or two characters is one gram, a longer one its substrings of three', () => {
+    expect(queryGrams('A')).toEqual(['a']);
+    expect(queryGrams('ab')).toEqual(['ab']);
+    expect(queryGrams('abcd')).toEqual(['abc', 'bcd']);
+    expect(queryGrams(' \u200c ')).toEqual([]);
+  });
+
+  test('a character outside the basic plane counts as one', () => {
+    expect(queryGrams('💪')).toEqual(['💪']);
+    expect(finds('🏋', 'Gym 💪🏋️')).toBe(true);
+  });
+
+  test('a text with all grams of the query but not the query does not match', () => {
+    const text = 'abca cabc';
+    expect(queryGrams('cabca').every((gram) => indexGrams(text).includes(gram))).toBe(true);
+    expect(finds('cabca', text)).toBe(false);
+  });
+
+  test('characters of regular expressions are matched literally', () => {
+    expect(finds('.*', 'anything')).toBe(false);
+    expect(finds('a.c', 'abc')).toBe(false);
+    expect(finds('(a+', 'x(a+)+$')).toBe(true);
+  });
+
+  const letters = fc.string({
+    unit: fc.constantFrom(
+      'a',
+      'B',
+      'c',
+      'ي',
+      'ی',
+      'ك',
+      'م',
+      '\u200c',
+      ' ',
+      '۵',
+      '5',
+      '\u064e',
+      'ß',
+      'Σ',
+      '💪',
+    ),
+    maxLength: 12,
+  });
+
+  test('every text that contains the query contains its grams', () => {
+    fc.assert(
+      fc.property(letters, letters, letters, (before, query, after) => {
+        for (const text of [before + query + after, after + query]) {
+          if (!matchesFolded(text, query)) continue;
+          const stored = new Set(indexGrams(text));
+          expect(queryGrams(query).filter((gram) => !stored.has(gram))).toEqual([]);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('every substring of a text finds it', () => {
+    const plain = fc.string({
+      unit: fc.constantFrom('a', 'B', 'ي', 'ك', 'م', '۵', 'Z'),
+      minLength: 1,
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(plain, fc.nat(), fc.nat(), (text, from, length) => {
+        const start = from % text.length;
+        expect(finds(text.slice(start, start + 1 + (length % text.length)), text)).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * Substring search by n-grams, without a collection scan. A document stores the grams (substrings of one to three
+ * characters) of its folded text in an array with a multikey index; candidates for a query contain all grams of the
+ * folded query. Candidates may be wrong ("abcab" contains every gram of "cabc"): verify them by `matchesFolded`.
+ *
+ * Folding removes differences of spelling: upper and lower case, Arabic and Persian forms of a letter, Arabic, Persian
+ * and Latin digits, presentation forms, diacritics, tatweel, repeated white space, and the half-space (ZWNJ). People
+ * write a half-space as nothing or as a space, so a text with one is found by all three spellings, and a query with one
+ * finds all three.
+ */
+
+const GRAM_LENGTH_MAX = 3;
+const HALF_SPACE = /\u200c/g;
+const HALF_SPACES_AND_AROUND = /\s*\u200c[\s\u200c]*/g;
+
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  ي: 'ی',
+  ى: 'ی',
+  ك: 'ک',
+  ڪ: 'ک',
+  ة: 'ه',
+  ە: 'ه',
+  ہ: 'ه',
+  ھ: 'ه',
+  ٱ: 'ا',
+  ς: 'σ',
+  ß: 'ss',
+  ı: 'i',
+};
+const REPLACED = new RegExp(`[${Object.keys(REPLACEMENTS).join('')}]`, 'gu');
+const ARABIC_DIGITS = /[\u0660-\u0669\u06f0-\u06f9]/g;
+// Diacritics, the tatweel, and invisible characters (ZWNJ, ZWJ, direction marks, BOM).
+const INVISIBLE = /[\p{Mn}\p{Cf}\u0640]/gu;
+
+const codePointsOf = (text: string): readonly string[] => Array.from(text);
+
+/**
+ * The form in which texts are compared. Folding is idempotent; half-spaces are removed.
+ * @returns the folded text; '' for a text of white space and diacritics only
+ */
+export const foldText = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(INVISIBLE, '')
+    .replace(REPLACED, (letter) => REPLACEMENTS[letter] ?? letter)
+    .replace(ARABIC_DIGITS, (digit) => String(digit.charCodeAt(0) & 0xf))
+    .replace(/\s+/gu, ' ')
+    .trim();
+
+/**
+ * The folded spellings of a text: one, or two if it contains a half-space. A query matches a text if one of its
+ * spellings is a substring of one of the text's (see `matchesFolded`).
+ */
+export const foldedSpellings = (text: string): readonly string[] =>
+  text.includes('\u200c')
+    ? [foldText(text.replace(HALF_SPACES_AND_AROUND, '\u200c')), foldText(text.replace(HALF_SPACE, ' '))]
+    : [foldText(text)];
+
+const addGrams = (grams: Set<string>, folded: string, lengthMin: number, lengthMax: number): void => {
+  const points = codePointsOf(folded);
+  for (let length = lengthMin; length <= lengthMax; length += 1) {
+    for (let start = 0; start + length <= points.length; start += 1) {
+      grams.add(points.slice(start, start + length).join(''));
+    }
+  }
+};
+
+/**
+ * The grams to store with a text. For several fields, store the union of the grams of each field, so that no match spans
+ * two fields.
+ * @returns distinct grams of one to three characters of the folded text; [] for a text that folds to ''
+ */
+export const indexGrams = (text: string): string[] => {
+  const grams = new Set<string>();
+  for (const spelling of foldedSpellings(text)) {
+    addGrams(grams, spelling, 1, GRAM_LENGTH_MAX);
+  }
+  return [...grams];
+};
+
+/**
+ * The grams that a candidate must contain: the query itself if it has one to three characters, else every substring of
+ * three. A half-space in the query matches nothing or a space, so no gram spans it.
+ * @returns distinct grams; [] for a query that folds to ''
+ */
+export const queryGrams = (query: string): string[] => {
+  const grams = new Set<string>();
+  for (const part of query.split('\u200c')) {
+    const folded = foldText(part);
+    const length = Math.min(codePointsOf(folded).length, GRAM_LENGTH_MAX);
+    if (length > 0) {
+      addGrams(grams, folded, length, length);
+    }
+  }
+  return [...grams];
+};
+
+/**
+ * Whether the folded text contains the folded query.
+ * @param text not folded: a folded text has lost its half-spaces
+ * @param query not folded; one that folds to '' matches every text
+ */
+export const matchesFolded = (text: string, query: string): boolean => {
+  const wanted = foldedSpellings(query);
+  return foldedSpellings(text).some((spelling) => wanted.some((query) => spelling.includes(query)));
+};
+
+/** Whether a query restricts the result: it is given and does not fold to ''. */
+export const asksForText = (query: string | undefined): query is string =>
+  query !== undefined && queryGrams(query).length > 0;

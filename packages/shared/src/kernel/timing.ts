@@ -1,0 +1,26 @@
+/** Sleeping, delays between retries, and time limits. */
+
+export const sleep = (durationMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, durationMs));
+
+/**
+ * Full jitter: between `minMs` and `minMs * 2^attempt` milliseconds, at most `maxMs`. `attempt` counts from 1. The
+ * randomness is not injected: it changes when the next attempt starts, never an outcome.
+ */
+export const jitteredDelayMs = (attempt: number, minMs: number, maxMs: number): number => {
+  const ceiling = Math.min(maxMs, minMs * 2 ** Math.min(attempt, 20));
+  return minMs + Math.random() * Math.max(0, ceiling - minMs);
+};
+
+/** Whether `work` is fulfilled within `timeoutMs`; rejects when it rejects. Its timer does not keep the process alive. */
+export const finishesWithin = async (work: Promise<unknown>, timeoutMs: number): Promise<boolean> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs).unref();
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};

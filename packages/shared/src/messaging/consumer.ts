@@ -1,0 +1,55 @@
+/** How a service declares that it consumes an event. */
+import type { EventData, EventDefinition } from '@fitness/proto/events/define-event.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { ClientSession } from '../mongo/connect.ts';
+
+/** An event as a handler receives it. */
+export interface ReceivedEvent<Data = unknown> {
+  /** UUID, the same in every delivery. */
+  id: string;
+  type: string;
+  /** `/services/<producer>` */
+  source: string;
+  /** Id of the aggregate. */
+  subject: string;
+  /** When it happened. */
+  time: Date;
+  /**
+   * Version of the aggregate after the change. Retries and replicas may deliver events of one aggregate out of order: a
+   * projection stores this version and ignores an event that is not newer. A consumer that only adds up needs no guard.
+   */
+  aggregateVersion: number;
+  data: Data;
+}
+
+export interface EventContext {
+  /** The session of the consumer's transaction; pass it to every query. */
+  session: ClientSession;
+  log: Logger;
+  /** Runs `fn` once after the commit, not after an abort; a crash may lose it. */
+  afterCommit(fn: () => unknown): void;
+}
+
+export interface EventConsumer {
+  event: EventDefinition;
+  /** Unique in the service. Never changed: the inbox recognises a redelivery by it. */
+  name: string;
+  handle(event: ReceivedEvent, context: EventContext): Promise<void>;
+}
+
+/**
+ * An entry of a service's `events/consumers.ts`. `handle` runs in a transaction that also records the event as handled; it
+ * may run several times, and commits once. It makes only remote calls that can be repeated. When it throws, the event is
+ * retried, and dead-lettered after the last try. `name` is the event's type by default; give one when a service consumes
+ * an event twice. The definition of the event must list the service in its `consumers`.
+ */
+export const onEvent = <Definition extends EventDefinition>(
+  definition: Definition,
+  handle: (event: ReceivedEvent<EventData<Definition>>, context: EventContext) => Promise<void>,
+  options: { name?: string } = {},
+): EventConsumer => ({
+  event: definition,
+  name: options.name ?? definition.type,
+  // The data was parsed by this definition before.
+  handle: (event, context) => handle(event as ReceivedEvent<EventData<Definition>>, context),
+});

@@ -1,0 +1,41 @@
+/** An event takes effect once per consumer, however often it is delivered. */
+
+import { systemClock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { Connection } from '../mongo/connect.ts';
+import { afterCommit, inTransaction, isDuplicateKey } from '../mongo/transaction.ts';
+import type { EventConsumer, ReceivedEvent } from './consumer.ts';
+import { registerEventModels } from './models.ts';
+
+const alreadyHandled = new Error('The event was already handled');
+
+/**
+ * Runs the consumer and records the event in the inbox, in one transaction. The record is written first: of two
+ * concurrent deliveries the unique index lets one continue. Rejects with what the handler threw; nothing is recorded then.
+ */
+export const handleOnce = async (
+  connection: Connection,
+  consumer: EventConsumer,
+  event: ReceivedEvent,
+  log: Logger,
+): Promise<'done' | 'duplicate'> => {
+  const { inbox } = registerEventModels(connection);
+  // Real time, not the injected clock: the TTL index of the database expires the record.
+  const record = { consumer: consumer.name, eventId: event.id, processedAt: systemClock.now() };
+  try {
+    await inTransaction(
+      connection,
+      async (session) => {
+        await inbox.create([record], { session }).catch((error: unknown) => {
+          throw isDuplicateKey(error) ? alreadyHandled : error;
+        });
+        await consumer.handle(event, { session, log, afterCommit: (fn) => afterCommit(session, fn) });
+      },
+      { log },
+    );
+    return 'done';
+  } catch (error) {
+    if (error === alreadyHandled) return 'duplicate';
+    throw error;
+  }
+};

@@ -1,0 +1,53 @@
+/** Lets one replica at a time publish the outbox, so that events of one aggregate are published in order. */
+import type { Clock } from '../kernel/clock.ts';
+import { type Connection, trusted } from '../mongo/connect.ts';
+import { isDuplicateKey } from '../mongo/transaction.ts';
+import { registerEventModels } from './models.ts';
+
+const LEASE_ID = 'outbox';
+
+export interface Lease {
+  /** Takes or renews it; false while another owner holds it. */
+  take(): Promise<boolean>;
+  /** Whether it is still held, by the monotonic clock of this process. */
+  held(): boolean;
+  release(): Promise<void>;
+}
+
+/**
+ * A lease of `leaseMs` on the outbox of this database. After a crash the next owner takes it when it expires. An owner
+ * that stalls for longer may publish at the same time as the next one: events then arrive twice, and the inbox drops the
+ * second.
+ */
+export const createLease = (options: {
+  connection: Connection;
+  clock: Clock;
+  owner: string;
+  leaseMs: number;
+}): Lease => {
+  const { connection, clock, owner, leaseMs } = options;
+  const { leases } = registerEventModels(connection);
+  let heldUntilMs = 0;
+  return {
+    take: async () => {
+      const askedMs = performance.now();
+      const now = clock.now();
+      const free = { $or: [{ owner }, { until: trusted({ $lte: now }) }] };
+      const until = new Date(now.getTime() + leaseMs);
+      try {
+        await leases.updateOne({ _id: LEASE_ID, ...free }, { $set: { owner, until } }, { upsert: true });
+      } catch (error) {
+        // Another owner holds the lease: no document matched, and the upsert tried to insert a second one.
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+      heldUntilMs = askedMs + leaseMs;
+      return true;
+    },
+    held: () => performance.now() < heldUntilMs,
+    release: async () => {
+      heldUntilMs = 0;
+      await leases.updateOne({ _id: LEASE_ID, owner }, { $set: { until: new Date(0) } });
+    },
+  };
+};

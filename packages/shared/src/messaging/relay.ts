@@ -1,0 +1,169 @@
+/** Publishes committed events, at least once, in order per aggregate. */
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { type Connection, trusted } from '../mongo/connect.ts';
+import type { Broker } from './broker.ts';
+import { createLease, type Lease } from './lease.ts';
+import { type OutboxDocument, prepareEventModels, registerEventModels } from './models.ts';
+import { createWakeableSleep, onCommittedEvents } from './wake.ts';
+
+const BATCH_SIZE = 100;
+const LEASE_MS = 10_000;
+const LEASE_BUSY_DELAY_MS = 20;
+const DISCONNECTED_DELAY_MS = 100;
+
+export interface RelayOptions {
+  connection: Connection;
+  broker: Broker;
+  log: Logger;
+  clock?: Clock | undefined;
+  /** How often to look for events that another process left, in milliseconds. Default 1 s. */
+  pollIntervalMs?: number | undefined;
+  /** How long a dead replica keeps the others from publishing, in milliseconds. Default 10 s. */
+  leaseMs?: number | undefined;
+}
+
+export interface Relay {
+  /** How many events the broker has confirmed. */
+  published(): number;
+  /** Stops after the current batch; the rest stays in the outbox. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts publishing the outbox of `connection`'s database. Any number of replicas may run: a lease lets one at a time
+ * publish. Wakes up with every commit of this process (a few milliseconds of delay) and once a second, and continues when
+ * the broker or the database is back.
+ *
+ * A document is deleted once its event is confirmed (docs/adr/0003). An event without a consumer is published as well;
+ * the exchange drops it. The queues of all consumers are declared before anything is published, see
+ * `BrokerOptions.events`, and again when an event reached none of them.
+ */
+export const startRelay = (options: RelayOptions): Relay => {
+  const { connection, broker, log, pollIntervalMs = 1_000 } = options;
+  const { sleep, wake, takeWakeUp, end } = createWakeableSleep();
+  const stopListening = onCommittedEvents(connection, wake);
+  let closed = false;
+  let failing = false;
+  let published = 0;
+  const drain = createDrain(options, {
+    isClosed: () => closed,
+    onPublished: (count) => {
+      published += count;
+    },
+  });
+
+  const step = async (woken: boolean): Promise<number> => {
+    if (!broker.isConnected()) return DISCONNECTED_DELAY_MS;
+    const outcome = await drain(woken);
+    if (failing && outcome !== 'failed') log.info('events are published again');
+    failing = outcome === 'failed';
+    return outcome === 'busy' ? LEASE_BUSY_DELAY_MS : pollIntervalMs;
+  };
+
+  const run = async (): Promise<void> => {
+    while (!closed) {
+      const woken = takeWakeUp();
+      let delayMs = pollIntervalMs;
+      try {
+        delayMs = await step(woken);
+      } catch (error) {
+        if (!failing) log.warn({ err: error }, 'the outbox could not be published; trying again');
+        failing = true;
+      }
+      // After a failure a commit must not shorten the wait, or the loop would spin.
+      if (!closed) await sleep(delayMs, { wakeable: !failing && broker.isConnected() });
+    }
+  };
+
+  const running = run();
+  return {
+    published: () => published,
+    close: async () => {
+      closed = true;
+      stopListening();
+      end();
+      await running;
+    },
+  };
+};
+
+type DrainOutcome = 'drained' | 'busy' | 'failed';
+
+interface DrainCallbacks {
+  isClosed: () => boolean;
+  onPublished: (count: number) => void;
+}
+
+const createDrain = (options: RelayOptions, { isClosed, onPublished }: DrainCallbacks) => {
+  const { connection, broker, log, clock = systemClock, leaseMs = LEASE_MS } = options;
+  const { outbox } = registerEventModels(connection);
+  const lease = createLease({ connection, clock, owner: randomUUID(), leaseMs });
+
+  const publishAll = async (): Promise<DrainOutcome> => {
+    while (!isClosed()) {
+      const batch = await outbox.find().sort({ _id: 1 }).limit(BATCH_SIZE).lean();
+      if (batch.length === 0) return 'drained';
+      const confirmed = await publishBatch(broker, lease, batch, log);
+      if (confirmed.length > 0) await outbox.deleteMany({ _id: trusted({ $in: confirmed }) });
+      onPublished(confirmed.length);
+      if (confirmed.length < batch.length) return lease.held() ? 'failed' : 'busy';
+      if (!(await lease.take())) return 'busy';
+    }
+    return 'drained';
+  };
+
+  // Sorted, so that the server reads along the index of `_id`.
+  const isEmpty = async (): Promise<boolean> =>
+    (await outbox.findOne().sort({ _id: 1 }).select('_id').lean()) === null;
+
+  /** `woken`: events were committed, so that the outbox is not empty; otherwise a cheap read tells. */
+  return async (woken: boolean): Promise<DrainOutcome> => {
+    await prepareEventModels(connection);
+    if (!woken && (await isEmpty())) return 'drained';
+    if (!(await lease.take())) return 'busy';
+    try {
+      return await publishAll();
+    } finally {
+      await lease.release();
+    }
+  };
+};
+
+/**
+ * Publishes aggregates in parallel and the events of each in order, stopping an aggregate at its first failure. Resolves
+ * with the ids of the confirmed events.
+ */
+const publishBatch = async (
+  broker: Broker,
+  lease: Lease,
+  batch: readonly OutboxDocument[],
+  log: Logger,
+): Promise<number[]> => {
+  const confirmed: number[] = [];
+  const publishInOrder = async (events: readonly OutboxDocument[]): Promise<void> => {
+    for (const event of events.toSorted((a, b) => a.aggregateVersion - b.aggregateVersion || a._id - b._id)) {
+      if (!lease.held() || !(await publish(broker, event, log))) return;
+      confirmed.push(event._id);
+    }
+  };
+  const aggregates = Map.groupBy(batch, ({ aggregate }) => aggregate);
+  await Promise.all([...aggregates.values()].map(publishInOrder));
+  return confirmed;
+};
+
+/** Whether the event is done: the broker confirmed it, and its consumers, if any, had a queue. */
+const publish = async (broker: Broker, event: OutboxDocument, log: Logger): Promise<boolean> => {
+  try {
+    const { routed } = await broker.publish(broker.eventsExchange, event.type, Buffer.from(event.body), {
+      contentType: 'application/cloudevents+json',
+      type: event.type,
+    });
+    // Without a queue nobody consumes it, or the queues were deleted: it is then published again.
+    return routed || !(await broker.restoreConsumerQueues(event.type));
+  } catch (error) {
+    log.debug({ err: error, event: event.type }, 'an event could not be published');
+    return false;
+  }
+};

@@ -1,0 +1,85 @@
+/** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
+import type { ConsumeMessage } from 'amqplib';
+import type { Clock } from '../kernel/clock.ts';
+import { isDatabaseDown } from '../mongo/transaction.ts';
+import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
+
+const ERROR_TEXT_LENGTH = 500;
+/** None of our names is longer; a longer header of a foreign message could not be sent on. */
+const NAME_LENGTH = 255;
+
+/** Earlier tries of an event, from the headers of its delivery. */
+export interface DeliveryHistory {
+  /** Failed tries so far. */
+  attempts: number;
+  /** The only consumer that a retried copy is for. */
+  consumer: string | undefined;
+  originalRoutingKey: string;
+  /** ISO 8601, undefined at the first try. */
+  firstFailure: string | undefined;
+}
+
+export const readHistory = (message: ConsumeMessage): DeliveryHistory => {
+  const headers: Record<string, unknown> = message.properties.headers ?? {};
+  const text = (name: string): string | undefined => {
+    const value = headers[name];
+    return typeof value === 'string' ? value.slice(0, NAME_LENGTH) : undefined;
+  };
+  const attempts = headers[HEADER.attempts];
+  return {
+    attempts: typeof attempts === 'number' ? attempts : 0,
+    consumer: text(HEADER.consumer),
+    originalRoutingKey: text(HEADER.originalRoutingKey) ?? message.fields.routingKey,
+    firstFailure: text(HEADER.firstFailure),
+  };
+};
+
+/** The next queue of a failed event, and its headers. */
+interface RetryDecision {
+  queue: string;
+  outcome: 'retried' | 'dead';
+  headers: Record<string, unknown>;
+}
+
+export interface RetryContext {
+  namespace: string;
+  service: string;
+  retryDelaysMs: readonly number[];
+  clock: Clock;
+}
+
+/**
+ * Decides after a failed try of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
+ * its schema will not fit it later. A try while the database is unavailable does not count, or an outage would dead-letter
+ * every event.
+ */
+export const decideRetry = (
+  context: RetryContext,
+  history: DeliveryHistory,
+  failure: { error: unknown; consumer?: string | undefined; nonRetryable?: boolean },
+): RetryDecision => {
+  const { namespace, service, retryDelaysMs, clock } = context;
+  const isCounted = !isDatabaseDown(failure.error) || retryDelaysMs.length === 0;
+  const attempts = history.attempts + (isCounted ? 1 : 0);
+  const consumer = failure.consumer ?? history.consumer;
+  const headers = {
+    [HEADER.attempts]: attempts,
+    [HEADER.error]: errorText(failure.error),
+    [HEADER.originalRoutingKey]: history.originalRoutingKey,
+    [HEADER.firstFailure]: history.firstFailure ?? clock.now().toISOString(),
+    ...(consumer === undefined ? {} : { [HEADER.consumer]: consumer }),
+  };
+  const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
+  const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
+  return delayMs === undefined
+    ? { queue: deadLetterQueue(namespace, service), outcome: 'dead', headers }
+    : { queue: retryQueue(namespace, service, delayMs), outcome: 'retried', headers };
+};
+
+/** The error as one line without a stack, short enough for a header. */
+export const errorText = (error: unknown): string => {
+  const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+  const text =
+    typeof message === 'string' ? `${typeof name === 'string' ? name : 'Error'}: ${message}` : String(error);
+  return text.replaceAll(/\s+/g, ' ').slice(0, ERROR_TEXT_LENGTH);
+};

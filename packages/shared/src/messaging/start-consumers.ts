@@ -1,0 +1,262 @@
+/**
+ * Delivers events to the consumers of a service. Written here because rascal and similar packages retry a message as a
+ * whole, and may lose it when the retry cannot be published. Here each consumer is retried alone, and the original is acked after
+ * the copy was confirmed.
+ */
+import { cloudEventSchema } from '@fitness/proto/events/envelope.ts';
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
+import { z } from 'zod';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import { createKeyedQueue, type KeyedQueue } from '../kernel/keyed-queue.ts';
+import type { Logger } from '../kernel/log.ts';
+import { finishesWithin, sleep } from '../kernel/timing.ts';
+import { runWithTraceparent } from '../kernel/trace.ts';
+import type { Connection } from '../mongo/connect.ts';
+import type { Broker } from './broker.ts';
+import { closeChannel, stopConsuming } from './channel.ts';
+import type { EventConsumer, ReceivedEvent } from './consumer.ts';
+import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-letters.ts';
+import { handleOnce } from './inbox.ts';
+import { prepareEventModels } from './models.ts';
+import { type DeliveryHistory, decideRetry, type RetryContext, readHistory } from './retry.ts';
+import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
+
+const PREFETCH = 20;
+const REPUBLISH_DELAY_MS = 500;
+const CLOSE_TIMEOUT_MS = 5_000;
+
+export type EventOutcome = 'done' | 'duplicate' | 'retried' | 'dead' | 'ignored';
+
+export interface ConsumersOptions {
+  connection: Connection;
+  broker: Broker;
+  /** Names the service's queues. */
+  service: string;
+  consumers: readonly EventConsumer[];
+  log: Logger;
+  clock?: Clock | undefined;
+  /** Delays of the tries after the first, in milliseconds. Part of the queues' names. */
+  retryDelaysMs?: readonly number[] | undefined;
+  /** Events handled at the same time by this process. Default 20. */
+  prefetch?: number | undefined;
+  /** Called for every event and consumer, for metrics. */
+  onOutcome?: ((type: string, outcome: EventOutcome) => void) | undefined;
+}
+
+export interface Consumers {
+  /** Takes no more events and waits for the running ones; what is not finished within 5 s is delivered again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Declares the service's queues, binds them to the consumed types, and starts to consume. Resolves when it consumes.
+ *
+ * Each consumer of an event is called once and retried alone: a retried copy names the one consumer that failed. In one
+ * process events of one aggregate are handled in the order of delivery, others in parallel; after a retry or between
+ * replicas the order may differ, see `aggregateVersion`. A failed event waits in the retry queue of its next delay, without
+ * blocking others, and is dead-lettered after the last delay; one that does not fit its schema is dead-lettered at once.
+ *
+ * Rejects when two consumers have the same name, or when the broker has queues of these names with other arguments.
+ */
+export const startConsumers = async (options: ConsumersOptions): Promise<Consumers> => {
+  const { connection, broker, service, consumers, log } = options;
+  const { prefetch = PREFETCH } = options;
+  rejectDuplicates(consumers);
+  if (consumers.length === 0) return { close: async () => undefined };
+  await prepareEventModels(connection);
+  const byType = Map.groupBy(consumers, ({ event }) => event.type);
+  const eraseDeadLetters = createEraseDeadLetters(options);
+  const delivery: Delivery = {
+    ...options,
+    byType,
+    eraseDeadLetters,
+    keyedQueue: createKeyedQueue(),
+    closedChannels: new WeakSet(),
+  };
+  const queue = eventsQueue(broker.namespace, service);
+  let consumerTag = '';
+  const managed = await broker.openChannel(`${service} events`, async (channel) => {
+    channel.once('close', () => delivery.closedChannels.add(channel));
+    await channel.prefetch(prefetch);
+    await declareServiceQueues(channel, topologyOf(delivery));
+    const reply = await channel.consume(queue, (message) => {
+      if (message !== null) void receive(delivery, channel, message);
+      // The queue was deleted: a new channel declares it again.
+      else void closeChannel(channel);
+    });
+    consumerTag = reply.consumerTag;
+  });
+  return {
+    close: async () => {
+      await stopConsuming(managed.current(), consumerTag);
+      const finished = await finishesWithin(delivery.keyedQueue.idle(), CLOSE_TIMEOUT_MS);
+      if (!finished) log.warn('events were still being handled at the close; they will be delivered again');
+      await managed.close();
+    },
+  };
+};
+
+const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
+  const names = new Set<string>();
+  for (const { name } of consumers) {
+    if (names.has(name)) throw new Error(`Two event consumers have the name ${name}; give one another name`);
+    names.add(name);
+  }
+};
+
+interface Delivery extends ConsumersOptions {
+  byType: ReadonlyMap<string, EventConsumer[]>;
+  eraseDeadLetters: EraseDeadLetters;
+  keyedQueue: KeyedQueue;
+  /** What was delivered on these is delivered again. */
+  closedChannels: WeakSet<ConfirmChannel>;
+}
+
+const topologyOf = ({ broker, service, byType, retryDelaysMs = RETRY_DELAYS_MS }: Delivery) => ({
+  namespace: broker.namespace,
+  service,
+  types: [...byType.keys()],
+  retryDelaysMs,
+});
+
+type Envelope = z.output<ReturnType<typeof cloudEventSchema>>;
+
+const envelopeSchema = cloudEventSchema(z.unknown());
+
+/** Handles one delivery and acks it at the end. Never rejects. */
+const receive = async (
+  delivery: Delivery,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+): Promise<void> => {
+  const history = readHistory(message);
+  const envelope = parseEnvelope(message.content);
+  try {
+    if (envelope instanceof Object && 'problem' in envelope) {
+      await delivery.keyedQueue.run('', async () => {
+        const failure = { error: new Error(envelope.problem), nonRetryable: true };
+        await retryOrDeadLetter(delivery, channel, message, history, failure);
+      });
+    } else {
+      await delivery.keyedQueue.run(`${envelope.source}/${envelope.subject}`, () =>
+        runWithTraceparent(envelope.traceparent, () =>
+          dispatch(delivery, channel, message, history, envelope),
+        ),
+      );
+    }
+    channel.ack(message);
+  } catch (error) {
+    // The channel is closed: the broker delivers the message again.
+    delivery.log.debug({ err: error }, 'a delivery was not acked and will be repeated');
+  }
+};
+
+const parseEnvelope = (content: Buffer): Envelope | { problem: string } => {
+  let json: unknown;
+  try {
+    json = JSON.parse(content.toString('utf8'));
+  } catch {
+    return { problem: 'The message is not JSON' };
+  }
+  const parsed = envelopeSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  return { problem: `The message is not an event: ${describeIssues(parsed.error)}` };
+};
+
+/** Field names and rules, without the values, which may be personal. */
+const describeIssues = (error: z.ZodError): string =>
+  error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+
+const dispatch = async (
+  delivery: Delivery,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+  history: DeliveryHistory,
+  envelope: Envelope,
+): Promise<void> => {
+  const all = delivery.byType.get(envelope.type) ?? [];
+  const wanted = all.filter(({ name }) => history.consumer === undefined || history.consumer === name);
+  const log = delivery.log.child({ event: envelope.type, event_id: envelope.id });
+  if (wanted.length === 0) {
+    // Published for a consumer of an older release: its binding stays.
+    log.warn({ consumer: history.consumer }, 'an event without a consumer here was dropped');
+    delivery.onOutcome?.(envelope.type, 'ignored');
+  }
+  for (const consumer of wanted) {
+    const data = consumer.event.data.safeParse(envelope.data);
+    if (!data.success) {
+      const error = new Error(`The data does not fit the event: ${describeIssues(data.error)}`);
+      await retryOrDeadLetter(delivery, channel, message, history, {
+        error,
+        consumer: consumer.name,
+        nonRetryable: true,
+      });
+      continue;
+    }
+    try {
+      const outcome = await handleOnce(delivery.connection, consumer, received(envelope, data.data), log);
+      // Before the ack: after a crash in between the event is delivered again.
+      const erased = consumer.event.erases?.(data.data);
+      if (erased !== undefined) await delivery.eraseDeadLetters(erased);
+      delivery.onOutcome?.(envelope.type, outcome);
+    } catch (error) {
+      await retryOrDeadLetter(delivery, channel, message, history, { error, consumer: consumer.name });
+    }
+  }
+};
+
+const received = (envelope: Envelope, data: unknown): ReceivedEvent => ({
+  id: envelope.id,
+  type: envelope.type,
+  source: envelope.source,
+  subject: envelope.subject,
+  time: new Date(envelope.time),
+  aggregateVersion: envelope.aggregateversion,
+  data,
+});
+
+/**
+ * Publishes a copy to its next queue and waits for the confirm; only then may the original be acked. Repeats this until
+ * the broker confirms; rejects when the channel of the original is closed.
+ */
+const retryOrDeadLetter = async (
+  delivery: Delivery,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+  history: DeliveryHistory,
+  failure: Parameters<typeof decideRetry>[2],
+): Promise<void> => {
+  const { broker, service, log, onOutcome, retryDelaysMs = RETRY_DELAYS_MS, clock = systemClock } = delivery;
+  const context: RetryContext = { namespace: broker.namespace, service, retryDelaysMs, clock };
+  const next = decideRetry(context, history, failure);
+  const facts = {
+    err: failure.error,
+    event: history.originalRoutingKey,
+    consumer: failure.consumer,
+    queue: next.queue,
+    attempts: next.headers[HEADER.attempts],
+  };
+  if (next.outcome === 'dead') log.error(facts, 'an event was dead-lettered');
+  else log.warn(facts, 'an event could not be handled; it will be retried');
+  const options = { headers: next.headers, contentType: 'application/cloudevents+json' };
+  while (!delivery.closedChannels.has(channel)) {
+    const sent = await broker.publish('', next.queue, message.content, options).catch(() => undefined);
+    if (sent?.routed === true) {
+      onOutcome?.(history.originalRoutingKey, next.outcome);
+      return;
+    }
+    // The queue was deleted: without it this event would stay one of the prefetched messages for ever.
+    if (sent !== undefined) await declareAgain(delivery);
+    await sleep(REPUBLISH_DELAY_MS);
+  }
+  throw new Error('The channel closed before the copy was confirmed');
+};
+
+const declareAgain = async (delivery: Delivery): Promise<void> => {
+  const { broker, service, log } = delivery;
+  try {
+    await broker.withChannel((channel) => declareServiceQueues(channel, topologyOf(delivery)));
+  } catch (error) {
+    log.error({ err: error, service }, 'a deleted queue could not be declared again');
+  }
+};

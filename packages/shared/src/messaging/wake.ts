@@ -1,0 +1,53 @@
+/** Wakes the relays of this process as soon as events are committed, instead of at their next poll. */
+import type { Connection } from '../mongo/connect.ts';
+
+const listeners = new WeakMap<Connection, Set<() => void>>();
+
+/** Calls `wake` whenever events were committed on `connection`; returns how to stop. */
+export const onCommittedEvents = (connection: Connection, wake: () => void): (() => void) => {
+  const known = listeners.get(connection) ?? new Set();
+  listeners.set(connection, known);
+  known.add(wake);
+  return () => known.delete(wake);
+};
+
+export const signalCommittedEvents = (connection: Connection): void => {
+  for (const wake of listeners.get(connection) ?? []) wake();
+};
+
+/** A sleep that can be ended early. A wake-up while awake is remembered for the next sleep. */
+export const createWakeableSleep = () => {
+  let woken = false;
+  let ended = false;
+  let wakeable = true;
+  let endSleep: (() => void) | undefined;
+  return {
+    /** Whether `wake` was called since the last call. */
+    takeWakeUp: (): boolean => {
+      const was = woken;
+      woken = false;
+      return was;
+    },
+    wake: (): void => {
+      woken = true;
+      if (wakeable) endSleep?.();
+    },
+    /** Ends this sleep and makes every later one return at once. */
+    end: (): void => {
+      ended = true;
+      endSleep?.();
+    },
+    sleep: async (durationMs: number, mode: { wakeable: boolean }): Promise<void> => {
+      if (ended || (woken && mode.wakeable)) return;
+      wakeable = mode.wakeable;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, durationMs);
+        endSleep = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      endSleep = undefined;
+    },
+  };
+};

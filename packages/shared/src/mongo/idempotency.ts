@@ -1,0 +1,205 @@
+/**
+ * `Idempotency-Key` (contract 1): per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
+ * crash leaves both or neither.
+ */
+import { createHash } from 'node:crypto';
+import type { ClientSession, Connection } from 'mongoose';
+import { type Clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { AppError, invalid, message } from '../kernel/error.ts';
+import { collectionPrivacy, erase } from './privacy.ts';
+import { isDuplicateKey } from './transaction.ts';
+
+const COLLECTION = 'idempotency_keys';
+const TTL_MS = DAY_MS;
+/** A claim expires after this, if its process crashed; longer than any request may take. */
+const CLAIM_MS = MINUTE_MS;
+
+interface Entry {
+  _id: string;
+  user_id: number;
+  request_hash: string;
+  claim: string;
+  claimed_until: Date;
+  reply: StoredReply | null;
+  expires_at: Date;
+}
+
+collectionPrivacy<Entry>(
+  COLLECTION,
+  erase('stored answers; in any case gone after 24 hours', '_id', 'user_id', 'request_hash', 'claim'),
+  erase('likewise', 'claimed_until', 'reply', 'expires_at'),
+);
+
+/** The reply that is stored under a key: a status and a JSON body. */
+export interface StoredReply {
+  status: number;
+  body?: unknown;
+}
+
+/**
+ * Stores the reply for `result` in the transaction of the effect. A use case calls it last inside its transaction. Throws
+ * `idempotency.running` when another run has taken over the key.
+ */
+export type Complete<Result> = (session: ClientSession, result: Result) => Promise<void>;
+
+interface IdempotencyRequest {
+  userId: number;
+  /** Undefined: the work runs without a key. */
+  key: string | undefined;
+  /** Method, path and body: a different one under the same key is 422. */
+  fingerprint: unknown;
+}
+
+export interface Idempotency {
+  /**
+   * Returns the stored reply for a repeated key, byte for byte; else runs `work` and returns `present` of its result. 422
+   * for the field `idempotency_key` with a different fingerprint (in any service), 409 during the first run. A run that
+   * throws releases its key. `present` must not make remote calls.
+   */
+  run<Result, Reply extends StoredReply>(
+    request: IdempotencyRequest,
+    present: (result: Result) => Reply,
+    work: (complete: Complete<Result>) => Promise<Result>,
+  ): Promise<Reply>;
+  /** Deletes the stored replies of an erased user, in the transaction of the erasure: they contain personal data. */
+  eraseAccount(session: ClientSession, userId: number): Promise<void>;
+}
+
+/**
+ * A user's key belongs to one request over all services. Each service stores its keys with their effects in its own
+ * database; this check is shared.
+ */
+export interface CrossServiceCheck {
+  /**
+   * Registers the request under the key `id` for `ttlMs`; false if another request is registered under it. True when the
+   * check is unavailable: each service then decides by its own database, and no effect happens twice.
+   */
+  register(id: string, requestHash: string, ttlMs: number): Promise<boolean>;
+  /** Frees the key: the request had no effect. */
+  release(id: string, requestHash: string): Promise<void>;
+}
+
+export const createIdempotencyIndexes = async (connection: Connection): Promise<void> => {
+  const collection = connection.collection(COLLECTION);
+  await collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
+  await collection.createIndex({ user_id: 1 });
+};
+
+const hashOf = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex');
+
+/** The stored form of a client's key: hashed, because its text may contain personal data. */
+export const storedKey = (userId: number, key: string): string => hashOf([userId, key]);
+
+const otherRequestError = (): AppError => invalid({ idempotency_key: message('idempotency.other_body') });
+
+const runningError = (): AppError =>
+  new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
+
+export interface IdempotencyOptions {
+  connection: Connection;
+  crossServiceCheck: CrossServiceCheck;
+  clock: Clock;
+  uuid: () => string;
+}
+
+export const createIdempotency = ({
+  connection,
+  crossServiceCheck,
+  clock,
+  uuid,
+}: IdempotencyOptions): Idempotency => {
+  const entries = connection.collection<Entry>(COLLECTION);
+
+  /** Claims the key, or returns the reply that is stored under it. */
+  const claim = async (
+    id: string,
+    userId: number,
+    requestHash: string,
+    claimId: string,
+  ): Promise<StoredReply | undefined> => {
+    const now = clock.now();
+    const fresh = {
+      user_id: userId,
+      request_hash: requestHash,
+      claim: claimId,
+      claimed_until: new Date(now.getTime() + CLAIM_MS),
+      reply: null,
+      expires_at: new Date(now.getTime() + TTL_MS),
+    };
+    try {
+      await entries.insertOne({ _id: id, ...fresh });
+      return undefined;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const found = await entries.findOne({ _id: id });
+    if (found === null) throw runningError();
+    if (found.expires_at <= now) {
+      const taken = await entries.updateOne(
+        { _id: id, claim: found.claim, expires_at: found.expires_at },
+        { $set: fresh },
+      );
+      if (taken.matchedCount === 1) return undefined;
+      throw runningError();
+    }
+    if (found.request_hash !== requestHash) throw otherRequestError();
+    if (found.reply !== null) return found.reply;
+    if (found.claimed_until > now) throw runningError();
+    const taken = await entries.updateOne({ _id: id, claim: found.claim, reply: null }, { $set: fresh });
+    if (taken.matchedCount === 1) return undefined;
+    throw runningError();
+  };
+
+  const runWithKey = async <Result, Reply extends StoredReply>(
+    request: IdempotencyRequest & { key: string },
+    present: (result: Result) => Reply,
+    work: (complete: Complete<Result>) => Promise<Result>,
+  ): Promise<Reply> => {
+    const id = storedKey(request.userId, request.key);
+    const claimId = uuid();
+    const requestHash = hashOf(request.fingerprint);
+    if (!(await crossServiceCheck.register(id, requestHash, TTL_MS))) throw otherRequestError();
+    const stored = await claim(id, request.userId, requestHash, claimId);
+    // The hash covers the route: the stored reply comes from the same presenter.
+    if (stored !== undefined) return stored as Reply;
+    const ownClaim = { _id: id, claim: claimId, reply: null };
+    try {
+      const result = await work(async (session, done) => {
+        const written = await entries.updateOne(
+          ownClaim,
+          { $set: { reply: toStored(present(done)) } },
+          { session },
+        );
+        // The claim expired and another run took over the key: the effect must not happen twice.
+        if (written.matchedCount !== 1) throw runningError();
+      });
+      const reply = present(result);
+      // For effects outside a transaction of this database.
+      await entries.updateOne(ownClaim, { $set: { reply: toStored(reply) } });
+      return reply;
+    } catch (error) {
+      const freed = await entries.deleteOne(ownClaim).catch(() => undefined);
+      if (freed?.deletedCount === 1) await crossServiceCheck.release(id, requestHash);
+      throw error;
+    }
+  };
+
+  return {
+    run: async (request, present, work) =>
+      request.key === undefined
+        ? present(await work(async () => undefined))
+        : runWithKey({ ...request, key: request.key }, present, work),
+    eraseAccount: async (session, userId) => {
+      await entries.deleteMany({ user_id: userId }, { session });
+    },
+  };
+};
+
+/** In the form in which it is sent, so that a replay equals the first reply. */
+const toStored = ({ status, body }: StoredReply): StoredReply => ({
+  status,
+  body: body === undefined ? null : JSON.parse(JSON.stringify(body)),
+});

@@ -1,0 +1,97 @@
+/**
+ * Fixed-window counters in MongoDB, exact over any number of replicas: one document per key, changed by conditional
+ * updates. They use real time, as Redis does. The MongoDB store of rate-limiter-flexible is not used because it writes for
+ * every refused request, and because its upserts fail under 200 concurrent calls on SecantusDB.
+ */
+import type { Connection } from 'mongoose';
+import { SECOND_MS, systemClock } from '../kernel/clock.ts';
+import type { RateLimit, RateLimitState } from '../kernel/rate-limit.ts';
+import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
+import { collectionPrivacy, retain } from './privacy.ts';
+import { isDuplicateKey, isWriteConflict } from './transaction.ts';
+
+const COLLECTION = 'rate_limits';
+/** With jitter, several seconds of write conflicts. */
+const ATTEMPTS = 50;
+
+interface Window {
+  _id: string;
+  points: number;
+  expire: Date;
+}
+
+collectionPrivacy<Window>(
+  COLLECTION,
+  retain(
+    'counts for a minute, by the number of an account or the hash of a login',
+    '_id',
+    'points',
+    'expire',
+  ),
+);
+
+export interface RateLimitWindows {
+  /** Takes one point of the window of `key`, if one is left. Rejects when the database cannot be reached. */
+  take(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
+}
+
+/** Await it before the first write: concurrent first writers would both create the collection. */
+export const createRateLimitIndexes = async (connection: Connection): Promise<void> => {
+  const collection = connection.collection(COLLECTION);
+  await collection.createIndex({ expire: -1 }, { expireAfterSeconds: 0 });
+};
+
+export const createRateLimitWindows = (connection: Connection): RateLimitWindows => {
+  const windows = connection.collection<Window>(COLLECTION);
+
+  /** Undefined when the window changed between two queries: try again. */
+  const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
+    const now = systemClock.now();
+    const taken = await windows.findOneAndUpdate(
+      { _id: key, expire: { $gt: now }, points: { $lt: limit.points } },
+      { $inc: { points: 1 } },
+      { returnDocument: 'after' },
+    );
+    if (taken !== null) return toState(limit, taken, now, true);
+    const current = await windows.findOne({ _id: key });
+    // A spent window is only read: refused requests cause no writes.
+    if (current !== null && current.expire > now) {
+      return current.points < limit.points ? undefined : toState(limit, current, now, false);
+    }
+    const fresh = { _id: key, points: 1, expire: new Date(now.getTime() + limit.windowS * SECOND_MS) };
+    if (current === null) {
+      await windows.insertOne(fresh);
+      return toState(limit, fresh, now, true);
+    }
+    const renewed = await windows.updateOne({ _id: key, expire: current.expire }, { $set: fresh });
+    return renewed.matchedCount === 1 ? toState(limit, fresh, now, true) : undefined;
+  };
+
+  return {
+    take: async (limit, key) => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const state = await attempt(limit, key);
+          if (state !== undefined) return state;
+          if (tries >= ATTEMPTS) throw new Error('the rate-limit window kept changing');
+        } catch (error) {
+          const raced = isDuplicateKey(error) || isWriteConflict(error);
+          if (!raced || tries >= ATTEMPTS) throw error;
+        }
+        await sleep(jitteredDelayMs(tries, 1, 50));
+      }
+    },
+  };
+};
+
+const toState = (
+  limit: Pick<RateLimit, 'points'>,
+  { points, expire }: Window,
+  now: Date,
+  allowed: boolean,
+): RateLimitState => ({
+  allowed,
+  limit: limit.points,
+  remaining: Math.max(0, limit.points - points),
+  resetS: Math.max(1, Math.ceil((expire.getTime() - now.getTime()) / SECOND_MS)),
+});

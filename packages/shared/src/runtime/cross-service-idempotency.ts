@@ -1,0 +1,40 @@
+/**
+ * {@link CrossServiceCheck} in Redis. Without Redis each service decides by its own database; no effect happens twice.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { CrossServiceCheck } from '../mongo/idempotency.ts';
+import type { Redis } from './redis.ts';
+
+/** Expires by the clock of the process, as the keys in the databases do. */
+const REGISTER = `
+  local held = redis.call('get', KEYS[1])
+  if held then
+    local hash, expires = string.match(held, '^(%x+):(%d+)$')
+    if hash and tonumber(expires) > tonumber(ARGV[2]) then return hash end
+  end
+  redis.call('set', KEYS[1], ARGV[1] .. ':' .. ARGV[3], 'PX', ARGV[4])
+  return ARGV[1]`;
+const RELEASE = `
+  local held = redis.call('get', KEYS[1])
+  if held and string.match(held, '^%x+') == ARGV[1] then return redis.call('del', KEYS[1]) end
+  return 0`;
+
+/** `keyPrefix` must be the same in every service of an installation. */
+export const createCrossServiceCheck = (redis: Redis, keyPrefix: string, clock: Clock): CrossServiceCheck => {
+  const nameOf = (id: string): string => `${keyPrefix}:idempotency:${id}`;
+  return {
+    register: async (id, requestHash, ttlMs) => {
+      const now = clock.now().getTime();
+      try {
+        return (
+          (await redis.eval(REGISTER, 1, nameOf(id), requestHash, now, now + ttlMs, ttlMs)) === requestHash
+        );
+      } catch {
+        return true;
+      }
+    },
+    release: async (id, requestHash) => {
+      await redis.eval(RELEASE, 1, nameOf(id), requestHash).catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,86 @@
+/**
+ * Start and shutdown of a process. Each resource registers its closing where it is opened; shutdown closes them in
+ * reverse order, under one deadline.
+ */
+import { ConfigError } from '../kernel/config.ts';
+import type { Logger } from '../kernel/log.ts';
+import { finishesWithin } from '../kernel/timing.ts';
+
+const EXIT_CONFIG = 78;
+/** Less than the ten seconds after which an orchestrator kills. */
+export const SHUTDOWN_DEADLINE_MS = 9_000;
+
+export interface Cleanup {
+  /** Registers `close`; the last one registered runs first. */
+  defer(name: string, close: () => Promise<unknown> | unknown): void;
+  /** Runs all closers once; a failure is logged and does not stop the others. */
+  close(): Promise<void>;
+}
+
+export const createCleanup = (log?: Logger): Cleanup => {
+  const closers: { name: string; close: () => Promise<unknown> | unknown }[] = [];
+  let closing: Promise<void> | undefined;
+  const unwind = async (): Promise<void> => {
+    for (let next = closers.pop(); next !== undefined; next = closers.pop()) {
+      try {
+        await next.close();
+      } catch (error) {
+        log?.warn({ err: error, resource: next.name }, 'closing a resource failed');
+      }
+    }
+  };
+  return {
+    defer: (name, close) => void closers.push({ name, close }),
+    close: () => {
+      closing ??= unwind();
+      return closing;
+    },
+  };
+};
+
+/**
+ * Runs `open`, waits for SIGTERM or SIGINT, closes, and exits 0. An invalid configuration prints one line and exits 78;
+ * another failure at start, or an uncaught exception later, exits 1. An unhandled rejection is logged only.
+ */
+export const runProcess = async (
+  open: () => Promise<{ close(): Promise<void>; log: Logger }>,
+  deadlineMs = SHUTDOWN_DEADLINE_MS,
+): Promise<void> => {
+  let running: { close(): Promise<void>; log: Logger };
+  let stopRequested = false;
+  let stop = (): void => {
+    stopRequested = true;
+    // The start may be waiting for a server that is down.
+    setTimeout(() => process.exit(0), deadlineMs).unref();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
+  try {
+    running = await open();
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${error.message}\n`);
+      process.exit(EXIT_CONFIG);
+    }
+    process.stderr.write(`could not start: ${(error as Error)?.stack ?? String(error)}\n`);
+    process.exit(1);
+  }
+  const { log } = running;
+  stop = () => {
+    if (stopRequested) return;
+    stopRequested = true;
+    const closed = running.close().catch((error: unknown) => log.error({ err: error }, 'closing failed'));
+    void finishesWithin(closed, deadlineMs).then((finished) => {
+      if (!finished) log.error('shutdown took too long; exiting');
+      process.exit(0);
+    });
+  };
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'uncaught exception');
+    process.exit(1);
+  });
+  if (stopRequested) {
+    stopRequested = false;
+    stop();
+  }
+};

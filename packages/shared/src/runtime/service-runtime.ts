@@ -1,0 +1,297 @@
+/**
+ * The common part of every service: connections, events, limits, transports. It is opened once and closed in reverse
+ * order. `services/<name>/src/service.ts` adds stores, use cases and routes.
+ */
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import type { FastifyInstance } from 'fastify';
+import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
+import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
+import type { Route } from '../http/define-route.ts';
+import { createServer } from '../http/server.ts';
+import { type CallerSigner, createCallerSigner } from '../kernel/caller.ts';
+import { type Clock, type Random, systemClock, systemRandom } from '../kernel/clock.ts';
+import { createHealth, type Health } from '../kernel/health.ts';
+import { createLog, type Logger } from '../kernel/log.ts';
+import { createMetrics, type Metrics } from '../kernel/metrics.ts';
+import type { RateLimiter } from '../kernel/rate-limit.ts';
+import { type Broker, connectBroker } from '../messaging/broker.ts';
+import type { EventConsumer } from '../messaging/consumer.ts';
+import { createOutbox, type Outbox } from '../messaging/outbox.ts';
+import { startRelay } from '../messaging/relay.ts';
+import { startConsumers } from '../messaging/start-consumers.ts';
+import type { Connection } from '../mongo/connect.ts';
+import { connectMongo, pingMongo, syncIndexes } from '../mongo/connect.ts';
+import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
+import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
+import { createSequences, type Sequences } from '../mongo/sequence.ts';
+import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
+import { createCrossServiceCheck } from './cross-service-idempotency.ts';
+import { type Cleanup, createCleanup } from './lifecycle.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+import type { Redis } from './redis.ts';
+import { connectRedis, pingRedis } from './redis.ts';
+
+/** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
+export interface RuntimeConfig {
+  NODE_ENV: 'development' | 'test' | 'production';
+  LOG_LEVEL: string;
+  HOST: string;
+  HTTP_PORT: number;
+  GRPC_PORT: number;
+  INTERNAL_AUTH_SECRET: string;
+  MONGODB_URI: string;
+  MONGODB_DATABASE: string;
+  REDIS_URL: string;
+  AMQP_URL: string;
+  EVENTS_NAMESPACE: string;
+}
+
+/** Replacements for tests. */
+export interface Overrides {
+  clock?: Clock;
+  random?: Random;
+  log?: Logger;
+  /** How long the closing of a transport waits for current requests, in milliseconds. */
+  closeGraceMs?: number | undefined;
+}
+
+export interface Job {
+  name: string;
+  intervalMs: number;
+  /**
+   * One round. It must be safe with several replicas and after a crash. A failure is logged; the next round follows.
+   * `stopping` is aborted when the process ends; a long round should then end early.
+   */
+  run(stopping: AbortSignal): Promise<unknown>;
+}
+
+export interface Transports {
+  routes: Route[];
+  grpc: GrpcService[];
+  consumers: EventConsumer[];
+  jobs?: Job[];
+  /** Registers Fastify plugins, e.g. multipart, before the routes. */
+  prepareHttp?: (app: FastifyInstance) => Promise<void>;
+  /** Run after the indexes are built and before anything reads stored data. */
+  upgrades?: readonly Upgrade[];
+  /** Runs after the upgrades and before the transports open, e.g. seeds. */
+  beforeTransports?: () => Promise<void>;
+}
+
+export interface RunningService {
+  /** `http://host:port` */
+  url: string;
+  /** `host:port` */
+  grpcAddress: string;
+  log: Logger;
+  close(): Promise<void>;
+}
+
+export interface ServiceRuntime {
+  service: string;
+  log: Logger;
+  clock: Clock;
+  random: Random;
+  cleanup: Cleanup;
+  health: Health;
+  metrics: Metrics;
+  signer: CallerSigner;
+  connection: Connection;
+  redis: Redis;
+  broker: Broker;
+  outbox: Outbox;
+  sequences: Sequences;
+  limiter: RateLimiter;
+  idempotency: Idempotency;
+  /** A gRPC client of another service; it is closed with the runtime. */
+  grpcClient<Definition>(target: string, definition: Definition, address: string): GrpcClient<Definition>;
+  /** Builds the indexes, then opens the transports. */
+  serve(transports: Transports): Promise<RunningService>;
+}
+
+/** Connects to the servers of a service. When a connection fails, those that were opened are closed. */
+export const createServiceRuntime = async (
+  service: string,
+  config: RuntimeConfig,
+  overrides: Overrides = {},
+): Promise<ServiceRuntime> => {
+  const log = overrides.log ?? createLog({ service, level: config.LOG_LEVEL });
+  const cleanup = createCleanup(log);
+  try {
+    return await open(service, config, overrides, log, cleanup);
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
+};
+
+const open = async (
+  service: string,
+  config: RuntimeConfig,
+  overrides: Overrides,
+  log: Logger,
+  cleanup: Cleanup,
+): Promise<ServiceRuntime> => {
+  const clock = overrides.clock ?? systemClock;
+  const random = overrides.random ?? systemRandom;
+  const health = createHealth();
+  const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
+  const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
+  const opening = [
+    connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
+      cleanup.defer('redis', () => opened.disconnect());
+      return opened;
+    }),
+    connectMongo({
+      uri: config.MONGODB_URI,
+      database: config.MONGODB_DATABASE,
+      log,
+      appName: service,
+    }).then((opened) => {
+      cleanup.defer('mongodb', () => opened.close());
+      return opened;
+    }),
+    connectBroker({
+      url: config.AMQP_URL,
+      namespace: config.EVENTS_NAMESPACE,
+      log,
+      name: service,
+      events: EVENTS,
+    }).then((opened) => {
+      cleanup.defer('rabbitmq', () => opened.close());
+      return opened;
+    }),
+  ] as const;
+  // Wait for all three before one failure is thrown: a connection that opens later must be closed as well.
+  await Promise.allSettled(opening);
+  const [redis, connection, broker] = await Promise.all(opening);
+  health.add('mongodb', () => pingMongo(connection));
+  health.add('redis', () => pingRedis(redis), { required: false });
+  health.add('rabbitmq', async () => assertConnected(broker), { required: false });
+  const limiter = createRateLimiter({
+    redis,
+    connection,
+    keyPrefix: `${config.EVENTS_NAMESPACE}:${service}`,
+  });
+  const runtime = {
+    service,
+    log,
+    clock,
+    random,
+    cleanup,
+    health,
+    metrics,
+    signer,
+    connection,
+    redis,
+    broker,
+    outbox: createOutbox({ connection, service, clock, random }),
+    sequences: createSequences(connection),
+    limiter,
+    idempotency: createIdempotency({
+      connection,
+      crossServiceCheck: createCrossServiceCheck(redis, config.EVENTS_NAMESPACE, clock),
+      clock,
+      uuid: random.uuid,
+    }),
+    grpcClient: <Definition>(
+      target: string,
+      definition: Definition,
+      address: string,
+    ): GrpcClient<Definition> => {
+      const client = createGrpcClient({ definition, address, target, from: service, signer, metrics });
+      cleanup.defer(`grpc client ${target}`, () => client.close());
+      return client;
+    },
+  };
+  return { ...runtime, serve: (transports) => serve(runtime, config, transports, overrides) };
+};
+
+const assertConnected = (broker: Broker): void => {
+  if (!broker.isConnected()) throw new Error('not connected');
+};
+
+const serve = async (
+  runtime: Omit<ServiceRuntime, 'serve'>,
+  config: RuntimeConfig,
+  transports: Transports,
+  { closeGraceMs }: Overrides,
+): Promise<RunningService> => {
+  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, limiter, random } =
+    runtime;
+  try {
+    // Unique indexes must exist before the first write.
+    await syncIndexes(connection);
+    await createRateLimitIndexes(connection);
+    await createIdempotencyIndexes(connection);
+    await upgradeData({ connection, clock, log }, transports.upgrades ?? []);
+    await transports.beforeTransports?.();
+    const relay = startRelay({ connection, broker, log, clock });
+    cleanup.defer('outbox relay', () => relay.close());
+    const grpc = await startGrpcServer({
+      address: `${config.HOST}:${config.GRPC_PORT}`,
+      services: transports.grpc,
+      signer,
+      metrics,
+      log,
+      closeGraceMs,
+    });
+    cleanup.defer('grpc server', () => grpc.close());
+    const app = await createServer({
+      service,
+      routes: transports.routes,
+      signer,
+      limiter,
+      health,
+      metrics,
+      log,
+      uuid: random.uuid,
+      ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
+      ...(transports.prepareHttp === undefined ? {} : { prepare: transports.prepareHttp }),
+    });
+    cleanup.defer('http server', () => app.close());
+    const consumers = await startConsumers({
+      connection,
+      broker,
+      service,
+      consumers: transports.consumers,
+      log,
+      clock,
+      onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
+    });
+    cleanup.defer('event consumers', () => consumers.close());
+    for (const job of transports.jobs ?? []) cleanup.defer(`job ${job.name}`, startJob(job, log));
+    const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
+    cleanup.defer('readiness', () => health.stopping());
+    health.started();
+    log.info({ url, grpc: grpc.address }, 'ready');
+    return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
+};
+
+/** Runs one round at a time; stopping waits for the current round. */
+const startJob = (job: Job, log: Logger): (() => Promise<void>) => {
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<unknown> = Promise.resolve();
+  const stopping = new AbortController();
+  // Async: a job that throws synchronously must not end the process.
+  const attempt = async (): Promise<unknown> => job.run(stopping.signal);
+  const schedule = (): void => {
+    timer = setTimeout(() => {
+      round = attempt()
+        .catch((error) => log.error({ err: error, job: job.name }, 'job failed'))
+        .finally(() => {
+          if (!stopping.signal.aborted) schedule();
+        });
+    }, job.intervalMs);
+  };
+  schedule();
+  return async () => {
+    stopping.abort();
+    clearTimeout(timer);
+    await round;
+  };
+};

@@ -1,0 +1,304 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ManualClock, systemRandom } from '../../src/kernel/clock.ts';
+import type { Broker } from '../../src/messaging/broker.ts';
+import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
+import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
+import { registerEventModels } from '../../src/messaging/models.ts';
+import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
+import type { Connection } from '../../src/mongo/connect.ts';
+import {
+  cutConnection,
+  dropDatabase,
+  effectsOf,
+  log,
+  openBroker,
+  openDatabase,
+  orderPlaced,
+  orderShipped,
+  pause,
+  publishEvent,
+  removeBroker,
+  until,
+} from './support.ts';
+
+const RETRY_DELAYS_MS = [50, 100];
+
+let connection: Connection;
+let broker: Broker;
+let running: Consumers | undefined;
+let outcomes: EventOutcome[] = [];
+const services: string[] = [];
+
+beforeAll(async () => {
+  connection = await openDatabase();
+  broker = await openBroker();
+});
+
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  outcomes = [];
+});
+
+afterAll(async () => {
+  await removeBroker(broker, services, RETRY_DELAYS_MS);
+  await dropDatabase(connection);
+});
+
+/** Each test has its own service, and so its own queues. */
+const consume = async (service: string, consumers: EventConsumer[], clock?: ManualClock): Promise<void> => {
+  if (!services.includes(service)) services.push(service);
+  running = await startConsumers({
+    connection,
+    broker,
+    service,
+    consumers,
+    log,
+    clock,
+    retryDelaysMs: RETRY_DELAYS_MS,
+    onOutcome: (_type, outcome) => void outcomes.push(outcome),
+  });
+};
+
+const effects = (consumer: string) => effectsOf(connection).countDocuments({ consumer });
+
+/** A handler whose repeated effect is visible. */
+const record =
+  (consumer: string): EventConsumer['handle'] =>
+  async (event, { session }) => {
+    await effectsOf(connection).create([{ consumer, eventId: event.id }], { session });
+  };
+
+const recorder = (consumer: string): EventConsumer =>
+  onEvent(orderPlaced, record(consumer), { name: consumer });
+
+describe('delivery', () => {
+  test('a redelivered event has one effect', async () => {
+    await consume('once', [recorder('once')]);
+    const id = await publishEvent(broker);
+    await publishEvent(broker, { id });
+    await publishEvent(broker, { id });
+    await until(() => outcomes.length === 3);
+    expect(await effects('once')).toBe(1);
+    expect(outcomes.toSorted()).toEqual(['done', 'duplicate', 'duplicate']);
+  });
+
+  test('two consumers of one event each handle it once, and a failing one is retried alone', async () => {
+    let failures = 0;
+    const flaky = onEvent(
+      orderPlaced,
+      async (event, context) => {
+        failures += 1;
+        if (failures <= 2) throw new Error('not yet');
+        await record('flaky')(event, context);
+      },
+      { name: 'flaky' },
+    );
+    await consume('pair', [recorder('steady'), flaky]);
+    await publishEvent(broker);
+    await until(async () => (await effects('flaky')) === 1);
+    expect(await effects('steady')).toBe(1);
+    expect(outcomes).toEqual(['done', 'retried', 'retried', 'done']);
+  });
+
+  test('the effect and its inbox document commit together, and afterCommit runs after the commit', async () => {
+    let committed = 0;
+    let tries = 0;
+    const consumer = onEvent(
+      orderPlaced,
+      async (event, context) => {
+        context.afterCommit(() => {
+          committed += 1;
+        });
+        await record('atomic')(event, context);
+        tries += 1;
+        if (tries === 1) throw new Error('after the effect');
+      },
+      { name: 'atomic' },
+    );
+    await consume('atomic', [consumer]);
+    const eventId = await publishEvent(broker);
+    await until(() => committed === 1);
+    expect(await effects('atomic')).toBe(1);
+    expect(tries).toBe(2);
+    const inbox = registerEventModels(connection).inbox;
+    expect(await inbox.countDocuments({ consumer: 'atomic', eventId })).toBe(1);
+  });
+
+  test('events of one aggregate are handled in order, one at a time', async () => {
+    const seen: number[] = [];
+    let active = 0;
+    let mostActive = 0;
+    const consumer = onEvent(orderPlaced, async (event) => {
+      active += 1;
+      mostActive = Math.max(mostActive, active);
+      await pause(2);
+      seen.push(event.aggregateVersion);
+      active -= 1;
+    });
+    await consume('keyed', [consumer]);
+    const versions = Array.from({ length: 15 }, (_, index) => index + 1);
+    for (const version of versions) await publishEvent(broker, { subject: 'one', version });
+    await until(() => seen.length === 15);
+    expect(seen).toEqual(versions);
+    expect(mostActive).toBe(1);
+  });
+
+  test('an event is redelivered after a lost connection, with one effect', async () => {
+    let started = 0;
+    const consumer = onEvent(
+      orderPlaced,
+      async (event, context) => {
+        started += 1;
+        if (started === 1) await cutConnection(broker);
+        await record('cut')(event, context);
+      },
+      { name: 'cut' },
+    );
+    await consume('cut', [consumer]);
+    await publishEvent(broker);
+    await until(() => outcomes.includes('duplicate'));
+    expect(await effects('cut')).toBe(1);
+    await publishEvent(broker);
+    await until(async () => (await effects('cut')) === 2);
+  });
+
+  test('two consumers with the same name are refused', async () => {
+    const consumers = [recorder('same'), recorder('same')];
+    await expect(startConsumers({ connection, broker, service: 'same', consumers, log })).rejects.toThrow(
+      'same',
+    );
+  });
+});
+
+describe('failure', () => {
+  const poison = (service: string): EventConsumer =>
+    onEvent(
+      orderPlaced,
+      async (event, context) => {
+        if (event.data.note === 'poison') throw new Error('cannot swallow this');
+        await record(service)(event, context);
+      },
+      { name: service },
+    );
+
+  test('a poison message does not block later ones, and is dead-lettered after its tries', async () => {
+    const clock = new ManualClock('2026-02-01T08:00:00Z');
+    await consume('poisoned', [poison('poisoned')], clock);
+    const id = await publishEvent(broker, { data: { order_id: 1, note: 'poison' } });
+    for (let order = 2; order <= 40; order += 1) await publishEvent(broker, { subject: String(order) });
+    await until(async () => (await effects('poisoned')) === 39);
+    await until(() => outcomes.includes('dead'));
+    expect(outcomes.filter((outcome) => outcome === 'retried')).toHaveLength(2);
+    expect(await createDeadLetters(broker).list('poisoned')).toEqual([
+      {
+        id,
+        type: orderPlaced.type,
+        subject: '1',
+        consumer: 'poisoned',
+        attempts: 3,
+        error: 'Error: cannot swallow this',
+        firstFailure: '2026-02-01T08:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('a dead letter is replayed to the consumer that failed, and to no other', async () => {
+    let broken = true;
+    const mended = onEvent(
+      orderPlaced,
+      async (event, context) => {
+        if (broken) throw new Error('broken');
+        await record('mended')(event, context);
+      },
+      { name: 'mended' },
+    );
+    await consume('replay', [mended, recorder('bystander')]);
+    const first = await publishEvent(broker, { subject: 'a' });
+    await publishEvent(broker, { subject: 'b' });
+    const letters = createDeadLetters(broker);
+    await until(async () => (await letters.list('replay')).length === 2);
+    broken = false;
+    expect(await letters.replay('replay', { id: systemRandom.uuid() })).toBe(0);
+    expect(await letters.replay('replay', { id: first })).toBe(1);
+    await until(async () => (await effects('mended')) === 1);
+    expect(await letters.replay('replay')).toBe(1);
+    await until(async () => (await effects('mended')) === 2);
+    expect(await letters.list('replay')).toEqual([]);
+    expect(await effects('bystander')).toBe(2);
+    expect(outcomes.filter((outcome) => outcome === 'duplicate')).toEqual([]);
+  });
+
+  test('dead letters survive repeated listing, and purge deletes one or all', async () => {
+    await consume('purged', [poison('purged')]);
+    const ids: string[] = [];
+    for (const subject of ['a', 'b', 'c']) {
+      ids.push(await publishEvent(broker, { subject, data: { order_id: 1, note: 'poison' } }));
+    }
+    const letters = createDeadLetters(broker);
+    await until(async () => (await letters.list('purged')).length === 3);
+    for (let time = 0; time < 30; time += 1) expect(await letters.list('purged')).toHaveLength(3);
+    expect(await letters.purge('purged', { id: ids[1] })).toBe(1);
+    const left = (await letters.list('purged')).map(({ id }) => id);
+    expect(new Set(left)).toEqual(new Set([ids[0], ids[2]]));
+    expect(await letters.purge('purged')).toBe(2);
+    expect(await letters.list('purged')).toEqual([]);
+  });
+
+  test.each([
+    ['is not JSON', Buffer.from('{'), 'not JSON'],
+    ['is not an event', Buffer.from('{"id":"x"}'), 'not an event'],
+  ])('a message that %s is dead-lettered at once', async (_case, content, error) => {
+    const service = `malformed-${error.replace(' ', '-').toLowerCase()}`;
+    await consume(service, [recorder(service)]);
+    await broker.publish(broker.eventsExchange, orderPlaced.type, content);
+    const letters = createDeadLetters(broker);
+    await until(async () => (await letters.list(service)).length === 1);
+    expect(await letters.list(service)).toMatchObject([
+      { type: orderPlaced.type, attempts: 1, error: expect.stringContaining(error) },
+    ]);
+    expect(outcomes).toEqual(['dead']);
+  });
+
+  test('data that does not fit is dead-lettered at once; the error names the field without its value', async () => {
+    await consume('unfit', [recorder('unfit')]);
+    await publishEvent(broker, { data: { order_id: 'secret value' } });
+    const letters = createDeadLetters(broker);
+    await until(async () => (await letters.list('unfit')).length === 1);
+    const [letter] = await letters.list('unfit');
+    expect(letter).toMatchObject({
+      consumer: 'unfit',
+      attempts: 1,
+      error: expect.stringContaining('order_id'),
+    });
+    expect(letter?.error).not.toContain('secret value');
+  });
+
+  test('an event that the service no longer consumes is dropped', async () => {
+    await consume('leaving', [onEvent(orderShipped, async () => undefined)]);
+    await running?.close();
+    await consume('leaving', [recorder('leaving')]);
+    await publishEvent(broker, { type: orderShipped.type });
+    await publishEvent(broker);
+    await until(async () => (await effects('leaving')) === 1);
+    expect(outcomes).toContain('ignored');
+    expect(await createDeadLetters(broker).list('leaving')).toEqual([]);
+  });
+
+  test('tries while the database is unavailable do not count', async () => {
+    let tries = 0;
+    const consumer = onEvent(
+      orderPlaced,
+      async (event, context) => {
+        tries += 1;
+        if (tries <= 6) throw Object.assign(new Error('no primary'), { name: 'MongoServerSelectionError' });
+        await record('outage')(event, context);
+      },
+      { name: 'outage' },
+    );
+    await consume('outage', [consumer]);
+    await publishEvent(broker);
+    await until(async () => (await effects('outage')) === 1);
+    expect(outcomes).toEqual([...Array.from({ length: 6 }, () => 'retried'), 'done']);
+  });
+});

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Broker } from '../../src/messaging/broker.ts';
+import { onEvent } from '../../src/messaging/consumer.ts';
+import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
+import { type Consumers, startConsumers } from '../../src/messaging/start-consumers.ts';
+import type { Connection } from '../../src/mongo/connect.ts';
+import {
+  amqpUrl,
+  dropDatabase,
+  log,
+  openBroker,
+  openDatabase,
+  orderPlaced,
+  publishEvent,
+  removeBroker,
+  until,
+} from './support.ts';
+
+const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
+const SERVICE = 'counter';
+
+let connection: Connection;
+let broker: Broker;
+let consumers: Consumers;
+let broken = true;
+let handled = 0;
+
+beforeAll(async () => {
+  connection = await openDatabase();
+  broker = await openBroker();
+  consumers = await startConsumers({
+    connection,
+    broker,
+    service: SERVICE,
+    log,
+    retryDelaysMs: [],
+    consumers: [
+      onEvent(orderPlaced, async () => {
+        if (broken) throw new Error('out of order');
+        handled += 1;
+      }),
+    ],
+  });
+});
+
+afterAll(async () => {
+  await consumers.close();
+  await removeBroker(broker, [SERVICE], []);
+  await dropDatabase(connection);
+});
+
+const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, NODE_OPTIONS: '', AMQP_URL: amqpUrl(), EVENTS_NAMESPACE: broker.namespace };
+    execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+
+test('an operator lists, replays and purges dead-lettered events', async () => {
+  const ids = [await publishEvent(broker, { subject: '41' }), await publishEvent(broker, { subject: '42' })];
+  await until(async () => (await createDeadLetters(broker).list(SERVICE)).length === 2);
+
+  const listed = await run('list', SERVICE);
+  expect(listed.code).toBe(0);
+  expect(listed.out).toContain(`${ids[0]}  shop.order.placed  subject 41`);
+  expect(listed.out).toContain('Error: out of order');
+  expect(listed.out).toContain(`2 dead-lettered events in ${SERVICE}`);
+
+  broken = false;
+  expect(await run('replay', SERVICE, '--id', ids[0] ?? '')).toMatchObject({
+    code: 0,
+    out: `1 returned to ${SERVICE}\n`,
+  });
+  await until(() => handled === 1);
+  expect(await run('purge', SERVICE)).toMatchObject({ code: 0, out: `1 deleted from ${SERVICE}\n` });
+  expect(await run('purge', SERVICE, '--id', ids[0] ?? '')).toMatchObject({ code: 2 });
+});
+
+test('wrong arguments print the usage, and an unknown service is named', async () => {
+  expect(await run('explode', SERVICE)).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
+  expect(await run('list')).toMatchObject({ code: 64 });
+  expect(await run('list', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
+});

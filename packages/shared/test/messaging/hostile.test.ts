@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import type { Broker } from '../../src/messaging/broker.ts';
+import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
+import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
+import { commandQueue, createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
+import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
+import { deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
+import type { Connection } from '../../src/mongo/connect.ts';
+import {
+  cutConnection,
+  dropDatabase,
+  effectsOf,
+  log,
+  openBroker,
+  openDatabase,
+  orderPlaced,
+  publishEvent,
+  removeBroker,
+  until,
+} from './support.ts';
+
+const RETRY_DELAYS_MS = [50];
+const PREFETCH = 4;
+/** The prefetch of a command queue. */
+const COMMAND_PREFETCH = 20;
+
+let connection: Connection;
+let broker: Broker;
+let running: Consumers | undefined;
+let outcomes: EventOutcome[] = [];
+const services: string[] = [];
+const queues: string[] = [];
+const unhandled: unknown[] = [];
+const note = (error: unknown): void => void unhandled.push(error);
+
+beforeAll(async () => {
+  process.on('unhandledRejection', note);
+  connection = await openDatabase();
+  broker = await openBroker();
+});
+
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  outcomes = [];
+  expect(unhandled).toEqual([]);
+});
+
+afterAll(async () => {
+  process.off('unhandledRejection', note);
+  await removeBroker(broker, services, RETRY_DELAYS_MS, queues);
+  await dropDatabase(connection);
+});
+
+const consume = async (service: string, consumers: EventConsumer[]): Promise<void> => {
+  services.push(service);
+  running = await startConsumers({
+    connection,
+    broker,
+    service,
+    consumers,
+    log,
+    prefetch: PREFETCH,
+    retryDelaysMs: RETRY_DELAYS_MS,
+    onOutcome: (_type, outcome) => void outcomes.push(outcome),
+  });
+};
+
+const record =
+  (consumer: string): EventConsumer['handle'] =>
+  async (event, { session }) => {
+    await effectsOf(connection).create([{ consumer, eventId: event.id }], { session });
+  };
+
+const recorder = (consumer: string): EventConsumer =>
+  onEvent(orderPlaced, record(consumer), { name: consumer });
+
+const effects = (consumer: string) => effectsOf(connection).countDocuments({ consumer });
+
+const envelope = (change: Record<string, unknown> = {}): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    id: systemRandom.uuid(),
+    source: '/services/shop',
+    type: orderPlaced.type,
+    subject: '1',
+    time: '2026-01-15T10:00:00.000Z',
+    datacontenttype: 'application/json',
+    aggregateversion: 1,
+    data: { order_id: 1 },
+    ...change,
+  });
+
+/** More than the prefetch: messages that are never acked would block the queue. */
+const COPIES = PREFETCH + 1;
+
+describe('a message that is not an event is dead-lettered, and later events are handled', () => {
+  const deep = (count: number): string => `${'['.repeat(count)}${']'.repeat(count)}`;
+
+  test.each<[string, string | Buffer, Record<string, unknown>?]>([
+    ['nothing', ''],
+    ['bytes', Buffer.from([0xff, 0xfe, 0x00, 0x7b])],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['text', '"event"'],
+    ['lists in lists', deep(200_000)],
+    ['eight megabytes', 'x'.repeat(8 * 1024 * 1024)],
+    ['an event of another version', envelope({ specversion: '0.3' })],
+    ['an event without an id', envelope({ id: undefined })],
+    ['an event with an invalid time', envelope({ time: 'yesterday' })],
+    ['data of another type', envelope({ data: deep(10) })],
+    ['an event without data', envelope({ data: undefined })],
+    [
+      'headers of wrong types',
+      'x',
+      { [HEADER.attempts]: 'x', [HEADER.consumer]: { a: [1] }, [HEADER.error]: 7 },
+    ],
+    ['a count of tries below zero', envelope({ data: null }), { [HEADER.attempts]: -1e15 }],
+    ['headers too large to be sent on', 'x', { [HEADER.originalRoutingKey]: 'k'.repeat(65_400) }],
+  ])('%s', async (what, content, headers = {}) => {
+    const service = `odd-${what.replaceAll(' ', '-')}`;
+    await consume(service, [recorder(service)]);
+    for (let copy = 0; copy < COPIES; copy += 1) {
+      await broker.publish(broker.eventsExchange, orderPlaced.type, Buffer.from(content), { headers });
+    }
+    await publishEvent(broker, { subject: 'behind' });
+    await until(async () => (await effects(service)) === 1);
+    await until(() => outcomes.filter((outcome) => outcome === 'dead').length === COPIES);
+    expect(await createDeadLetters(broker).list(service)).toHaveLength(COPIES);
+  });
+});
+
+test('twenty concurrent deliveries of one event have one effect', async () => {
+  await consume('twenty', [recorder('twenty')]);
+  const id = systemRandom.uuid();
+  // Of different aggregates, so that only the inbox recognises them.
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) => publishEvent(broker, { id, subject: String(index) })),
+  );
+  await until(() => outcomes.length === 20);
+  expect(await effects('twenty')).toBe(1);
+  expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(19);
+});
+
+describe('the connection to the broker breaks', () => {
+  test.each(['before its effect', 'after its effect and before its ack'])(
+    '%s: the event is redelivered and has one effect',
+    async (phase) => {
+      const name = phase.replaceAll(' ', '-');
+      let cut = 0;
+      const once = async (): Promise<void> => {
+        cut += 1;
+        if (cut === 1) await cutConnection(broker);
+      };
+      const consumer = onEvent(
+        orderPlaced,
+        async (event, context) => {
+          if (phase === 'before its effect') await once();
+          else context.afterCommit(once);
+          await record(name)(event, context);
+        },
+        { name },
+      );
+      await consume(name, [consumer]);
+      await publishEvent(broker);
+      await until(() => outcomes.includes('duplicate'));
+      expect(await effects(name)).toBe(1);
+    },
+  );
+
+  test('while a failed event is moved to its retry queue: it is retried or dead-lettered, and never lost', async () => {
+    let tries = 0;
+    const consumer = onEvent(
+      orderPlaced,
+      async () => {
+        tries += 1;
+        if (tries <= 2) setTimeout(() => void cutConnection(broker).catch(() => undefined), 0);
+        throw new Error('never');
+      },
+      { name: 'cut-on-its-way' },
+    );
+    await consume('cut-on-its-way', [consumer]);
+    const id = await publishEvent(broker);
+    const letters = createDeadLetters(broker);
+    await until(async () => {
+      const deadLettered = await letters.list('cut-on-its-way').catch(() => []);
+      return deadLettered.some((letter) => letter.id === id);
+    });
+  });
+
+  test('while idle: later events are handled', async () => {
+    await consume('cut-idle', [recorder('cut-idle')]);
+    await cutConnection(broker);
+    await until(() => broker.isConnected());
+    await publishEvent(broker);
+    await until(async () => (await effects('cut-idle')) === 1);
+  });
+});
+
+test('a deleted dead-letter queue is declared again: nothing is lost, and later events are handled', async () => {
+  await consume('undead', [recorder('undead')]);
+  await broker.withChannel((channel) => channel.deleteQueue(deadLetterQueue(broker.namespace, 'undead')));
+  for (let copy = 0; copy < COPIES; copy += 1) {
+    await broker.publish(broker.eventsExchange, orderPlaced.type, Buffer.from('no event'));
+  }
+  await publishEvent(broker, { subject: 'behind' });
+  await until(async () => (await effects('undead')) === 1);
+  await until(() => outcomes.filter((outcome) => outcome === 'dead').length === COPIES);
+  expect(await createDeadLetters(broker).list('undead')).toHaveLength(COPIES);
+});
+
+describe('a command queue continues after', () => {
+  const valid = { deadline: 60_000, correlationId: 'a command', replyTo: 'amq.rabbitmq.reply-to.nobody' };
+  test.each<[string, string, Partial<typeof valid>]>([
+    ['a message that is not JSON', '{', {}],
+    ['a command that does not fit', '{"number":"x"}', {}],
+    ['a command without a deadline', '{"number":1}', { deadline: Number.NEGATIVE_INFINITY }],
+    ['a command with an endless deadline', '{"number":1}', { deadline: 1e300 }],
+    ['a reply that is not JSON', '{"number":-1}', {}],
+    ['a reply to a queue that does not exist', '{"number":1}', { replyTo: 'q'.repeat(255) }],
+    ['a reply to an empty name', '{"number":1}', { replyTo: '' }],
+  ])('%s', async (what, content, change) => {
+    const schema = z.object({ number: z.int() });
+    const command = { name: what.replaceAll(' ', '-'), request: schema, response: schema };
+    const queue = commandQueue(broker.namespace, command.name);
+    queues.push(queue);
+    const server = await serveRpc({
+      broker,
+      command,
+      handle: async ({ number }) => ({ number: number < 0 ? (BigInt(number) as never) : number }),
+      log,
+    });
+    const client = await createRpcClient({ broker, command, log });
+    const { deadline, ...properties } = { ...valid, ...change };
+    for (let copy = 0; copy <= COMMAND_PREFETCH; copy += 1) {
+      await broker.publish('', queue, Buffer.from(content), {
+        ...properties,
+        correlationId: `${properties.correlationId} ${copy}`,
+        headers: Number.isFinite(deadline) ? { [HEADER.deadline]: Date.now() + deadline } : {},
+      });
+    }
+    expect(await client.call({ number: 7 }, 20_000)).toEqual({ number: 7 });
+    const { messageCount } = await broker.withChannel((channel) => channel.checkQueue(queue));
+    expect(messageCount).toBe(0);
+    await client.close();
+    await server.close();
+  });
+});

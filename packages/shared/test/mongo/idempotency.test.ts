@@ -1,0 +1,434 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { created, defineRoute } from '../../src/http/define-route.ts';
+import { createServer } from '../../src/http/server.ts';
+import { CALLER_HEADER } from '../../src/kernel/caller.ts';
+import { DAY_MS, ManualClock, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
+import { createHealth } from '../../src/kernel/health.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { Connection } from '../../src/mongo/connect.ts';
+import {
+  type Complete,
+  createIdempotency,
+  createIdempotencyIndexes,
+  type Idempotency,
+  type StoredReply,
+} from '../../src/mongo/idempotency.ts';
+import { inTransaction } from '../../src/mongo/transaction.ts';
+import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
+import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
+import { caller, testSigner } from '../../src/testing/harness.ts';
+import { dropDatabase, log, openDatabase, redisUrl } from '../messaging/support.ts';
+
+const NAMESPACE = `test-${systemRandom.uuid()}`;
+
+let redis: Redis;
+let connection: Connection;
+let clock: ManualClock;
+let idempotency: Idempotency;
+
+beforeAll(async () => {
+  redis = await connectRedis({ url: redisUrl(), log });
+  connection = await openDatabase();
+  await createIdempotencyIndexes(connection);
+  await connection.createCollection('effects');
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await dropDatabase(connection);
+});
+
+const idempotencyOver = (database: Connection, shared: Redis): Idempotency =>
+  createIdempotency({
+    connection: database,
+    crossServiceCheck: createCrossServiceCheck(shared, NAMESPACE, clock),
+    clock,
+    uuid: () => systemRandom.uuid(),
+  });
+
+beforeEach(async () => {
+  // In the future, so that the TTL monitor of the database deletes nothing.
+  clock = new ManualClock('2100-01-01T00:00:00Z');
+  idempotency = idempotencyOver(connection, redis);
+  await connection.collection('effects').deleteMany({});
+});
+
+const key = (): string => systemRandom.uuid();
+const effects = (): Promise<number> => connection.collection('effects').countDocuments();
+
+/** An effect and its reply in one transaction. */
+const book =
+  (reply: StoredReply = created({ data: { id: 1 } })) =>
+  async (complete: Complete<StoredReply>): Promise<StoredReply> => {
+    await inTransaction(connection, async (session) => {
+      await connection.collection('effects').insertOne({ at: 'once' }, { session });
+      await complete(session, reply);
+    });
+    return reply;
+  };
+
+const asItIs = (reply: StoredReply): StoredReply => reply;
+
+const outcomeOf = async (answer: Promise<StoredReply>): Promise<unknown> => {
+  try {
+    return await answer;
+  } catch (error) {
+    return (error as { kind?: unknown }).kind;
+  }
+};
+
+/** A promise that the test resolves. */
+const signal = () => {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+};
+
+describe('a repeated request', () => {
+  test('with the same key and body gets the same reply and has one effect', async () => {
+    const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
+    const reply = { status: 201, body: { data: { id: 7, note: null } } };
+    expect(await idempotency.run(request, asItIs, book(reply))).toEqual(reply);
+    const again = await idempotency.run(request, asItIs, book({ status: 201, body: 'another' }));
+    expect(again).toEqual(reply);
+    expect(await effects()).toBe(1);
+  });
+
+  test('gets the presentation of the first result', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    const present = (amount: number) => created({ shown: `${amount} Tooman` });
+    const first = await idempotency.run(request, present, async (complete) => {
+      await inTransaction(connection, (session) => complete(session, 5));
+      return 5;
+    });
+    expect(first).toEqual({ status: 201, body: { shown: '5 Tooman' } });
+    const unused = () => Promise.reject(new Error('must not run again'));
+    expect(await idempotency.run(request, (): never => unused() as never, unused)).toEqual(first);
+  });
+
+  test('twenty concurrent requests are one run; the others get its reply or 409', async () => {
+    const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
+    const reply = created({ data: { id: 9 } });
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => outcomeOf(idempotency.run(request, asItIs, book(reply)))),
+    );
+    expect(await effects()).toBe(1);
+    expect(outcomes).toContainEqual(reply);
+    for (const outcome of outcomes) expect([reply, 'conflict']).toContainEqual(outcome);
+    expect(await idempotency.run(request, asItIs, book())).toEqual(reply);
+  });
+
+  test('with another body is 422 for idempotency_key, during the first run and after it', async () => {
+    const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
+    const other = { ...request, fingerprint: { amount: 6 } };
+    const refused = {
+      kind: 'validation',
+      fields: { idempotency_key: [{ key: 'idempotency.other_body', params: undefined }] },
+    };
+    await idempotency.run(request, asItIs, async (complete) => {
+      await expect(idempotency.run(other, asItIs, book())).rejects.toMatchObject(refused);
+      return book()(complete);
+    });
+    await expect(idempotency.run(other, asItIs, book())).rejects.toMatchObject(refused);
+    expect(await effects()).toBe(1);
+  });
+
+  test('of another user with the same key is another request', async () => {
+    const shared = key();
+    await idempotency.run({ userId: 1, key: shared, fingerprint: 'a' }, asItIs, book(created('first')));
+    const other = await idempotency.run(
+      { userId: 2, key: shared, fingerprint: 'b' },
+      asItIs,
+      book(created('second')),
+    );
+    expect(other.body).toBe('second');
+    expect(await effects()).toBe(2);
+  });
+
+  test('without a key runs again', async () => {
+    const request = { userId: 1, key: undefined, fingerprint: 'a' };
+    await idempotency.run(request, asItIs, book());
+    await idempotency.run(request, asItIs, book());
+    expect(await effects()).toBe(2);
+  });
+
+  test('gets the same reply although the effect was outside a transaction', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    await idempotency.run(request, asItIs, async () => created('elsewhere'));
+    expect((await idempotency.run(request, asItIs, async () => created('again'))).body).toBe('elsewhere');
+  });
+});
+
+describe('a run that fails', () => {
+  test('releases its key; its effect and its reply are rolled back', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    const failing = idempotency.run(request, asItIs, async (complete) => {
+      await inTransaction(connection, async (session) => {
+        await connection.collection('effects').insertOne({ at: 'undone' }, { session });
+        await complete(session, created('never'));
+        throw new Error('the last step failed');
+      });
+      return created('never');
+    });
+    await expect(failing).rejects.toThrow('the last step failed');
+    expect(await effects()).toBe(0);
+    expect((await idempotency.run(request, asItIs, book(created('second try')))).body).toBe('second try');
+  });
+
+  test('after its commit keeps the committed reply', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    const crashing = idempotency.run(request, asItIs, async (complete) => {
+      await book(created('committed'))(complete);
+      throw new Error('crashed before the answer was sent');
+    });
+    await expect(crashing).rejects.toThrow('crashed');
+    expect((await idempotency.run(request, asItIs, book())).body).toBe('committed');
+    expect(await effects()).toBe(1);
+  });
+});
+
+describe('a run that takes too long', () => {
+  const LONG_MS = MINUTE_MS + 1;
+
+  test('holds its key for a minute; then another run takes over and the late one has no effect', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    const { open, opened } = signal();
+    const started = signal();
+    const late = idempotency.run(request, asItIs, async (complete) => {
+      started.open();
+      await opened;
+      return book(created('late'))(complete);
+    });
+    await started.opened;
+    clock.advance(MINUTE_MS - 1);
+    expect(await outcomeOf(idempotency.run(request, asItIs, book()))).toBe('conflict');
+    clock.advance(2);
+    let runs = 0;
+    const takeOver = async (complete: Complete<StoredReply>): Promise<StoredReply> => {
+      runs += 1;
+      return book(created('taker'))(complete);
+    };
+    const takers = await Promise.all(
+      Array.from({ length: 20 }, () => outcomeOf(idempotency.run(request, asItIs, takeOver))),
+    );
+    expect(runs).toBe(1);
+    expect(takers).toContainEqual(created('taker'));
+    open();
+    await expect(late).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await effects()).toBe(1);
+    expect((await idempotency.run(request, asItIs, book())).body).toBe('taker');
+  });
+
+  test('and fails does not release the key of the run that took over', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    const [lateStarted, late, takerStarted, taker] = [signal(), signal(), signal(), signal()];
+    const lateRun = idempotency.run(request, asItIs, async () => {
+      lateStarted.open();
+      await late.opened;
+      throw new Error('gave up');
+    });
+    await lateStarted.opened;
+    clock.advance(LONG_MS);
+    const takerRun = idempotency.run(request, asItIs, async (complete) => {
+      takerStarted.open();
+      await taker.opened;
+      return book(created('taker'))(complete);
+    });
+    await takerStarted.opened;
+    late.open();
+    await expect(lateRun).rejects.toThrow('gave up');
+    expect(await outcomeOf(idempotency.run(request, asItIs, book()))).toBe('conflict');
+    taker.open();
+    expect((await takerRun).body).toBe('taker');
+    expect(await effects()).toBe(1);
+  });
+});
+
+describe('a key that is sent to two services', () => {
+  let otherDatabase: Connection;
+  let gone: Redis;
+
+  beforeAll(async () => {
+    otherDatabase = await openDatabase();
+    await createIdempotencyIndexes(otherDatabase);
+    gone = await connectRedis({ url: 'redis://127.0.0.1:1', firstWaitMs: 0 });
+  });
+  afterAll(async () => {
+    gone.disconnect();
+    await dropDatabase(otherDatabase);
+  });
+
+  const request = (path: string, shared: string, userId = 1) => ({
+    userId,
+    key: shared,
+    fingerprint: ['POST', path],
+  });
+  const answer = async (): Promise<StoredReply> => created('done');
+
+  test('with different requests is 422 at the second service; the first replays its reply', async () => {
+    const [here, there] = [idempotency, idempotencyOver(otherDatabase, redis)];
+    const shared = key();
+    await here.run(request('/deposit', shared), asItIs, answer);
+    await expect(there.run(request('/boost', shared), asItIs, answer)).rejects.toMatchObject({
+      kind: 'validation',
+      fields: { idempotency_key: [{ key: 'idempotency.other_body' }] },
+    });
+    expect(await here.run(request('/deposit', shared), asItIs, answer)).toEqual(created('done'));
+    expect(await there.run(request('/boost', shared, 2), asItIs, answer)).toEqual(created('done'));
+  });
+
+  test('of twenty concurrent requests to both, only one service runs its request', async () => {
+    const services = [idempotency, idempotencyOver(otherDatabase, redis)] as const;
+    const shared = key();
+    const runs = [0, 0];
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        const which = index % 2;
+        return outcomeOf(
+          (services[which] as Idempotency).run(request(`/path-${which}`, shared), asItIs, async () => {
+            runs[which] = (runs[which] ?? 0) + 1;
+            return created(which);
+          }),
+        );
+      }),
+    );
+    expect(runs.toSorted()).toEqual([0, 1]);
+    expect(outcomes.filter((outcome) => outcome === 'validation')).toHaveLength(10);
+  });
+
+  test('is free for the second service when the first had no effect', async () => {
+    const there = idempotencyOver(otherDatabase, redis);
+    const shared = key();
+    const failing = idempotency.run(request('/deposit', shared), asItIs, async () => {
+      throw new Error('no effect');
+    });
+    await expect(failing).rejects.toThrow('no effect');
+    expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
+  });
+
+  test('is free for the second service after 24 hours', async () => {
+    const there = idempotencyOver(otherDatabase, redis);
+    const shared = key();
+    await idempotency.run(request('/deposit', shared), asItIs, answer);
+    clock.advance(DAY_MS - 1);
+    expect(await outcomeOf(there.run(request('/boost', shared), asItIs, answer))).toBe('validation');
+    clock.advance(1);
+    expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
+  });
+
+  test('is checked by each service alone while Redis is down', async () => {
+    const [here, there] = [idempotencyOver(connection, gone), idempotencyOver(otherDatabase, gone)];
+    const shared = key();
+    await here.run(request('/deposit', shared), asItIs, answer);
+    expect(await outcomeOf(here.run(request('/withdrawals', shared), asItIs, answer))).toBe('validation');
+    expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
+  });
+});
+
+describe('a stored reply', () => {
+  test('is replayed for 24 hours and not longer', async () => {
+    const request = { userId: 1, key: key(), fingerprint: 'a' };
+    await idempotency.run(request, asItIs, book(created('first')));
+    clock.advance(DAY_MS - 1);
+    expect((await idempotency.run(request, asItIs, book(created('second')))).body).toBe('first');
+    clock.advance(1);
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => outcomeOf(idempotency.run(request, asItIs, book(created('second'))))),
+    );
+    expect(outcomes).toContainEqual(created('second'));
+    expect(outcomes).not.toContainEqual(created('first'));
+    expect(await effects()).toBe(2);
+  });
+
+  test("is deleted in the transaction of its user's erasure", async () => {
+    const mine = { userId: 41, key: key(), fingerprint: 'a' };
+    const other = { userId: 42, key: key(), fingerprint: 'a' };
+    await idempotency.run(mine, asItIs, book(created('mine')));
+    await idempotency.run(other, asItIs, book(created('other')));
+    await inTransaction(connection, (session) => idempotency.eraseAccount(session, 41));
+    expect((await idempotency.run(mine, asItIs, book(created('anew')))).body).toBe('anew');
+    expect((await idempotency.run(other, asItIs, book(created('anew')))).body).toBe('other');
+  });
+});
+
+describe('the header', () => {
+  let app: FastifyInstance;
+
+  beforeAll(async () => {
+    app = await createServer({
+      service: 'test',
+      routes: [
+        defineRoute({
+          method: 'POST',
+          path: '/deposits',
+          summary: 'Deposit',
+          tag: 'money',
+          access: 'user',
+          idempotent: true,
+          body: z.object({ amount: z.int() }),
+          responses: { 201: z.object({ data: z.object({ key: z.string().nullable(), run: z.int() }) }) },
+          handle: ({ caller: user, idempotencyKey, body }) =>
+            idempotency.run(
+              { userId: user.userId, key: idempotencyKey, fingerprint: body },
+              (run: number) => created({ data: { key: idempotencyKey ?? null, run } }),
+              async () => {
+                await connection.collection('effects').insertOne({ at: 'route' });
+                return effects();
+              },
+            ),
+        }),
+      ],
+      signer: testSigner,
+      limiter: { consume: () => Promise.reject(new Error('no limit here')) },
+      health: createHealth(),
+      metrics: createMetrics('test', { defaults: false }),
+      log,
+      uuid: () => systemRandom.uuid(),
+    });
+  });
+
+  afterAll(() => app.close());
+
+  const deposit = async (headers: Record<string, string>, amount = 5) =>
+    app.inject({
+      method: 'POST',
+      url: '/api/v1/deposits',
+      headers: { [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: caller(3) }), ...headers },
+      payload: { amount },
+    });
+
+  test('the same key and body get the same response, byte for byte', async () => {
+    const header = { 'idempotency-key': key() };
+    const [first, second] = [await deposit(header), await deposit(header)];
+    expect([first.statusCode, second.statusCode]).toEqual([201, 201]);
+    expect(second.body).toBe(first.body);
+    const other = await deposit(header, 6);
+    expect([other.statusCode, Object.keys(other.json().errors)]).toEqual([422, ['idempotency_key']]);
+    expect(await effects()).toBe(1);
+  });
+
+  test.each([
+    ['one character', 'a'],
+    ['255 characters', 'k'.repeat(255)],
+    ['every kind of visible character', '!"#$%&/()=?^~{|}'],
+  ])('%s is a key', async (_name, value) => {
+    const answer = await deposit({ 'idempotency-key': value });
+    expect([answer.statusCode, answer.json().data.key]).toEqual([201, value]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['256 characters', 'k'.repeat(256)],
+    ['a space', 'a b'],
+    ['a letter that is not ASCII', 'é'],
+    ['a tab', 'a\tb'],
+  ])('%s is no key: 422 under idempotency_key, and no effect', async (_name, value) => {
+    const answer = await deposit({ 'idempotency-key': value });
+    expect([answer.statusCode, Object.keys(answer.json().errors)]).toEqual([422, ['idempotency_key']]);
+    expect(await effects()).toBe(0);
+  });
+});

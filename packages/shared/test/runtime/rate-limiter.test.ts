@@ -1,0 +1,208 @@
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import type { RateLimit, RateLimitState } from '../../src/kernel/rate-limit.ts';
+import { type RateLimiter, rateLimited, rateLimitHeaders } from '../../src/kernel/rate-limit.ts';
+import type { Connection } from '../../src/mongo/connect.ts';
+import { createRateLimitIndexes } from '../../src/mongo/rate-limit-windows.ts';
+import { createRateLimiter } from '../../src/runtime/rate-limiter.ts';
+import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
+import { dropDatabase, log, openDatabase, redisUrl, until } from '../messaging/support.ts';
+
+const CLOSED_PORT = 'redis://127.0.0.1:1';
+const POINTS = 37;
+const REQUESTS = 200;
+
+let connection: Connection;
+const redises: Redis[] = [];
+const proxies: Server[] = [];
+
+beforeAll(async () => {
+  connection = await openDatabase();
+});
+
+afterEach(() => {
+  for (const redis of redises.splice(0)) redis.disconnect();
+  for (const proxy of proxies.splice(0)) proxy.close();
+});
+
+afterAll(() => dropDatabase(connection));
+
+const limit = (overrides: Partial<RateLimit> = {}): RateLimit => ({
+  name: systemRandom.uuid(),
+  points: POINTS,
+  windowS: 60,
+  ...overrides,
+});
+
+/** One replica: its own Redis client and limiter. */
+const replica = async (url: string, keyPrefix: string, fallback = connection): Promise<RateLimiter> => {
+  const redis = await connectRedis({ url, log, ...(url === CLOSED_PORT ? { firstWaitMs: 0 } : {}) });
+  redises.push(redis);
+  return createRateLimiter({ redis, connection: fallback, keyPrefix });
+};
+
+const twoReplicas = async (url: string): Promise<[RateLimiter, RateLimiter]> => {
+  const prefix = `test-${systemRandom.uuid()}`;
+  return Promise.all([replica(url, prefix), replica(url, prefix)]);
+};
+
+const consumeAtOnce = (
+  limiters: readonly RateLimiter[],
+  budget: RateLimit,
+  requests = REQUESTS,
+): Promise<RateLimitState[]> =>
+  Promise.all(
+    Array.from(
+      { length: requests },
+      (_, i) => limiters[i % limiters.length]?.consume(budget, 'user:1') as Promise<RateLimitState>,
+    ),
+  );
+
+const letIn = (states: RateLimitState[]): number => states.filter(({ allowed }) => allowed).length;
+
+/** Redis behind a proxy that can close its connections, or stop answering. */
+const redisWire = async () => {
+  const { hostname, port } = new URL(redisUrl());
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const upstream = dial(Number(port), hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  proxies.push(proxy);
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const address = proxy.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `redis://127.0.0.1:${address.port}`,
+    cut: () => {
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+    },
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+  };
+};
+
+describe('with Redis', () => {
+  test('of 200 concurrent requests to two replicas exactly the limit is allowed', async () => {
+    const states = await consumeAtOnce(await twoReplicas(redisUrl()), limit());
+    expect(letIn(states)).toBe(POINTS);
+  });
+
+  test('each key and each name has its own budget', async () => {
+    const [limiter] = await twoReplicas(redisUrl());
+    const budget = limit({ points: 1 });
+    const states = [
+      await limiter.consume(budget, 'user:1'),
+      await limiter.consume(budget, 'user:1'),
+      await limiter.consume(budget, 'user:2'),
+      await limiter.consume(limit({ points: 1 }), 'user:1'),
+    ];
+    expect(states.map(({ allowed }) => allowed)).toEqual([true, false, true, true]);
+  });
+
+  test('the state counts down to 0 and appears in the headers and the error', async () => {
+    const [limiter] = await twoReplicas(redisUrl());
+    const budget = limit({ points: 2, windowS: 30 });
+    const states = await consumeAtOnce([limiter], budget, 3);
+    expect(states.map(({ remaining }) => remaining)).toEqual([1, 0, 0]);
+    const last = states[2] as RateLimitState;
+    expect(last).toMatchObject({ allowed: false, limit: 2 });
+    expect(last.resetS).toBeGreaterThan(27);
+    expect(last.resetS).toBeLessThanOrEqual(30);
+    expect(rateLimitHeaders(last)).toEqual({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
+    expect(rateLimited(last)).toMatchObject({
+      kind: 'rate_limited',
+      retryAfterS: last.resetS,
+      headers: rateLimitHeaders(last),
+    });
+  });
+
+  test('a new window has the full budget', async () => {
+    const [limiter] = await twoReplicas(redisUrl());
+    const budget = limit({ points: 1, windowS: 1 });
+    expect(letIn(await consumeAtOnce([limiter], budget, 3))).toBe(1);
+    await until(async () => (await limiter.consume(budget, 'user:1')).allowed);
+    expect((await limiter.consume(budget, 'user:1')).allowed).toBe(false);
+  });
+});
+
+describe('without Redis', () => {
+  test('of the first 200 concurrent requests in a new collection exactly the limit is allowed', async () => {
+    const cold = await openDatabase();
+    try {
+      await createRateLimitIndexes(cold);
+      const prefix = `test-${systemRandom.uuid()}`;
+      const replicas = await Promise.all([
+        replica(CLOSED_PORT, prefix, cold),
+        replica(CLOSED_PORT, prefix, cold),
+      ]);
+      expect(letIn(await consumeAtOnce(replicas, limit()))).toBe(POINTS);
+    } finally {
+      await dropDatabase(cold);
+    }
+  });
+
+  test('after a window of 200 concurrent requests exactly the limit is allowed again', async () => {
+    await createRateLimitIndexes(connection);
+    const replicas = await twoReplicas(CLOSED_PORT);
+    const budget = limit();
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    // The TTL monitor deletes ended windows later: the old row still exists.
+    const ended = await connection
+      .collection('rate_limits')
+      .updateOne({ _id: { $regex: budget.name } as never }, { $set: { expire: new Date('2026-01-01') } });
+    expect(ended.modifiedCount).toBe(1);
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+  });
+
+  test('without Redis and MongoDB the answer is 503 and not 500', async () => {
+    const gone = await openDatabase();
+    const limiter = await replica(CLOSED_PORT, 'test-gone', gone);
+    await dropDatabase(gone);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, () => limiter.consume(limit(), 'user:1')),
+    );
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
+    }
+  });
+});
+
+describe('Redis failing during a window', () => {
+  test('a lost connection under load causes no error and allows at most one more window', async () => {
+    await createRateLimitIndexes(connection);
+    const wire = await redisWire();
+    const replicas = await twoReplicas(wire.url);
+    const budget = limit();
+    const before = await consumeAtOnce(replicas, budget, 20);
+    const during = consumeAtOnce(replicas, budget);
+    wire.cut();
+    const states = await during;
+    const after = await consumeAtOnce(replicas, budget);
+    expect(letIn(before)).toBe(20);
+    expect(letIn([...before, ...states, ...after])).toBeLessThanOrEqual(2 * POINTS);
+    expect(letIn(after.slice(POINTS))).toBe(0);
+  });
+
+  test('an unresponsive Redis is replaced by MongoDB after a second', async () => {
+    await createRateLimitIndexes(connection);
+    const wire = await redisWire();
+    const replicas = await twoReplicas(wire.url);
+    const budget = limit();
+    await consumeAtOnce(replicas, budget, 2);
+    wire.silence();
+    // A second and the time of the database; the sockets themselves time out after minutes.
+    const startedAt = performance.now();
+    const states = await consumeAtOnce(replicas, budget, POINTS + 2);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(letIn(states)).toBe(POINTS);
+    wire.cut();
+  });
+});

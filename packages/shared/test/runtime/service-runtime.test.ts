@@ -1,0 +1,107 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { GRPC_CLOSE_GRACE_MS } from '../../src/grpc/server.ts';
+import { CONNECTION_LIMITS } from '../../src/http/connections.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
+import { createServiceRuntime, type Job, type RunningService } from '../../src/runtime/service-runtime.ts';
+import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+import { until } from '../messaging/support.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const close of closings.splice(0)) await close();
+});
+
+const start = async (
+  jobs: Job[] = [],
+  closeGraceMs?: number,
+): Promise<{ service: RunningService; logged: string[] }> => {
+  const config = testConfig('foundation');
+  const logged: string[] = [];
+  const destination = { write: (line: string) => void logged.push(line) };
+  const log = createLog({ service: 'foundation', level: 'warn', destination });
+  const runtime = await createServiceRuntime('foundation', config, { log, closeGraceMs });
+  const service = await runtime.serve({ routes: [], grpc: [], consumers: [], jobs });
+  closings.push(async () => {
+    await service.close();
+    await dropDatabase(config);
+  });
+  return { service, logged };
+};
+
+/** A client that never closes its connection. */
+const open = async (address: string, said?: string): Promise<void> => {
+  const { hostname: host, port } = new URL(address);
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (said !== undefined) await new Promise((resolve) => socket.write(said, resolve));
+};
+
+test('a failing job is logged, and its next round runs', async () => {
+  let rounds = 0;
+  const failing: Job['run'] = () => {
+    rounds += 1;
+    if (rounds === 1) throw new Error('thrown at once');
+    return Promise.reject(new Error('thrown later'));
+  };
+  const { logged } = await start([{ name: 'failing', intervalMs: 5, run: failing }]);
+  await until(() => rounds >= 4);
+  expect(logged.join('')).toContain('thrown at once');
+  expect(logged.join('')).toContain('thrown later');
+});
+
+test('upgrades run before the transports open; a service does not start when one fails', async () => {
+  const config = testConfig('foundation');
+  const steps: string[] = [];
+  const serveWith = async (run: () => Promise<number>) => {
+    const runtime = await createServiceRuntime('foundation', config, {
+      log: createLog({ service: 'foundation', level: 'silent' }),
+    });
+    const beforeTransports = async () => void steps.push('seeds');
+    return runtime.serve({
+      routes: [],
+      grpc: [],
+      consumers: [],
+      beforeTransports,
+      upgrades: [{ name: 'one', run }],
+    });
+  };
+  await expect(serveWith(() => Promise.reject(new Error('the database is full')))).rejects.toThrow('is full');
+  expect(steps).toEqual([]);
+  const service = await serveWith(async () => steps.push('upgrade'));
+  closings.push(async () => {
+    await service.close();
+    await dropDatabase(config);
+  });
+  expect(steps).toEqual(['upgrade', 'seeds']);
+});
+
+test('idle connections do not delay the shutdown beyond its grace period', async () => {
+  const { service, logged } = await start([], 200);
+  const grpc = `http://${service.grpcAddress}`;
+  for (const address of [service.url, grpc]) {
+    await open(address);
+    await open(address, 'GET / HTTP/1.1\r\nhost:');
+    await open(address, 'garbage\r\n\r\n');
+    await open(address, 'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{');
+  }
+  await open(grpc, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  await open(
+    grpc,
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0006\u0004\u0000\u0000\u0000\u0000\u0000zz',
+  );
+  const askedAt = performance.now();
+  await service.close();
+  expect(performance.now() - askedAt).toBeLessThan(SHUTDOWN_DEADLINE_MS);
+  expect(logged).toEqual([]);
+});
+
+test('the grace periods of both transports end before the shutdown deadline', () => {
+  expect(CONNECTION_LIMITS.closeGraceMs + GRPC_CLOSE_GRACE_MS).toBeLessThan(SHUTDOWN_DEADLINE_MS);
+});

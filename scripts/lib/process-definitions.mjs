@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { root } from './paths.mjs';
+
+/**
+ * @typedef {object} Process a process of the product
+ * @property {string} name
+ * @property {string} main
+ * @property {'gateway' | 'service'} tier
+ * @property {number} httpPort the default
+ * @property {number} [grpcPort]
+ * @property {string} readyPath
+ */
+
+export const services = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
+
+/** @type {Process[]} in the order in which they are started and shown */
+export const processes = [
+  {
+    name: 'sandbox',
+    main: join(root, 'sandbox/src/main.ts'),
+    tier: 'service',
+    httpPort: 8090,
+    readyPath: '/health/live',
+  },
+  ...services.map((name, index) => ({
+    name,
+    main: join(root, 'services', name, 'src/main.ts'),
+    tier: /** @type {const} */ ('service'),
+    httpPort: 8101 + index,
+    grpcPort: 9101 + index,
+    readyPath: '/health/ready',
+  })),
+  {
+    name: 'gateway',
+    main: join(root, 'gateway/src/main.ts'),
+    tier: 'gateway',
+    httpPort: 8080,
+    grpcPort: 9100,
+    readyPath: '/health/ready',
+  },
+];
+
+/** `store-billing` → `STORE_BILLING` @param {string} name */
+export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
+
+/** @typedef {Map<string, { http: number, grpc?: number }>} ProcessPorts */
+
+/**
+ * The default ports, or those of the environment.
+ * @param {Process[]} wanted
+ * @returns {ProcessPorts}
+ */
+export function usualPorts(wanted) {
+  return new Map(
+    wanted.map(({ name, httpPort, grpcPort }) => {
+      const http = portFrom(`${variablePrefix(name)}_HTTP_PORT`, httpPort);
+      if (grpcPort === undefined) return [name, { http }];
+      return [name, { http, grpc: portFrom(`${variablePrefix(name)}_GRPC_PORT`, grpcPort) }];
+    }),
+  );
+}
+
+/** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
+export function portNeeds(ports) {
+  return [...ports].flatMap(([name, { http, grpc }]) => [
+    { port: http, part: `the ${name}`, variable: `${variablePrefix(name)}_HTTP_PORT` },
+    ...(grpc
+      ? [{ port: grpc, part: `the ${name} (gRPC)`, variable: `${variablePrefix(name)}_GRPC_PORT` }]
+      : []),
+  ]);
+}
+
+/**
+ * The ports of the servers are far from the usual ones of a MongoDB, Redis or RabbitMQ of the system.
+ * @returns {import('./servers/candidate.mjs').ServerPorts}
+ */
+export const usualServerPorts = () => ({
+  mongodb: portFrom('MONGODB_PORT', 27117),
+  redis: portFrom('REDIS_PORT', 6479),
+  rabbitmq: portFrom('RABBITMQ_PORT', 5772),
+  rabbitmqDistribution: portFrom('RABBITMQ_DISTRIBUTION_PORT', 25772),
+  epmd: portFrom('EPMD_PORT', 4469),
+});
+
+/**
+ * Only of the servers that this script starts.
+ * @param {import('./servers/candidate.mjs').ServerPorts} ports
+ * @returns {import('./ports.mjs').PortNeed[]}
+ */
+export function serverPortNeeds(ports) {
+  const needs = [];
+  if (!process.env.MONGODB_URI) {
+    needs.push({ port: ports.mongodb, part: 'MongoDB', variable: 'MONGODB_PORT' });
+  }
+  if (!process.env.REDIS_URL) needs.push({ port: ports.redis, part: 'Redis', variable: 'REDIS_PORT' });
+  if (!process.env.AMQP_URL) {
+    needs.push(
+      { port: ports.rabbitmq, part: 'RabbitMQ', variable: 'RABBITMQ_PORT' },
+      {
+        port: ports.rabbitmqDistribution,
+        part: 'RabbitMQ (distribution)',
+        variable: 'RABBITMQ_DISTRIBUTION_PORT',
+      },
+      { port: ports.epmd, part: 'RabbitMQ (epmd)', variable: 'EPMD_PORT' },
+    );
+  }
+  return needs;
+}
+
+/** @param {string} variable @param {number} usual */
+function portFrom(variable, usual) {
+  const given = Number(process.env[variable]);
+  return Number.isInteger(given) && given > 0 && given < 65_536 ? given : usual;
+}

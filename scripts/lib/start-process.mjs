@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { ownEnvironment } from './environment.mjs';
+import { Stopped } from './failure.mjs';
+import { nodeFlags } from './node-flags.mjs';
+import { dataDirectory, nodeBinary, root } from './paths.mjs';
+import { lastLines } from './supervisor.mjs';
+import { pause, stopwatch } from './time.mjs';
+
+/**
+ * @typedef {object} ProcessContext
+ * @property {import('./supervisor.mjs').Supervisor} supervisor
+ * @property {string} logDirectory
+ * @property {import('./process-definitions.mjs').ProcessPorts} ports
+ * @property {NodeJS.ProcessEnv} environment the variables of all processes
+ *
+ * @typedef {object} RunningProcess
+ * @property {import('./process-definitions.mjs').Process} part
+ * @property {import('./supervisor.mjs').Child} child
+ * @property {string} url
+ * @property {NodeJS.ProcessEnv} environment
+ * @property {Promise<string>} ready the time it took; rejected when the process ends before
+ */
+
+/** Compiled code is kept between starts, in one place for all processes: they share most of it. */
+export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDirectory, 'compile-cache');
+
+/**
+ * @param {import('./process-definitions.mjs').Process} part
+ * @param {ProcessContext} context
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number }} [options] environment: has priority over all other variables
+ * @returns {RunningProcess}
+ */
+export function startProcess(part, context, options = {}) {
+  const { append = false, readyWithinMs = 120_000 } = options;
+  const elapsed = stopwatch();
+  const environment = {
+    NODE_COMPILE_CACHE: compileCache(),
+    ...context.environment,
+    ...ownEnvironment(part, context.ports, context.environment),
+    ...options.environment,
+  };
+  const child = context.supervisor.start({
+    name: part.name,
+    tier: part.tier,
+    command: nodeBinary,
+    args: [...nodeFlags, part.main],
+    cwd: root,
+    env: environment,
+    logFile: join(context.logDirectory, `${part.name}.log`),
+    append,
+  });
+  const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
+  const ready = untilReady(child, url + part.readyPath, readyWithinMs).then(elapsed);
+  // A rejection that nobody awaits must not end this process.
+  ready.catch(() => {});
+  return { part, child, url, environment, ready };
+}
+
+/** @param {import('./supervisor.mjs').Child} child @param {string} url @param {number} withinMs */
+async function untilReady(child, url, withinMs) {
+  const deadline = Date.now() + withinMs;
+  let answer = 'no answer';
+  while (Date.now() < deadline) {
+    if (child.endExpected) throw new Stopped();
+    if (child.ended !== undefined) throw new Error(`${child.name} ended with ${child.ended}`);
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      answer = `${response.status} ${(await response.text()).slice(0, 2_000)}`;
+      if (response.ok) return;
+    } catch {
+      // It does not listen yet.
+    }
+    await pause(100);
+  }
+  throw new Error(
+    `${child.name} is not ready after ${withinMs / 1000} s. ${url} answered: ${answer}\n${lastLines(child.logFile, 20)}`,
+  );
+}

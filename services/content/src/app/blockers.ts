@@ -1,0 +1,11 @@
+/** The deletion blockers that content owns (specification 4.1, rule 5). */
+import type { BlockersOf } from '@fitness/contracts/blockers.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+export const createBlockers = ({ store }: Pick<Dependencies, 'store'>): BlockersOf<'content'> => ({
+  /** Trainees of the seller that are paid, or may be, and not delivered. */
+  active_trainees: async (userId) => {
+    const count = await store.trainees.countUndelivered(userId);
+    return count === 0 ? undefined : { count };
+  },
+});

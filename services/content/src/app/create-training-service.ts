@@ -1,0 +1,41 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { userProfile } from '../domain/profile.ts';
+import { activityOf, type TrainingService, type TrainingServiceFields } from '../domain/training-service.ts';
+import { publishTrainingServiceChanged } from './publish.ts';
+import {
+  createFetchSeller,
+  type TrainingServiceResource,
+  toTrainingService,
+} from './training-service-resource.ts';
+
+/** 403 for an account that was erased since the token was checked. */
+export const createCreateTrainingService = (
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'sequences' | 'clock' | 'users'>,
+) => {
+  const { store, sequences, clock } = dependencies;
+  const fetchSeller = createFetchSeller(dependencies);
+  return async (caller: UserCaller, fields: TrainingServiceFields): Promise<TrainingServiceResource> => {
+    const user = await fetchSeller(caller.userId, caller);
+    if (user === undefined) throw unavailable(`identity does not know its own caller ${caller.userId}`);
+    const now = clock.now();
+    const service: TrainingService = {
+      id: await sequences.next('training_services'),
+      user_id: caller.userId,
+      ...fields,
+      created_at: now,
+      updated_at: now,
+      version: 1,
+    };
+    const { ref, state } = userProfile(caller.userId);
+    await store.profiles.insertIfMissing(ref, { state, version: 0 });
+    await store.transaction(async (session) => {
+      if (!(await store.profiles.pin(session, ref))) throw forbidden('the account is erased');
+      await store.trainingServices.insert(session, service);
+      await store.counters.incrementServices(session, { [activityOf(service)]: 1 }, service.id);
+      await publishTrainingServiceChanged(dependencies, session, service);
+    });
+    return toTrainingService(service, user);
+  };
+};

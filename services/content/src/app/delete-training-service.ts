@@ -1,0 +1,15 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { createFindManagedService } from './managed-service.ts';
+import { createRemoveTrainingService } from './remove-training-service.ts';
+
+/** Its trainees stay. 404 unless the caller sees it, 403 unless they sell or manage it. */
+export const createDeleteTrainingService = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
+  const findManaged = createFindManagedService(dependencies);
+  const removeTrainingService = createRemoveTrainingService(dependencies);
+  return (caller: UserCaller, id: number): Promise<void> =>
+    dependencies.store.transaction(async (session) => {
+      await findManaged(caller, id, session);
+      await removeTrainingService(session, id);
+    });
+};

@@ -1,0 +1,28 @@
+import type { Dependencies } from '../dependencies.ts';
+import {
+  type ProfileKind,
+  type ProfileRef,
+  profileKey,
+  userProfile,
+  type VersionedProfileState,
+} from '../domain/profile.ts';
+
+/**
+ * The current states of profiles by `profileKey`, in one call to gyms and one to identity. Unknown and erased ones are
+ * missing. Throws `unavailable`.
+ */
+export const createFetchProfiles =
+  ({ gyms, users }: Pick<Dependencies, 'gyms' | 'users'>) =>
+  async (refs: readonly ProfileRef[]): Promise<Map<string, VersionedProfileState>> => {
+    const idsOf = (kind: ProfileKind): number[] =>
+      refs.filter((ref) => ref.kind === kind).map(({ id }) => id);
+    const userIds = idsOf('user');
+    const [foundGyms, hidden] = await Promise.all([gyms.find(idsOf('gym')), users.hidden(userIds)]);
+    const profiles = new Map<string, VersionedProfileState>();
+    for (const [id, gym] of foundGyms) profiles.set(profileKey({ kind: 'gym', id }), gym);
+    for (const id of userIds) {
+      const { ref, state } = userProfile(id);
+      if (!hidden.gone.has(id)) profiles.set(profileKey(ref), { state, version: 0 });
+    }
+    return profiles;
+  };

@@ -1,0 +1,30 @@
+import { isAppError } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
+
+const BATCH = 50;
+
+/** One round: each interrupted purchase is finished, cancelled, or left for the next round. Returns how many ended. */
+export const createFinishPurchases = (
+  dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox' | 'clock' | 'log'>,
+) => {
+  const { store, clock, log } = dependencies;
+  const { pay, activate } = createPurchaseSaga(dependencies);
+  return async (): Promise<number> => {
+    let ended = 0;
+    for (const id of await store.trainees.interrupted(clock.now(), BATCH)) {
+      const now = clock.now();
+      const trainee = await store.trainees.claim(id, now, leaseFrom(now));
+      if (trainee === undefined) continue;
+      try {
+        await pay(trainee);
+        await activate(id, async () => undefined);
+        ended += 1;
+      } catch (error) {
+        if (isAppError(error) && error.code === 'payments.insufficient_balance') ended += 1;
+        else log.warn({ err: error, trainee_id: id }, 'an interrupted purchase is still open');
+      }
+    }
+    return ended;
+  };
+};

@@ -1,0 +1,32 @@
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { seesService, sells } from '../domain/access.ts';
+import {
+  createDecorateTrainingServices,
+  createFetchSeller,
+  type TrainingServiceResource,
+  toTrainingService,
+} from './training-service-resource.ts';
+
+/** 404 for one that the viewer may not see: inactive, or of an account with a scheduled deletion. */
+export const createGetTrainingService = (
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'decorations'>,
+) => {
+  const { store, users } = dependencies;
+  const decorate = createDecorateTrainingServices(dependencies);
+  const fetchSeller = createFetchSeller(dependencies);
+  return async (viewer: Caller, id: number): Promise<TrainingServiceResource> => {
+    const service = await store.trainingServices.find(id);
+    if (service === undefined || !seesService(viewer, service)) throw notFound();
+    const sellerId = service.user_id;
+    const seesHidden = sells(viewer, service) || can(viewer, 'users.view_all');
+    const [hidden, user, decorated] = await Promise.all([
+      seesHidden ? undefined : users.hidden([sellerId]),
+      fetchSeller(sellerId, viewer),
+      decorate([id]),
+    ]);
+    if (user === undefined || hidden?.pending.has(sellerId) || hidden?.gone.has(sellerId)) throw notFound();
+    return toTrainingService(service, user, decorated);
+  };
+};

@@ -1,0 +1,17 @@
+import type { Dependencies } from '../dependencies.ts';
+import { requestedIds } from './requested-ids.ts';
+
+export interface TrainingServiceRow {
+  id: number;
+  user_id: number;
+  title: string;
+  is_active: boolean;
+}
+
+/** Training services for other services; unknown ones are missing. */
+export const createLookUpTrainingServices =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  async (ids: readonly number[]): Promise<TrainingServiceRow[]> => {
+    const found = await store.trainingServices.findMany(requestedIds(ids));
+    return found.map(({ id, user_id, title, is_active }) => ({ id, user_id, title, is_active }));
+  };

@@ -1,0 +1,17 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { managesService, seesService } from '../domain/access.ts';
+import type { TrainingService } from '../domain/training-service.ts';
+
+/** A training service to change. 404 unless the caller sees it, 403 unless they sell or manage it. */
+export const createFindManagedService =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  async (caller: UserCaller, id: number, session?: ClientSession): Promise<TrainingService> => {
+    const service = await store.trainingServices.find(id, session);
+    if (service === undefined || !seesService(caller, service)) throw notFound();
+    if (!managesService(caller, service))
+      throw forbidden(`training service ${id} belongs to ${service.user_id}`);
+    return service;
+  };

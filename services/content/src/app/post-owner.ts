@@ -1,0 +1,29 @@
+/** What creating, updating and deleting a post share: the owner of its profile. */
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ownsProfile } from '../domain/access.ts';
+import { type ProfileRef, userProfile, type VersionedProfileState } from '../domain/profile.ts';
+
+/** The current state of a profile, from gyms; undefined for an unknown gym. A user profile has only one state. */
+export const createFetchProfile =
+  ({ gyms }: Pick<Dependencies, 'gyms'>) =>
+  async (ref: ProfileRef): Promise<VersionedProfileState | undefined> =>
+    ref.kind === 'user'
+      ? { state: userProfile(ref.id).state, version: 0 }
+      : (await gyms.find([ref.id])).get(ref.id);
+
+/** 404 unless the caller sees the post; 403 unless they own its profile now, or hold `posts.update_any`. */
+export const createRequireOwner = (dependencies: Pick<Dependencies, 'store' | 'gyms'>) => {
+  const { store } = dependencies;
+  const fetchProfile = createFetchProfile(dependencies);
+  return async (caller: UserCaller, id: number): Promise<void> => {
+    const post = await store.posts.find(id);
+    if (post === undefined || post.gone) throw notFound();
+    if (can(caller, 'posts.update_any')) return;
+    const profile = await fetchProfile(post.profile);
+    if (profile !== undefined && ownsProfile(caller, profile.state)) return;
+    if (!post.is_public && !can(caller, 'posts.view_all')) throw notFound();
+    throw forbidden(`post ${id} is on ${post.profile.kind} ${post.profile.id}`);
+  };
+};

@@ -1,0 +1,44 @@
+/**
+ * The steps of a purchase after its claim, the pending trainee: the payments at the wallet, then the active trainee here.
+ * Every step can be repeated under the trainee's id. A purchase that a crash or a lost answer interrupts is resumed after
+ * its lease expires.
+ */
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { badRequest, message } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { isPaid, type Trainee } from '../domain/trainee.ts';
+import { publishTraineePurchased } from './publish.ts';
+
+/** Ten times the deadline of a call: a process that held it longer has ended, and so have its calls. */
+const LEASE_MS = 30 * SECOND_MS;
+
+export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
+
+export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox'>) => {
+  const { store, wallet } = dependencies;
+  const cancel = (trainee: Trainee): Promise<void> =>
+    store.transaction((session) => store.trainees.cancel(session, trainee.traineeId));
+  return {
+    cancel,
+    /** 400 for too low a balance, after the trainee is cancelled. Throws without a change when the outcome is unknown. */
+    pay: async (trainee: Trainee): Promise<void> => {
+      if ((await wallet.book(trainee)) === 'booked') return;
+      await cancel(trainee);
+      throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
+    },
+    /** Makes a paid trainee active. `finish` runs last in the same transaction, also when it was active before. */
+    activate: <Result>(
+      id: number,
+      finish: (session: ClientSession, trainee: Trainee) => Promise<Result>,
+    ): Promise<Result> =>
+      store.transaction(async (session) => {
+        const activated = await store.trainees.activate(session, id);
+        const trainee = activated ?? (await store.trainees.find(id, session));
+        if (trainee === undefined || !isPaid(trainee))
+          throw new Error(`Trainee ${id} is paid but cannot be active`);
+        if (activated !== undefined) await publishTraineePurchased(dependencies, session, activated);
+        return finish(session, trainee);
+      }),
+  };
+};

@@ -1,0 +1,21 @@
+import type { Dependencies } from '../dependencies.ts';
+import { createRemovePost } from './remove-post.ts';
+
+const BATCH = 20;
+
+/** One round: deletes the posts of deleted gyms and erased accounts. Returns how many. */
+export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
+  const { store } = dependencies;
+  const removePost = createRemovePost(dependencies);
+  return async (): Promise<number> => {
+    let removed = 0;
+    for (;;) {
+      const ids = await store.posts.goneIds(BATCH);
+      if (ids.length === 0) return removed;
+      await store.transaction(async (session) => {
+        for (const id of ids) await removePost(session, id);
+      });
+      removed += ids.length;
+    }
+  };
+};

@@ -1,0 +1,40 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { applyChange, type Change } from '../domain/change.ts';
+import type { PostFields } from '../domain/post.ts';
+import { cellOf, countKey } from '../domain/post-lists.ts';
+import { createRequireOwner } from './post-owner.ts';
+import { createPresentPost, type PostResource } from './post-resource.ts';
+
+/** 404 unless the caller sees the post, 403 unless they own its profile. */
+export const createUpdatePost = (
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'decorations'>,
+) => {
+  const { store, clock } = dependencies;
+  const requireOwner = createRequireOwner(dependencies);
+  const presentPost = createPresentPost(dependencies);
+  return async (caller: UserCaller, id: number, change: Change<PostFields>): Promise<PostResource> => {
+    await requireOwner(caller, id);
+    const updated = await store.transaction(async (session) => {
+      const post = await store.posts.find(id, session);
+      if (post === undefined || post.gone) throw notFound();
+      const fields: PostFields = applyChange<PostFields>(post, change);
+      const profile = await store.profiles.incrementCounts(
+        session,
+        post.profile,
+        moveOne(countKey(post), countKey(fields)),
+      );
+      if (profile === undefined) throw notFound();
+      const { kind } = post.profile;
+      const cells = moveOne(cellOf(post, kind, profile.state), cellOf(fields, kind, profile.state));
+      await store.counters.incrementPosts(session, id, cells);
+      return store.posts.write(session, post, fields, profile.state, clock.now());
+    });
+    return presentPost(updated);
+  };
+};
+
+/** Counter deltas for one post that goes from `from` to `to`. */
+const moveOne = <Key extends string>(from: Key, to: Key): Partial<Record<Key, number>> =>
+  from === to ? {} : ({ [from]: -1, [to]: 1 } as Partial<Record<Key, number>>);

@@ -1,0 +1,45 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { applyChange, type Change } from '../domain/change.ts';
+import { activityOf, type TrainingServiceFields } from '../domain/training-service.ts';
+import { createFindManagedService } from './managed-service.ts';
+import { publishTrainingServiceChanged } from './publish.ts';
+import {
+  createDecorateTrainingServices,
+  createFetchSeller,
+  type TrainingServiceResource,
+  toTrainingService,
+} from './training-service-resource.ts';
+
+/** 404 unless the caller sees it, 403 unless they sell or manage it. */
+export const createUpdateTrainingService = (
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'decorations'>,
+) => {
+  const { store, clock } = dependencies;
+  const findManaged = createFindManagedService(dependencies);
+  const decorate = createDecorateTrainingServices(dependencies);
+  const fetchSeller = createFetchSeller(dependencies);
+  return async (
+    caller: UserCaller,
+    id: number,
+    change: Change<TrainingServiceFields>,
+  ): Promise<TrainingServiceResource> => {
+    const { user_id: sellerId } = await findManaged(caller, id);
+    const user = await fetchSeller(sellerId, caller);
+    if (user === undefined) throw notFound();
+    const updated = await store.transaction(async (session) => {
+      const current = await findManaged(caller, id, session);
+      const fields = applyChange<TrainingServiceFields>(current, change);
+      const service = await store.trainingServices.write(session, current, fields, clock.now());
+      if (service.is_active !== current.is_active)
+        await store.counters.incrementServices(session, {
+          [activityOf(current)]: -1,
+          [activityOf(service)]: 1,
+        });
+      await publishTrainingServiceChanged(dependencies, session, service);
+      return service;
+    });
+    return toTrainingService(updated, user, await decorate([id]));
+  };
+};

@@ -1,0 +1,52 @@
+/** The stores, clients and platform services that the use cases work with. */
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { createDecorations, type Decorations } from './clients/decorations.ts';
+import { createGyms, type Gyms } from './clients/gyms.ts';
+import { createUsers, type Users } from './clients/users.ts';
+import { createWallet, type Wallet } from './clients/wallet.ts';
+import type { ContentConfig } from './config.ts';
+import { createStore, type Store } from './store/store.ts';
+
+export interface Dependencies {
+  store: Store;
+  outbox: Outbox;
+  sequences: Sequences;
+  idempotency: Idempotency;
+  clock: Clock;
+  log: Logger;
+  users: Users;
+  gyms: Gyms;
+  wallet: Wallet;
+  decorations: Decorations;
+}
+
+export const createDependencies = (runtime: ServiceRuntime, config: ContentConfig): Dependencies => {
+  const { connection, outbox, sequences, idempotency, clock, log } = runtime;
+  const grpcClient: ServiceRuntime['grpcClient'] = (...target) => runtime.grpcClient(...target);
+  return {
+    store: createStore(connection),
+    outbox,
+    sequences,
+    idempotency,
+    clock,
+    log,
+    users: createUsers(grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS)),
+    gyms: createGyms(grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS)),
+    wallet: createWallet(grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
+    decorations: createDecorations({
+      media: grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS),
+      storeBilling: grpcClient(
+        'store-billing',
+        grpcDefinitions.storeBilling(),
+        config.STORE_BILLING_GRPC_ADDRESS,
+      ),
+      log,
+    }),
+  };
+};

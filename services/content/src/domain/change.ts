@@ -1,0 +1,7 @@
+/** A partial update: a field that the client left out is missing or undefined. */
+export type Change<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };
+
+export const applyChange = <Fields extends object>(current: Fields, change: Change<Fields>): Fields => ({
+  ...current,
+  ...Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)),
+});

@@ -1,0 +1,111 @@
+/**
+ * The lists that a post belongs to, and their totals. A post stores one word (facet) for each of its lists, so that every
+ * list is one equality over one index, and a total is a sum of a few counters (docs/adr/0013).
+ */
+import { isPublicPost, type PostFlags } from './post.ts';
+import { type ProfileKind, type ProfileRef, type ProfileState, profileKey } from './profile.ts';
+
+/** `all`: for operators. `public`: for everyone. `own:7`: what is not public, for user 7. */
+export type Scope = 'all' | 'public' | `own:${number}`;
+/** Every profile, those of one kind, or one: `gym:12`. */
+export type Where = 'any' | ProfileKind | `${ProfileKind}:${number}`;
+export type Blog = 'any' | 'blog' | 'regular';
+
+/** The only facet of a post whose profile is gone. */
+export const GONE_FACET = 'gone';
+export const facet = (scope: Scope, where: Where, blog: Blog): string => `${scope}/${where}/${blog}`;
+export const blogOf = (inBlog: boolean | undefined): Blog => {
+  if (inBlog === undefined) return 'any';
+  return inBlog ? 'blog' : 'regular';
+};
+
+export const facetsOf = (flags: PostFlags, ref: ProfileRef, profile: ProfileState): string[] => {
+  if (profile.gone) return [GONE_FACET];
+  const isPublic = isPublicPost(flags, profile);
+  const blogs: Blog[] = ['any', blogOf(flags.in_blog)];
+  const wheres: Where[] = ['any', ref.kind, profileKey(ref) as Where];
+  const scopes: Scope[] = isPublic ? ['all', 'public'] : ['all'];
+  const facets = scopes.flatMap((scope) => wheres.map((where) => ({ scope, where })));
+  if (!isPublic && profile.ownerUserId !== null) {
+    const scope: Scope = `own:${profile.ownerUserId}`;
+    facets.push({ scope, where: 'any' }, { scope, where: ref.kind });
+  }
+  return facets.flatMap(({ scope, where }) => blogs.map((blog) => facet(scope, where, blog)));
+};
+
+/** How many posts a profile has, by the flags that decide who sees them. */
+export interface ProfileCounts {
+  published_blog: number;
+  published_regular: number;
+  draft_blog: number;
+  draft_regular: number;
+}
+
+export const NO_POSTS: Readonly<ProfileCounts> = {
+  published_blog: 0,
+  published_regular: 0,
+  draft_blog: 0,
+  draft_regular: 0,
+};
+
+export const COUNT_KEYS = Object.keys(NO_POSTS) as (keyof ProfileCounts)[];
+
+export const countKey = ({ is_draft, in_blog }: PostFlags): keyof ProfileCounts =>
+  `${is_draft ? 'draft' : 'published'}_${in_blog ? 'blog' : 'regular'}`;
+
+export const flagsOf = (key: keyof ProfileCounts): PostFlags => ({
+  is_draft: key.startsWith('draft'),
+  in_blog: key.endsWith('blog'),
+});
+
+/** A counter over all profiles: `gym_public_blog`. */
+export type Cell = `${ProfileKind}_${'public' | 'hidden'}_${'blog' | 'regular'}`;
+
+export const cellOf = (flags: PostFlags, kind: ProfileKind, profile: ProfileState): Cell =>
+  `${kind}_${isPublicPost(flags, profile) ? 'public' : 'hidden'}_${flags.in_blog ? 'blog' : 'regular'}`;
+
+/** How the counters over all profiles change when a profile with these posts goes from `before` to `after`. */
+export const cellDeltas = (
+  counts: ProfileCounts,
+  kind: ProfileKind,
+  before: ProfileState,
+  after: ProfileState,
+): Partial<Record<Cell, number>> => {
+  const deltas: Partial<Record<Cell, number>> = {};
+  for (const key of COUNT_KEYS) {
+    const flags = flagsOf(key);
+    const from = before.gone ? undefined : cellOf(flags, kind, before);
+    const to = after.gone ? undefined : cellOf(flags, kind, after);
+    if (from === to || counts[key] === 0) continue;
+    if (from !== undefined) deltas[from] = (deltas[from] ?? 0) - counts[key];
+    if (to !== undefined) deltas[to] = (deltas[to] ?? 0) + counts[key];
+  }
+  return deltas;
+};
+
+/** How many posts of a profile are in a list of `scope`; `own` counts those that are not public. */
+export const countIn = (
+  counts: ProfileCounts,
+  profile: ProfileState,
+  scope: 'all' | 'public' | 'own',
+  blog: Blog,
+): number => {
+  let total = 0;
+  for (const key of COUNT_KEYS) {
+    const flags = flagsOf(key);
+    if (blog !== 'any' && blogOf(flags.in_blog) !== blog) continue;
+    const isPublic = isPublicPost(flags, profile);
+    if (scope === 'all' || (scope === 'public') === isPublic) total += counts[key];
+  }
+  return total;
+};
+
+/** The counters over all profiles whose sum is the total of a list of `scope`. */
+export const cellsOf = (scope: 'all' | 'public', kind: ProfileKind | 'any', blog: Blog): Cell[] => {
+  const kinds: ProfileKind[] = kind === 'any' ? ['gym', 'user'] : [kind];
+  const visibilities = scope === 'all' ? (['public', 'hidden'] as const) : (['public'] as const);
+  const blogs = blog === 'any' ? (['blog', 'regular'] as const) : [blog];
+  return kinds.flatMap((one) =>
+    visibilities.flatMap((visibility) => blogs.map((b): Cell => `${one}_${visibility}_${b}`)),
+  );
+};

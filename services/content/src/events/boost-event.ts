@@ -1,0 +1,19 @@
+import type { boostGranted } from '@fitness/proto/events/store-billing.ts';
+import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import { parseTimestamp } from '../domain/timestamp.ts';
+import type { UseCases } from '../use-cases.ts';
+
+/** Granted and ended events have the same data: both say when the boost ends. Boosts of gyms are ignored. */
+export const onBoostEvent = (
+  event: typeof boostGranted,
+  { updateBoost }: Pick<UseCases, 'updateBoost'>,
+): EventConsumer =>
+  onEvent(event, async ({ data, aggregateVersion }, { session }) => {
+    if (data.boostable_type !== 'training_service') return;
+    const boost = {
+      id: data.boost_id,
+      trainingServiceId: data.boostable_id,
+      endsAt: parseTimestamp(data.ends_at),
+    };
+    await updateBoost(session, boost, aggregateVersion);
+  });

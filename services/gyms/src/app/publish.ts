@@ -1,0 +1,57 @@
+/** The events of a gym, in the transaction of the change. */
+import { gymChanged, gymDeleted, gymLicenseCleared, gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Gym } from '../domain/gym.ts';
+
+export const publishChanged = (outbox: Outbox, session: ClientSession, gym: Gym): Promise<void> =>
+  outbox.publish(session, gymChanged, {
+    subject: gym.id,
+    data: { gym_id: gym.id, name: gym.name, user_id: gym.ownerId, is_active: gym.isActive },
+    aggregateVersion: gym.version,
+  });
+
+export const publishDeleted = (outbox: Outbox, session: ClientSession, gym: Gym): Promise<void> =>
+  outbox.publish(session, gymDeleted, {
+    subject: gym.id,
+    data: { gym_id: gym.id },
+    aggregateVersion: gym.version + 1,
+  });
+
+/** For the current owner; nothing for a gym without one. */
+export const publishLicenseReviewed = async (
+  outbox: Outbox,
+  session: ClientSession,
+  gym: Gym,
+  approved: boolean,
+): Promise<void> => {
+  if (gym.ownerId === null) return;
+  await outbox.publish(session, gymLicenseReviewed, {
+    subject: gym.id,
+    data: {
+      gym_id: gym.id,
+      gym_name: gym.name ?? '',
+      owner_user_id: gym.ownerId,
+      approved,
+      rejection_reason: gym.license.rejectionReason,
+    },
+    aggregateVersion: gym.version,
+  });
+};
+
+/**
+ * Media deletes the document on this event, which commits together with the clearing: a call before the commit could
+ * delete what a rollback keeps, a call after it is lost in a crash. The event names the document, so that a late delivery
+ * deletes no newer one.
+ */
+export const publishLicenseCleared = (
+  outbox: Outbox,
+  session: ClientSession,
+  gym: Gym,
+  mediaId: number,
+): Promise<void> =>
+  outbox.publish(session, gymLicenseCleared, {
+    subject: gym.id,
+    data: { gym_id: gym.id, media_id: mediaId },
+    aggregateVersion: gym.version,
+  });

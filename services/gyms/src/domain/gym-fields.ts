@@ -1,0 +1,93 @@
+/**
+ * The fields of a gym that callers set, each declared once under the name that clients use. The requests, the change of
+ * the document, `GymDetails` and the response are derived from this declaration.
+ */
+import { z } from 'zod';
+import { id, idListOrNone, LONG_TEXT_MAX, latitude, longitude, SHORT_TEXT_MAX, text } from './values.ts';
+
+interface Field {
+  /** The name in the document (store/gym-document.ts). */
+  stored: string;
+  /** In POST /gyms. Without it a creation cannot set the field. */
+  create?: z.ZodType;
+  /** In PUT /gyms/{id}. It accepts null, which clears the field; its output is what is stored. */
+  update: z.ZodType;
+  /** In the response. Without it the response shows the field in another form (app/gym-resource.ts). */
+  shown?: z.ZodType;
+}
+
+const shortText = text(SHORT_TEXT_MAX);
+const longText = text(LONG_TEXT_MAX).nullable();
+const flag = z
+  .boolean()
+  .nullable()
+  .transform((value) => value ?? false);
+const idOrNull = id.nullable();
+const majors = idListOrNone.nullable().transform((ids) => ids ?? []);
+const textOrNull = z.string().nullable();
+const degreesOrNull = z.number().nullable();
+
+const GYM_FIELDS = {
+  name: { stored: 'name', create: shortText.min(1), update: shortText.nullable(), shown: textOrNull },
+  address: { stored: 'address', create: shortText.min(1), update: shortText.nullable(), shown: textOrNull },
+  location_lat: { stored: 'lat', create: latitude, update: latitude.nullable(), shown: degreesOrNull },
+  location_lng: { stored: 'lng', create: longitude, update: longitude.nullable(), shown: degreesOrNull },
+  is_active: { stored: 'isActive', create: z.boolean().default(true), update: flag, shown: z.boolean() },
+  description: { stored: 'description', create: longText.optional(), update: longText, shown: textOrNull },
+  show_crowd: { stored: 'showCrowd', create: z.boolean().default(false), update: flag, shown: z.boolean() },
+  user_id: { stored: 'ownerId', update: idOrNull },
+  city_id: { stored: 'cityId', create: idOrNull.optional(), update: idOrNull },
+  major_ids: { stored: 'majorIds', create: majors.optional(), update: majors },
+} as const satisfies Record<string, Field>;
+
+type Fields = typeof GYM_FIELDS;
+type Name = keyof Fields;
+
+/** The fields under their stored names. */
+export type GymDetails = { [N in Name as Fields[N]['stored']]: z.output<Fields[N]['update']> };
+
+/** The schemas of all fields that have `Part`, by the names that clients use. */
+type ShapeOf<Part extends keyof Field> = {
+  [N in Name as Fields[N] extends Record<Part, z.ZodType> ? N : never]: Fields[N] extends Record<
+    Part,
+    infer Schema
+  >
+    ? Schema
+    : never;
+};
+
+const fields: [string, Field][] = Object.entries(GYM_FIELDS);
+
+const shapeOf = <Part extends 'create' | 'update' | 'shown'>(part: Part): ShapeOf<Part> =>
+  Object.fromEntries(
+    fields.flatMap(([name, field]) => (field[part] === undefined ? [] : [[name, field[part]]])),
+  ) as ShapeOf<Part>;
+
+export const createShape = shapeOf('create');
+/** No field is required. */
+export const updateShape = z.object(shapeOf('update')).partial().shape;
+export const shownShape = shapeOf('shown');
+
+type Sent = { [N in Name]?: z.output<Fields[N]['update']> | undefined };
+
+/** The fields that were sent, under their stored names. */
+export const toDetails = (sent: Sent): Partial<GymDetails> =>
+  Object.fromEntries(
+    fields.flatMap(([name, { stored }]) => {
+      const value = sent[name as Name];
+      return value === undefined ? [] : [[stored, value]];
+    }),
+  );
+
+type Shown = { [N in keyof typeof shownShape]: GymDetails[Fields[N]['stored']] };
+
+/** The fields of the response that are shown as they are stored. */
+export const toShown = (details: GymDetails): Shown =>
+  Object.fromEntries(
+    Object.keys(shownShape).map((name) => [name, details[GYM_FIELDS[name as Name].stored]]),
+  ) as Shown;
+
+/** Every field cleared: what a creation leaves out, and what a document from before the field was declared lacks. */
+export const CLEARED: GymDetails = Object.fromEntries(
+  fields.map(([, { stored, update }]) => [stored, update.parse(null)]),
+) as GymDetails;

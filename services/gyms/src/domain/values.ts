@@ -1,0 +1,43 @@
+/** The schemas of single values that clients send. */
+import { says, wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { z } from 'zod';
+
+export const SHORT_TEXT_MAX = 255;
+export const LONG_TEXT_MAX = 2_000;
+const ID_LIST_MAX = 500;
+
+/** At most `max` characters; they are code points, not UTF-16 units. Half a surrogate pair is refused. */
+export const text = (max: number) =>
+  wellFormed(z.string())
+    .refine(
+      (value) => value.length <= max || Array.from(value).length <= max,
+      says('validation.max_length', { max }),
+    )
+    .meta({ maxLength: max });
+
+/** Degrees. */
+export const latitude = z.number().min(-90).max(90);
+/** Degrees. */
+export const longitude = z.number().min(-180).max(180);
+
+export const id = z.int().positive();
+
+const ID_LIST = /^\s*[1-9]\d{0,14}\s*(,\s*[1-9]\d{0,14}\s*)*$/;
+
+const parseIds = (value: string): number[] => [
+  ...new Set(value.split(',').map((part) => Number(part.trim()))),
+];
+
+/** Comma-separated ids, e.g. `1,4`. */
+export const idList = z
+  .string()
+  .max(ID_LIST_MAX)
+  .refine((value) => ID_LIST.test(value), says('validation.format'))
+  .transform(parseIds);
+
+/** As {@link idList}; `0` stands for none. */
+export const idListOrNone = z
+  .string()
+  .max(ID_LIST_MAX)
+  .refine((value) => value.trim() === '0' || ID_LIST.test(value), says('validation.format'))
+  .transform((value) => (value.trim() === '0' ? [] : parseIds(value)));

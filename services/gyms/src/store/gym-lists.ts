@@ -1,0 +1,265 @@
+/** The lists of gyms, which are read as described in docs/adr/0013. */
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { asksForText } from '@fitness/shared/kernel/text-search.ts';
+import { holdsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
+import { createListReader, type ListRow, readListPage } from '@fitness/shared/mongo/list-reader.ts';
+import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
+import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
+import type { Gym } from '../domain/gym.ts';
+import type { GymCounters } from './gym-counters.ts';
+import {
+  EVERYONE,
+  type GymDocument,
+  gymModel,
+  NOBODY,
+  readGymsById,
+  SEARCHED,
+  toGym,
+} from './gym-document.ts';
+
+/** `all` sees every gym, a user the active ones and their own, a guest the active ones. */
+export type ListViewer = { kind: 'all' } | { kind: 'user'; userId: number } | { kind: 'guest' };
+
+export interface GymQuery {
+  viewer: ListViewer;
+  search?: string | undefined;
+  cityId?: number | undefined;
+  /** Gyms with at least one of these. */
+  majorIds?: readonly number[] | undefined;
+  ownerId?: number | undefined;
+}
+
+export interface GymLists {
+  /** Newest first. */
+  list(query: GymQuery, page: PageRequest): Promise<PageOf<Gym>>;
+  /** Nearest first, without gyms that have no location. The cursor is `[metres, id]`. */
+  listNearest(query: GymQuery, from: Point, page: PageRequest): Promise<PageOf<Gym>>;
+}
+
+type Filter = QueryFilter<GymDocument>;
+
+/** Geohash lengths, from cells of about 600 m to those of a subcontinent. Beyond them all gyms are read. */
+const CELL_LENGTHS = [6, 5, 4, 3, 2];
+const AFTER_EVERY_GEOHASH = '~';
+const ANY_GEOHASH = trusted({ $gte: '' });
+
+/** The fields in the conditions of a list. */
+const FILTERED = ['visibleTo', 'ownerId', 'cityId', 'majorIds'] as const;
+
+const anyOf = (values: readonly number[]) => {
+  const [only] = values;
+  return values.length === 1 && only !== undefined ? only : trusted({ $in: [...values] });
+};
+
+const visibleTo = (viewer: ListViewer) => {
+  if (viewer.kind === 'all') return trusted({ $gte: NOBODY });
+  return anyOf(viewer.kind === 'guest' ? [EVERYONE] : [EVERYONE, viewer.userId]);
+};
+
+/** The conditions of a list without its text, usually the most selective first. */
+const conditionsOf = ({ viewer, cityId, majorIds, ownerId }: GymQuery): Filter => ({
+  ...(ownerId === undefined ? {} : { ownerId }),
+  ...(cityId === undefined ? {} : { cityId }),
+  ...(majorIds === undefined ? {} : { majorIds: anyOf(majorIds) }),
+  visibleTo: visibleTo(viewer),
+});
+
+/**
+ * Two stages, which MongoDB merges into one. The first has one indexed field, for servers whose planner uses an index for
+ * a single-field condition only.
+ */
+const toStages = (conditions: Filter): PipelineStage.Match[] => {
+  const [[field, first] = ['', undefined], ...others] = Object.entries(conditions);
+  return [{ $match: { [field]: first } }, { $match: Object.fromEntries(others) }];
+};
+
+/** Whether a stored gym meets the conditions of a list without its text. */
+const accepts =
+  ({ viewer, cityId, majorIds, ownerId }: GymQuery) =>
+  (row: ListRow | GymDocument): boolean => {
+    const gym = row as GymDocument;
+    const isSeen =
+      viewer.kind === 'all' ||
+      gym.visibleTo === EVERYONE ||
+      (viewer.kind === 'user' && gym.visibleTo === viewer.userId);
+    return (
+      isSeen &&
+      (ownerId === undefined || gym.ownerId === ownerId) &&
+      (cityId === undefined || gym.cityId === cityId) &&
+      (majorIds === undefined || gym.majorIds.some((id) => majorIds.includes(id)))
+    );
+  };
+
+/** Whether a list has a filter besides its viewer and its text. */
+const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
+  ownerId !== undefined || cityId !== undefined || majorIds !== undefined;
+
+interface Placed extends Point {
+  id: number;
+  metres: number;
+}
+
+const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id - a.id;
+
+/** How many gyms a list has, before it is read. */
+const createTotals = (connection: Connection, counters: GymCounters) => {
+  const gyms = gymModel(connection);
+
+  /** The inactive gyms of a user. */
+  const ownInactive = async ({ viewer }: GymQuery): Promise<{ all: number; placed: number }> => {
+    if (viewer.kind !== 'user') return { all: 0, placed: 0 };
+    const found = await gyms
+      .find({ visibleTo: viewer.userId }, { geohash: 1 })
+      .lean<Pick<GymDocument, 'geohash'>[]>();
+    return { all: found.length, placed: found.filter(({ geohash }) => geohash !== null).length };
+  };
+
+  const countFiltered = async (query: GymQuery): Promise<number> => {
+    const [counted] = await gyms.aggregate<{ total: number }>([
+      ...toStages(conditionsOf(query)),
+      { $count: 'total' },
+    ]);
+    return counted?.total ?? 0;
+  };
+
+  return {
+    /** The number of gyms of a list without its text, and the largest id. */
+    ofList: async (query: GymQuery): Promise<{ total: number; newest: number }> => {
+      const [{ active, all, newest }, own, filtered] = await Promise.all([
+        counters.totals(),
+        isFiltered(query) ? { all: 0 } : ownInactive(query),
+        isFiltered(query) ? countFiltered(query) : undefined,
+      ]);
+      return { total: filtered ?? (query.viewer.kind === 'all' ? all : active + own.all), newest };
+    },
+    /** The number of gyms with a location that a viewer sees. */
+    ofPlaced: async (query: GymQuery): Promise<number> => {
+      const [{ activePlaced, allPlaced }, own] = await Promise.all([counters.totals(), ownInactive(query)]);
+      return query.viewer.kind === 'all' ? allPlaced : activePlaced + own.placed;
+    },
+    newest: async (): Promise<number> => (await counters.totals()).newest,
+  };
+};
+
+type Totals = ReturnType<typeof createTotals>;
+
+/** Gyms with a location, by their distance. */
+const createNearest = (connection: Connection, totals: Totals) => {
+  const gyms = gymModel(connection);
+
+  /** Only ids and locations: the gyms of the page are read after sorting. */
+  const locate = async (filter: Filter, from: Point, search?: string): Promise<Placed[]> => {
+    const texts = search === undefined ? [] : SEARCHED;
+    const fields = ['lat', 'lng', ...texts];
+    const found = await gyms.aggregate<{ _id: number; lat: number; lng: number }>([
+      ...toStages(filter),
+      { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
+    ]);
+    return found
+      .filter((row) => search === undefined || holdsText({ ...row }, texts, search))
+      .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
+  };
+
+  const inCells = async (query: GymQuery, cells: readonly string[], from: Point): Promise<Placed[]> => {
+    const perCell = await Promise.all(
+      cells.map((cell) => {
+        const geohash = trusted({ $gte: cell, $lt: `${cell}${AFTER_EVERY_GEOHASH}` });
+        return locate({ geohash, ...conditionsOf(query) }, from);
+      }),
+    );
+    return perCell.flat();
+  };
+
+  /** Every gym that matches the filters and the text. */
+  const matching = async (query: GymQuery, from: Point): Promise<Placed[]> => {
+    const { search, ownerId } = query;
+    if (!asksForText(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
+    const sample = { newest: await totals.newest(), size: 128 };
+    const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
+    const grams = gram === undefined ? {} : { grams: gram.text };
+    const conditions = conditionsOf(query);
+    // Usually a text is more selective than a city, and an owner more than a text.
+    const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
+    return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+  };
+
+  return {
+    /**
+     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order. `isAll`: all
+     * gyms were read.
+     */
+    find: async (
+      query: GymQuery,
+      from: Point,
+      wanted: number,
+      after: (gym: Placed) => boolean,
+    ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
+      if (isFiltered(query) || asksForText(query.search)) {
+        const found = await matching(query, from);
+        return { ordered: found.filter(after).toSorted(byDistance), isAll: true };
+      }
+      for (const length of CELL_LENGTHS) {
+        const around = neighbourhood(from, length);
+        if (around === undefined) break;
+        const candidates = await inCells(query, around.cells, from);
+        const certain = candidates.filter((gym) => gym.metres <= around.radiusM && after(gym));
+        if (certain.length > wanted) return { ordered: certain.toSorted(byDistance), isAll: false };
+      }
+      const all = await locate({ geohash: ANY_GEOHASH, ...conditionsOf(query) }, from);
+      return { ordered: all.filter(after).toSorted(byDistance), isAll: true };
+    },
+  };
+};
+
+export const createGymLists = (connection: Connection, counters: GymCounters): GymLists => {
+  const gyms = gymModel(connection);
+  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: FILTERED });
+  const totals = createTotals(connection, counters);
+  const near = createNearest(connection, totals);
+
+  const list = async (query: GymQuery, page: PageRequest): Promise<PageOf<Gym>> => {
+    const extent = await totals.ofList(query);
+    // One condition for the index; the reader checks the others in the documents that it finds.
+    const [[field, condition] = []] = Object.entries(conditionsOf(query));
+    const asked = {
+      ...extent,
+      condition: { [String(field)]: condition },
+      accept: accepts(query),
+      search: query.search,
+    };
+    const readSlice = async (slice: Parameters<typeof reader.read>[1]) => {
+      const found = await reader.read(asked, slice);
+      return { ...found, rows: (found.rows as unknown as GymDocument[]).map(toGym) };
+    };
+    return readListPage(readSlice, asked, 'DESC', page);
+  };
+
+  const listNearest: GymLists['listNearest'] = async (query, from, page) => {
+    const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
+    const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
+    const skip = page.mode === 'page' ? page.skip : 0;
+    const isFilteredOrSearched = isFiltered(query) || asksForText(query.search);
+    if (skip > 0 && !isFilteredOrSearched) {
+      const placed = await totals.ofPlaced(query);
+      if (skip >= placed) return { rows: [], total: placed, next: undefined };
+    }
+    const { ordered, isAll } = await near.find(query, from, skip + page.perPage, after);
+    const window = ordered.slice(skip, skip + page.perPage);
+    const found = await readGymsById(
+      gyms,
+      window.map((gym) => gym.id),
+    );
+    const byId = new Map(found.map((gym) => [gym.id, gym]));
+    const rows = window.map((gym) => byId.get(gym.id)).filter((gym) => gym !== undefined);
+    const last = window.at(-1);
+    const more = ordered.length > skip + window.length;
+    const total = async () => (isAll ? ordered.length : totals.ofPlaced(query));
+    return {
+      rows,
+      total: page.mode === 'page' ? await total() : undefined,
+      next: last && more ? [last.metres, last.id] : undefined,
+    };
+  };
+
+  return { list, listNearest };
+};

@@ -1,0 +1,38 @@
+import { createBlockers } from './app/blockers.ts';
+import { createCreateGym } from './app/create-gym.ts';
+import { createDeleteGym } from './app/delete-gym.ts';
+import { createEraseAccount } from './app/erase-account.ts';
+import { createFindGyms } from './app/find-gyms.ts';
+import { createGetGym } from './app/get-gym.ts';
+import { createPresentGyms } from './app/gym-resource.ts';
+import { createAttachLicense, createDetachLicense } from './app/license-document.ts';
+import { createListGyms } from './app/list-gyms.ts';
+import { createListCities, createListMajors } from './app/list-reference.ts';
+import { createPrepareData } from './app/prepare-data.ts';
+import { createRateGym } from './app/rate-gym.ts';
+import { createSetCrowd } from './app/set-crowd.ts';
+import { createSetWorkingPeriods } from './app/set-working-periods.ts';
+import { createUpdateGym } from './app/update-gym.ts';
+import type { Dependencies } from './dependencies.ts';
+
+export const createUseCases = (dependencies: Dependencies) => ({
+  attachLicense: createAttachLicense(dependencies),
+  blockers: createBlockers(dependencies),
+  createGym: createCreateGym(dependencies),
+  deleteGym: createDeleteGym(dependencies),
+  eraseAccount: createEraseAccount(dependencies),
+  findGyms: createFindGyms(dependencies),
+  getGym: createGetGym(dependencies),
+  listCities: createListCities(dependencies),
+  listGyms: createListGyms(dependencies),
+  listMajors: createListMajors(dependencies),
+  prepareData: createPrepareData(dependencies),
+  presentGyms: createPresentGyms(dependencies),
+  rateGym: createRateGym(dependencies),
+  detachLicense: createDetachLicense(dependencies),
+  setCrowd: createSetCrowd(dependencies),
+  setWorkingPeriods: createSetWorkingPeriods(dependencies),
+  updateGym: createUpdateGym(dependencies),
+});
+
+export type UseCases = ReturnType<typeof createUseCases>;

@@ -1,0 +1,226 @@
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Harness, member, openHarness, operator } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(() => harness.close());
+
+const gymOf = async (id: number) => (await harness.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
+const row = (gymId: number, mediaId: number, change: Record<string, unknown> = {}) => ({
+  media_id: mediaId,
+  attachable_type: 'App\\Models\\Gyms\\Gym',
+  attachable_id: gymId,
+  purpose: 'gym_license',
+  filename: `licence ${mediaId}.pdf`,
+  ...change,
+});
+const attach = (gymId: number, mediaId: number) =>
+  harness.gyms.call('AttachLicense', {
+    gym_id: gymId,
+    media_id: mediaId,
+    filename: `licence ${mediaId}.pdf`,
+  });
+
+describe('gRPC Gyms.GetGyms', () => {
+  test('returns gyms by id, also inactive ones and ones without an owner; unknown ids are missing', async () => {
+    const active = await harness.createGym(member(10), { name: 'A' });
+    const orphan = await harness.createGym(member(10), { name: 'B', is_active: false });
+    await harness.send('PUT', `/gyms/${orphan}`, { as: operator(), body: { user_id: null, name: null } });
+    const { gyms } = await harness.gyms.call('GetGyms', { ids: [orphan, active, active, 987_654_321] });
+    expect(gyms.toSorted((a, b) => a.id - b.id)).toEqual([
+      expect.objectContaining({ id: active, name: 'A', user_id: 10, is_active: true, version: 1 }),
+      expect.objectContaining({ id: orphan, name: '', is_active: false, version: 2 }),
+    ]);
+    expect(gyms.find((gym) => gym.id === orphan)?.user_id).toBeUndefined();
+    expect((await harness.gyms.call('GetGyms', { ids: [] })).gyms).toEqual([]);
+  });
+
+  test('more than 200 ids are refused', async () => {
+    const ids = Array.from({ length: 201 }, (_, index) => index + 1);
+    await expect(harness.gyms.call('GetGyms', { ids })).rejects.toMatchObject({ kind: 'validation' });
+  });
+});
+
+describe('gRPC Blockers.Evaluate', () => {
+  test('gym_ownership counts all gyms of the user, inactive ones included, and follows a transfer', async () => {
+    const evaluate = (userId: number) =>
+      harness.blockers.call('Evaluate', { user_id: userId, code: 'gym_ownership' });
+    expect(await evaluate(20)).toEqual({ applies: false, extras_json: '{}' });
+    const id = await harness.createGym(member(20));
+    await harness.createGym(member(20), { is_active: false });
+    expect(await evaluate(20)).toEqual({ applies: true, extras_json: '{"count":2}' });
+    await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: 21 } });
+    expect(await evaluate(20)).toEqual({ applies: true, extras_json: '{"count":1}' });
+    expect(await evaluate(21)).toEqual({ applies: true, extras_json: '{"count":1}' });
+  });
+
+  test.each(['unsettled_balance', 'constructor', ''])(
+    'the code %j of no blocker of this service is not found',
+    async (code) => {
+      await expect(harness.blockers.call('Evaluate', { user_id: 1, code })).rejects.toMatchObject({
+        kind: 'not_found',
+      });
+    },
+  );
+
+  test('a user id that is not positive is refused', async () => {
+    await expect(
+      harness.blockers.call('Evaluate', { user_id: 0, code: 'gym_ownership' }),
+    ).rejects.toMatchObject({
+      kind: 'validation',
+    });
+  });
+});
+
+describe('the license document', () => {
+  test('becomes the license by the call of media, and resets the review', async () => {
+    const id = await harness.createGym(member(30));
+    const body = { gym_license_approved: false, gym_license_rejection_reason: 'Old' };
+    await harness.send('PUT', `/gyms/${id}`, { as: operator(), body });
+    expect(await attach(id, 100)).toEqual({ current: true });
+    expect(await gymOf(id)).toMatchObject({
+      gym_license_image: 'licence 100.pdf',
+      gym_license_link: '/api/v1/media/100/licence%20100.pdf',
+      gym_license_approved: null,
+      gym_license_rejection_reason: null,
+    });
+  });
+
+  test('of a missing gym is not found, and an invalid request is refused', async () => {
+    await expect(attach(987_654_321, 1)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(attach(1, 0)).rejects.toMatchObject({ kind: 'validation' });
+  });
+
+  test('becomes the license by the event when the call was lost', async () => {
+    const id = await harness.createGym(member(30));
+    await harness.publish('media', mediaAttached, { subject: 110, data: row(id, 110) });
+    await eventually(async () => (await gymOf(id)).gym_license_image === 'licence 110.pdf');
+  });
+
+  test('stays reviewed when it is reported again', async () => {
+    const id = await harness.createGym(member(30));
+    await attach(id, 120);
+    await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
+    expect(await attach(id, 120)).toEqual({ current: true });
+    await harness.publish('media', mediaAttached, { subject: 120, data: row(id, 120) });
+    await harness.publish('media', mediaAttached, {
+      subject: 121,
+      data: row(await harness.createGym(member(30)), 121),
+    });
+    await eventually(async () => (await harness.connection.collection('inbox').countDocuments({})) >= 3);
+    expect((await gymOf(id)).gym_license_approved).toBe(true);
+  });
+
+  test('a late report of an older document, or of its deletion, changes nothing', async () => {
+    const id = await harness.createGym(member(30));
+    await attach(id, 131);
+    expect(await attach(id, 130)).toEqual({ current: false });
+    await harness.publish('media', mediaDeleted, { subject: 130, data: row(id, 130), version: 2 });
+    const other = await harness.createGym(member(30));
+    await harness.publish('media', mediaAttached, { subject: 130, data: row(other, 132) });
+    await eventually(async () => (await gymOf(other)).gym_license_image !== null);
+    expect((await gymOf(id)).gym_license_image).toBe('licence 131.pdf');
+  });
+
+  test('does not come back by a late report after it was cleared', async () => {
+    const id = await harness.createGym(member(30));
+    await attach(id, 140);
+    await harness.send('PUT', `/gyms/${id}`, { as: member(30), body: { gym_license_image: null } });
+    expect(await attach(id, 140)).toEqual({ current: false });
+    expect((await gymOf(id)).gym_license_image).toBeNull();
+    expect(await attach(id, 141)).toEqual({ current: true });
+  });
+
+  test('is removed with its review when media deletes it', async () => {
+    const id = await harness.createGym(member(30));
+    await attach(id, 150);
+    await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
+    await harness.publish('media', mediaDeleted, { subject: 150, data: row(id, 150) });
+    await eventually(async () => (await gymOf(id)).gym_license_image === null);
+    expect((await gymOf(id)).gym_license_approved).toBeNull();
+  });
+
+  test('other media of a gym, and licenses of users, change nothing', async () => {
+    const id = await harness.createGym(member(30));
+    const other = await harness.createGym(member(30));
+    const subject = 160;
+    await harness.publish('media', mediaAttached, { subject, data: row(id, 160, { purpose: null }) });
+    await harness.publish('media', mediaAttached, {
+      subject,
+      data: row(id, 161, { attachable_type: 'App\\Models\\User', purpose: 'gym_license' }),
+    });
+    await harness.publish('media', mediaAttached, { subject, data: row(987_654_321, 162) });
+    await harness.publish('media', mediaAttached, { subject, data: row(other, 163) });
+    await eventually(async () => (await gymOf(other)).gym_license_image !== null);
+    expect((await gymOf(id)).gym_license_image).toBeNull();
+  });
+});
+
+describe('identity.account.deleted', () => {
+  test('ratings stay in the average without the user; gyms lose their owner and license document', async () => {
+    const rated = await harness.createGym(member(40));
+    const owned = await harness.createGym(member(41), { name: 'Left behind' });
+    await attach(owned, 170);
+    for (const [user, score] of [
+      [41, 5],
+      [42, 2],
+    ] as const) {
+      await harness.send('PUT', `/gyms/${rated}/rating`, { as: member(user), body: { score } });
+    }
+    await harness.publish('identity', accountDeleted, {
+      subject: 41,
+      data: { user_id: 41, deleted_at: '2026-01-15 10:00:00' },
+    });
+    await eventually(async () => (await gymOf(owned)).user_id === null);
+    expect(await gymOf(rated)).toMatchObject({ rating_count: 2, rating_average: 3.5 });
+    const ratings = await harness.connection.collection('gym_ratings').find({ gymId: rated }).toArray();
+    expect(new Map(ratings.map(({ userId, score }) => [score, userId]))).toEqual(
+      new Map([
+        [5, null],
+        [2, 42],
+      ]),
+    );
+    expect((await gymOf(owned)).gym_license_image).toBeNull();
+    const cleared = await harness.tap.waitFor('gyms.gym.license_cleared', {
+      matches: (event) => event.subject === String(owned),
+    });
+    expect(cleared.data).toEqual({ gym_id: owned, media_id: 170 });
+    const published = await harness.tap.waitFor('gyms.gym.changed', {
+      matches: (event) => event.subject === String(owned) && event.aggregateversion === 2,
+    });
+    expect(published.data).toEqual({ gym_id: owned, name: 'Left behind', user_id: null, is_active: true });
+    const refused = await harness.send('PUT', `/gyms/${owned}`, { as: operator(), body: { user_id: 41 } });
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['user_id']]);
+    // A rating after the erasure is refused: it would store the id of the account again.
+    const late = await harness.send('PUT', `/gyms/${rated}/rating`, { as: member(41), body: { score: 1 } });
+    expect(late.status).toBe(403);
+    expect(await harness.connection.collection('gym_ratings').countDocuments({ userId: 41 })).toBe(0);
+    expect(await gymOf(rated)).toMatchObject({ rating_count: 2, rating_average: 3.5 });
+  });
+
+  test('gyms created during the erasure have no owner, and later ones are refused', async () => {
+    const body = { name: 'Late', address: 'Street 1', location_lat: 1, location_lng: 1 };
+    const create = () => harness.send('POST', '/gyms', { as: member(43), body });
+    const gyms = harness.connection.collection('gyms');
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 20 }, create)),
+      harness.publish('identity', accountDeleted, {
+        subject: 43,
+        data: { user_id: 43, deleted_at: '2026-01-15 10:00:00' },
+      }),
+    ]);
+    for (const { status } of answers) expect([201, 403]).toContain(status);
+    await eventually(async () => (await create()).status === 403);
+    const before = await gyms.countDocuments({});
+    expect((await create()).status).toBe(403);
+    expect(await gyms.countDocuments({})).toBe(before);
+    expect(await gyms.countDocuments({ ownerId: 43 })).toBe(0);
+    const { applies } = await harness.blockers.call('Evaluate', { user_id: 43, code: 'gym_ownership' });
+    expect(applies).toBe(false);
+  });
+});

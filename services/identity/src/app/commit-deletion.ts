@@ -1,0 +1,55 @@
+/** Phase 2 of deleting the own account (specification 4.1): schedules the erasure and revokes every credential. */
+import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { scheduleDeletion } from '../domain/deletion.ts';
+import { assertNoBlockers } from './deletion-blockers.ts';
+import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
+import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
+import { publishCredentialsRevoked, publishDeletionRequested } from './publish.ts';
+
+type CommitDeletionDependencies = Pick<
+  Dependencies,
+  'users' | 'tokens' | 'codes' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'transact' | 'graceDays'
+>;
+
+/** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
+type CommitDeletion = (
+  userId: number,
+  input: { password: string; code: string },
+) => Promise<DeletionSchedule>;
+
+export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
+  const { users, tokens, codes, clock, graceDays, transact } = dependencies;
+
+  const schedule = async (
+    session: ClientSession,
+    userId: number,
+    codeId: string,
+  ): Promise<DeletionSchedule> => {
+    const now = clock.now();
+    if (!(await codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
+    const dates = scheduleDeletion(now, graceDays);
+    const user = await users.scheduleDeletion(session, userId, dates);
+    // The deletion is pending already: the code was sent before that.
+    if (user === null) throw codeRejected();
+    await tokens.revokeAll(session, userId);
+    const scheduled = toDeletionSchedule(dates);
+    const account = { userId, version: user.version };
+    await publishDeletionRequested(dependencies, session, account, scheduled);
+    await publishCredentialsRevoked(dependencies, session, account, 'deletion_scheduled');
+    return scheduled;
+  };
+
+  return async (userId, { password, code }) => {
+    const user = await findOwnAccount(dependencies, userId);
+    await assertCurrentPassword(dependencies, user, password);
+    const codeId = await codes.check(userId, 'deletion', code, clock.now());
+    if (codeId === undefined) throw codeRejected();
+    await assertNoBlockers(dependencies, userId);
+    return transact((session) => schedule(session, userId, codeId));
+  };
+};
+
+/** The same for every reason, so that it does not reveal whether a deletion was requested. */
+const codeRejected = (): AppError => invalid({ confirmation_code: message('deletion.code_rejected') });

@@ -1,0 +1,76 @@
+/** A personal access token: for the user's own programs, never with more permissions than the presented token. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { holdsAll } from '../domain/roles.ts';
+import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
+import type { Token } from '../store/tokens.ts';
+
+type CreatePersonalTokenDependencies = Pick<
+  Dependencies,
+  'users' | 'tokens' | 'sequences' | 'random' | 'clock' | 'transact' | 'tokenLifetimeDays'
+>;
+
+interface PersonalTokenInput {
+  name: string;
+  /** Default: those of the presented token. */
+  permissions?: readonly string[] | undefined;
+  expiresAt?: Date | undefined;
+}
+
+/**
+ * `token` is shown once; `row` is what is stored. 422 for a permission that the presented token lacks, for an expiry in the
+ * past, and for one after the expiry of a presented personal token.
+ */
+type CreatePersonalToken = (
+  caller: UserCaller,
+  input: PersonalTokenInput,
+) => Promise<{ token: string; row: Token }>;
+
+export const createCreatePersonalToken = (
+  dependencies: CreatePersonalTokenDependencies,
+): CreatePersonalToken => {
+  const { users, tokens, sequences, random, clock, transact, tokenLifetimeDays } = dependencies;
+  return async (caller, { name, permissions, expiresAt }) => {
+    const now = clock.now();
+    if (permissions !== undefined && !holdsAll(caller.permissions, permissions)) {
+      throw invalid({ permissions: message('auth.permissions_beyond_token') });
+    }
+    if (expiresAt !== undefined && expiresAt <= now) {
+      throw invalid({ expires_at: message('auth.expires_in_the_past') });
+    }
+    const token = buildToken('personal', random.bytes(TOKEN_ENTROPY_BYTES));
+    const requested: Token = {
+      _id: hashToken(token),
+      user_id: caller.userId,
+      kind: 'personal',
+      token_number: await sequences.next('personal_tokens'),
+      name,
+      permissions: permissions === undefined ? null : [...new Set(permissions)],
+      created_at: now,
+      expires_at: expiresAt ?? new Date(now.getTime() + tokenLifetimeDays * DAY_MS),
+    };
+    const row = await transact(async (session) => {
+      // The presented token may have been revoked since it was introspected.
+      const presented = await tokens.findLive(caller.tokenId, clock.now(), session);
+      const user = await users.findById(caller.userId, session);
+      if (presented === null || user === null) throw unauthenticated();
+      const issued = {
+        ...requested,
+        permissions: requested.permissions ?? presented.permissions,
+        expires_at: limitExpiry(presented, requested.expires_at, expiresAt !== undefined),
+      };
+      if (!(await tokens.insert(session, issued, user.credential_epoch))) throw unauthenticated();
+      return issued;
+    });
+    return { token, row };
+  };
+};
+
+/** A personal token cannot issue one that outlives it: 422 for a requested expiry, a default expiry is shortened. */
+const limitExpiry = (presented: Token, expiry: Date, isRequested: boolean): Date => {
+  if (presented.kind !== 'personal' || expiry <= presented.expires_at) return expiry;
+  if (isRequested) throw invalid({ expires_at: message('auth.expires_beyond_token') });
+  return presented.expires_at;
+};

@@ -1,0 +1,55 @@
+import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { searchQuery } from '../domain/search-text.ts';
+import type { User } from '../domain/user.ts';
+import type { UserFilter } from '../store/users.ts';
+
+interface UserSearch {
+  search?: string | undefined;
+  isTrainer?: boolean | undefined;
+  order?: 'ASC' | 'DESC' | undefined;
+  /** Name or id of a role. */
+  role?: string | undefined;
+}
+
+/**
+ * By id, newest first by default. Without `users.view_all`: accounts with a pending deletion are left out, e-mail and
+ * phone are not searched, and `role` is 403. 422 for an unknown role.
+ */
+type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
+
+export const createListUsers = ({ users, roles }: Pick<Dependencies, 'users' | 'roles'>): ListUsers => {
+  const findRoleId = async (viewer: Caller, role: string | undefined): Promise<number | undefined> => {
+    if (role === undefined) return undefined;
+    if (!can(viewer, 'users.view_all')) throw forbidden('role needs users.view_all');
+    const found = await (/^\d{1,9}$/.test(role) ? roles.findById(Number(role)) : roles.findByName(role));
+    if (found === null) throw invalid({ role: message('validation.unknown') });
+    return found._id;
+  };
+
+  return async (viewer, { search, isTrainer, order, role }, request) => {
+    const viewsAll = can(viewer, 'users.view_all');
+    const filter: UserFilter = {
+      search: search === undefined ? undefined : searchQuery(search),
+      searchEverything: viewsAll,
+      isTrainer,
+      roleId: await findRoleId(viewer, role),
+      withPending: viewsAll,
+      ascending: order === 'ASC',
+    };
+    const found = await users.list(filter, {
+      skip: request.mode === 'page' ? request.skip : 0,
+      limit: request.perPage + 1,
+      afterId: request.mode === 'cursor' ? request.after[0] : undefined,
+    });
+    const rows = found.slice(0, request.perPage);
+    const last = rows.at(-1);
+    return {
+      rows,
+      total: request.mode === 'page' ? await users.count(filter) : undefined,
+      next: found.length > rows.length && last !== undefined ? [last._id] : undefined,
+    };
+  };
+};

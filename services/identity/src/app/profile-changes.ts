@@ -1,0 +1,47 @@
+/** What the account itself and an operator may change, and the checks that both updates share. */
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { isInTheFuture } from '../domain/birth-date.ts';
+import { emailKey } from '../domain/login.ts';
+import type { User } from '../domain/user.ts';
+
+/** Fields that have a use case of their own, or that no request changes. */
+type ExcludedField =
+  | '_id'
+  | 'password_hash'
+  | 'created_at'
+  | 'referral_code'
+  | 'referrer_user_id'
+  | 'is_trainer'
+  | 'is_gym_owner'
+  | `trainer_license_${string}`
+  | 'role_ids'
+  | `deletion_${string}`
+  | 'version'
+  | 'credential_epoch';
+
+type Changes<Fields> = { [Field in keyof Fields]?: Fields[Field] | undefined };
+
+/** A field that is undefined is unchanged; null clears it. */
+export type ProfileChanges = Changes<Omit<User, ExcludedField>> & {
+  trainer_license_image?: null | undefined;
+};
+
+export type OwnChanges = ProfileChanges & Changes<Pick<User, 'is_trainer' | 'is_gym_owner'>>;
+
+/** 422 for a birth date in the future. */
+export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges, now: Date): void => {
+  if (birthDate != null && isInTheFuture(birthDate, now)) {
+    throw invalid({ birth_date: message('validation.date_in_the_future') });
+  }
+};
+
+export const changesPhone = (user: User, { phone }: ProfileChanges): boolean =>
+  phone !== undefined && phone !== user.phone;
+
+/** Whether codes and messages would go to another address or phone. */
+export const changesContact = (user: User, changes: ProfileChanges): boolean =>
+  (changes.email !== undefined && emailKey(changes.email) !== emailKey(user.email)) ||
+  changesPhone(user, changes);
+
+export const changesBankAccount = (user: User, changes: ProfileChanges): boolean =>
+  changes.bank_account_number !== undefined && changes.bank_account_number !== user.bank_account_number;

@@ -1,0 +1,27 @@
+import { erasedUser, type UserResource } from '@fitness/contracts/user.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { PresentUsers } from './user-resource.ts';
+
+interface ShowUsersDependencies extends Pick<Dependencies, 'users'> {
+  presentUsers: PresentUsers;
+}
+
+/**
+ * The resources that other services embed, each as `viewer` may see it. Unknown ids are missing; erased ones, too, unless
+ * `withErased`: then an anonymous placeholder represents them.
+ */
+export type ShowUsers = (
+  ids: readonly number[],
+  viewer: Caller,
+  options: { withErased: boolean },
+) => Promise<UserResource[]>;
+
+export const createShowUsers =
+  ({ users, presentUsers }: ShowUsersDependencies): ShowUsers =>
+  async (ids, viewer, { withErased }) => {
+    const shown = await presentUsers(await users.findByIds(ids), viewer);
+    const erased = withErased ? await users.findErased(ids) : [];
+    return [...shown, ...erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)))];
+  };

@@ -1,0 +1,58 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+import { clearLicense } from '../domain/trainer-license.ts';
+import type { User } from '../domain/user.ts';
+import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
+import {
+  assertNotBornInFuture,
+  changesBankAccount,
+  changesContact,
+  changesPhone,
+  type OwnChanges,
+} from './profile-changes.ts';
+import { tokenRestriction } from './restricted-token.ts';
+import { assertNotTaken, rejectTaken } from './unique-fields.ts';
+
+type UpdateProfileDependencies = Pick<
+  Dependencies,
+  'users' | 'tokens' | 'codes' | 'passwords' | 'licenseDocuments' | 'clock' | 'transact'
+>;
+
+/**
+ * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new bank account by
+ * a restricted token.
+ */
+type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
+
+export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
+  const { users, codes, licenseDocuments, clock, transact } = dependencies;
+  return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
+    assertNotBornInFuture(fields, clock.now());
+    const user = await findOwnAccount(dependencies, caller.userId);
+    if (changesContact(user, fields)) await assertCurrentPassword(dependencies, user, currentPassword);
+    await assertNotTaken(dependencies, fields, user._id);
+    // Withdrawals are paid to the bank account.
+    if (changesBankAccount(user, fields) && (await tokenRestriction(dependencies, caller)) !== undefined) {
+      throw forbidden('a restricted token cannot change the bank account');
+    }
+    // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
+    const clearedMediaId = user.trainer_license_media_id;
+    if (trainer_license_image === null && clearedMediaId !== null) {
+      await licenseDocuments.delete(user._id, clearedMediaId);
+    }
+    const updated = await rejectTaken(dependencies, () =>
+      transact(async (session) => {
+        const current = await users.findById(user._id, session);
+        if (current === null) return null;
+        const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
+        // A code that was sent to the old phone proves nothing about the owner of the new one.
+        if (changesPhone(current, fields)) await codes.invalidate(session, user._id);
+        return users.update(session, user._id, { ...omitUndefined(fields), ...license });
+      }),
+    );
+    if (updated === null) throw unauthenticated();
+    return updated;
+  };
+};

@@ -1,0 +1,147 @@
+/** An operator changes another account: profile, roles, and the review of the trainer license. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+import { holdsAll, permissionsOf } from '../domain/roles.ts';
+import { clearLicense, type LicenseReview, reviewLicense } from '../domain/trainer-license.ts';
+import type { User } from '../domain/user.ts';
+import { findManageableUser } from './manageable-user.ts';
+import type { NotificationType } from './notification-resource.ts';
+import {
+  assertNotBornInFuture,
+  changesBankAccount,
+  changesContact,
+  changesPhone,
+  type ProfileChanges,
+} from './profile-changes.ts';
+import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
+import { assertNotTaken, rejectTaken } from './unique-fields.ts';
+
+type UpdateUserDependencies = Pick<
+  Dependencies,
+  'users' | 'roles' | 'codes' | 'notifications' | 'licenseDocuments' | 'sequences' | 'clock' | 'transact'
+>;
+
+interface OperatorChanges extends ProfileChanges {
+  role_ids?: readonly number[] | undefined;
+  trainer_license_approved?: boolean | null | undefined;
+  trainer_license_rejection_reason?: string | null | undefined;
+}
+
+/**
+ * 422; 404; 403 for an account or a role with a permission that the caller lacks, and for a new e-mail, phone or bank
+ * account of the own account; 409 when nobody could manage roles any more.
+ */
+type UpdateUser = (caller: UserCaller, userId: number, changes: OperatorChanges) => Promise<User>;
+
+export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
+  const { users, roles, codes, licenseDocuments, clock, transact } = dependencies;
+
+  const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
+    const found = await roles.findByIds(roleIds);
+    if (found.length < new Set(roleIds).size) throw invalid({ role_ids: message('validation.unknown') });
+  };
+
+  const assertCanAssign = async (
+    caller: UserCaller,
+    roleIds: readonly number[],
+    session?: ClientSession,
+  ): Promise<void> => {
+    const allowed = permissionsOf(await roles.findByIds(roleIds, session));
+    if (!holdsAll(caller.permissions, allowed)) {
+      throw forbidden('the role has a permission that the caller lacks');
+    }
+  };
+
+  const assertNotLastManager = async (
+    current: User,
+    roleIds: readonly number[],
+    session: ClientSession,
+  ): Promise<void> => {
+    if (canManageRoles(await roles.findByIds(roleIds, session))) return;
+    if (!canManageRoles(await roles.findByIds(current.role_ids, session))) return;
+    await assertRoleManagerRemains(dependencies, session, { userId: current._id });
+  };
+
+  return async (caller, userId, changes) => {
+    const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
+    const { trainer_license_rejection_reason, ...profile } = rest;
+    assertNotBornInFuture(profile, clock.now());
+    const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
+    if (roleIds !== undefined) await assertRolesExist(roleIds);
+    const user = await findManageableUser(dependencies, caller, userId);
+    if (roleIds !== undefined) await assertCanAssign(caller, roleIds);
+    assertNotOwnContact(caller, user, profile);
+    await assertNotTaken(dependencies, profile, userId);
+    const clearedMediaId = user.trainer_license_media_id;
+    if (trainer_license_image === null && clearedMediaId !== null) {
+      await licenseDocuments.delete(userId, clearedMediaId);
+    }
+    const notifyOfReview = await prepareReviewNotification(dependencies, changes);
+    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
+    return rejectTaken(dependencies, () =>
+      transact(async (session) => {
+        // Roles may have been assigned since the first check.
+        const current = await findManageableUser(dependencies, caller, userId, session);
+        if (roleIds !== undefined) {
+          await assertCanAssign(caller, roleIds, session);
+          await assertNotLastManager(current, roleIds, session);
+        }
+        const updated = await users.update(session, userId, {
+          ...omitUndefined(profile),
+          ...(roleIds === undefined ? {} : { role_ids: roleIds }),
+          ...(trainer_license_image === null
+            ? clearLicense(current, clearedMediaId)
+            : reviewDocument(current, review)),
+        });
+        if (updated === null) throw notFound();
+        if (changesPhone(current, profile)) await codes.invalidate(session, userId);
+        await notifyOfReview(session, current, updated);
+        return updated;
+      }),
+    );
+  };
+};
+
+/** PUT /auth/me requires the password or an unrestricted token for these fields; this route must not bypass that. */
+const assertNotOwnContact = (caller: UserCaller, user: User, changes: ProfileChanges): void => {
+  if (caller.userId !== user._id) return;
+  if (changesBankAccount(user, changes) || changesContact(user, changes)) {
+    throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
+  }
+};
+
+/** 422 when there is no document to approve or reject. */
+const reviewDocument = (current: User, review: LicenseReview) => {
+  if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
+    throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
+  }
+  return reviewLicense(current, review);
+};
+
+/**
+ * Returns a function that notifies the trainer, in the transaction, when the review has changed. The id is taken before
+ * the transaction, which must not wait for the sequence.
+ */
+const prepareReviewNotification = async (
+  { notifications, sequences, clock }: Pick<UpdateUserDependencies, 'notifications' | 'sequences' | 'clock'>,
+  changes: OperatorChanges,
+) => {
+  if (typeof changes.trainer_license_approved !== 'boolean') return async () => undefined;
+  const id = await sequences.next('notifications');
+  const type: NotificationType = 'trainer_license_reviewed';
+  return async (session: ClientSession, before: User, after: User): Promise<void> => {
+    const approved = after.trainer_license_approved;
+    if (approved === null || approved === before.trainer_license_approved) return;
+    await notifications.insert(session, {
+      _id: id,
+      user_id: after._id,
+      type,
+      data: { approved, reason: after.trainer_license_rejection_reason ?? '' },
+      created_at: clock.now(),
+      read_at: null,
+    });
+  };
+};

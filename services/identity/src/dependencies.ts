@@ -1,0 +1,121 @@
+/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import type { BlockerOwner } from '@fitness/contracts/blockers.ts';
+import { createReadMedia, type ReadMedia } from '@fitness/contracts/media.ts';
+import { createReadSubscriptions, type ReadSubscriptions } from '@fitness/contracts/subscription.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { type Blockers, createBlockers } from './clients/blockers.ts';
+import { createKavenegar } from './clients/kavenegar.ts';
+import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
+import { createPasswords, type Passwords } from './clients/passwords.ts';
+import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
+import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
+import type { IdentityConfig } from './config.ts';
+import { createStore, type Store } from './store/store.ts';
+
+/** One transaction in the service's database; `work` may run several times. */
+export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
+
+type PlatformServices = Pick<
+  ServiceRuntime,
+  'clock' | 'random' | 'log' | 'outbox' | 'sequences' | 'limiter' | 'idempotency'
+>;
+
+export interface Dependencies extends PlatformServices, Store {
+  licenseDocuments: LicenseDocuments;
+  readMedia: ReadMedia;
+  readSubscriptions: ReadSubscriptions;
+  blockers: Blockers;
+  sms: SmsSender;
+  passwords: Passwords;
+  scoreLocks: ScoreLocks;
+  transact: Transact;
+  /** The lifetime of session tokens, and the default one of personal tokens. */
+  tokenLifetimeDays: number;
+  /** From the confirmation of a deletion to the erasure. */
+  graceDays: number;
+  /** How long the response to a forgotten password is delayed. */
+  responseDelayMs: number;
+}
+
+/**
+ * Usually longer than sending an SMS takes, so that a client finds the SMS after the response. An unknown login waits as
+ * long.
+ */
+export const RESPONSE_DELAY_MS = 1_000;
+
+export interface DependencyOverrides {
+  /** Default {@link RESPONSE_DELAY_MS}. */
+  responseDelayMs?: number;
+}
+
+export const createDependencies = async (
+  runtime: ServiceRuntime,
+  config: IdentityConfig,
+  { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
+): Promise<Dependencies> => {
+  const { connection, clock, random, log, outbox, sequences, limiter, idempotency } = runtime;
+  return {
+    ...createStore(connection),
+    ...createGrpcClients(runtime, config),
+    sms: await createSms(runtime, config),
+    passwords: await createPasswords(),
+    scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
+    transact: (work) => inTransaction(connection, work, { log }),
+    clock,
+    random,
+    log,
+    outbox,
+    sequences,
+    limiter,
+    idempotency,
+    tokenLifetimeDays: config.TOKEN_LIFETIME_DAYS,
+    graceDays: config.DELETION_GRACE_DAYS,
+    responseDelayMs,
+  };
+};
+
+const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> => ({
+  gyms: config.GYMS_GRPC_ADDRESS,
+  wallet: config.WALLET_GRPC_ADDRESS,
+  'store-billing': config.STORE_BILLING_GRPC_ADDRESS,
+  content: config.CONTENT_GRPC_ADDRESS,
+});
+
+const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
+  const { log } = runtime;
+  const media = runtime.grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS);
+  const storeBilling = runtime.grpcClient(
+    'store-billing',
+    grpcDefinitions.storeBilling(),
+    config.STORE_BILLING_GRPC_ADDRESS,
+  );
+  return {
+    licenseDocuments: createLicenseDocuments(media),
+    readMedia: createReadMedia(media, log),
+    readSubscriptions: createReadSubscriptions(storeBilling, log),
+    blockers: createBlockers({
+      connect: (owner, code) =>
+        runtime.grpcClient(`${owner} ${code}`, grpcDefinitions.blockers(), blockerAddresses(config)[owner]),
+      deadlineMs: config.BLOCKER_DEADLINE_MS,
+      log,
+    }),
+  };
+};
+
+/** The sender publishes a command; the worker of any replica calls the provider and replies. */
+const createSms = async ({ broker, cleanup, log }: ServiceRuntime, config: IdentityConfig) => {
+  const kavenegar = createKavenegar({
+    baseUrl: config.KAVENEGAR_BASE_URL,
+    apiKey: config.KAVENEGAR_API_KEY,
+    templates: { deletion: config.KAVENEGAR_DELETION_TEMPLATE, reset: config.KAVENEGAR_RESET_TEMPLATE },
+    timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
+  });
+  const worker = await serveSms(broker, kavenegar, log);
+  cleanup.defer('sms worker', () => worker.close());
+  const sender = await createSmsSender(broker, log, config.SMS_DEADLINE_MS);
+  cleanup.defer('sms sender', () => sender.close());
+  return sender;
+};

@@ -1,0 +1,83 @@
+/** The rules of an account's fields, the same in every request and in the configuration. */
+import { GENDERS } from '@fitness/contracts/user.ts';
+import { says, wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { z } from 'zod';
+import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
+import { normalizePhone } from './phone.ts';
+
+/** One line, without control characters. */
+const name = wellFormed(z.string().trim().min(1).max(100)).refine(
+  (value) => !/\p{Cc}/u.test(value),
+  says('validation.format'),
+);
+
+export const firstNameField = name;
+export const lastNameField = name;
+
+export const usernameField = z
+  .string()
+  .min(3)
+  .max(50)
+  .refine((value) => /^[A-Za-z0-9._-]*$/.test(value), says('validation.username'));
+
+export const emailField = z.string().trim().max(254).pipe(z.email());
+
+/** Any usual spelling; the output is E.164. */
+export const phoneField = z
+  .string()
+  .max(40)
+  .refine((value) => normalizePhone(value) !== undefined, says('validation.phone'))
+  .transform((value) => normalizePhone(value) ?? value);
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone. */
+const TIMESTAMP =
+  /^\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d|T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))$/;
+
+const toInstant = (value: string): Date | undefined => {
+  if (!TIMESTAMP.test(value)) return undefined;
+  const instant = new Date(value.includes('T') ? value : `${value.replace(' ', 'T')}Z`);
+  const isValid = !Number.isNaN(instant.getTime()) && z.iso.date().safeParse(value.slice(0, 10)).success;
+  return isValid ? instant : undefined;
+};
+
+export const timestampField = z
+  .string()
+  .max(40)
+  .refine((value) => toInstant(value) !== undefined, says('validation.timestamp'))
+  .transform((value) => toInstant(value) as Date);
+
+export const tokenNameField = name;
+
+export const passwordField = z.string().min(10).max(128);
+/** A password that is only verified: one that is too long for a new password is wrong, not invalid. */
+export const givenPasswordField = z.string().min(1).max(1_000);
+export const loginField = z.string().min(1).max(255);
+
+const heightField = z.int().min(50).max(300).nullable();
+/** An existing day. The use case checks that it is not in the future. */
+const birthDateField = z.iso
+  .date()
+  .refine((date) => date >= EARLIEST_BIRTH_DATE, says('validation.min_value', { min: EARLIEST_BIRTH_DATE }))
+  .nullable();
+const genderField = z.enum(GENDERS).nullable();
+const bankAccountNumberField = z
+  .string()
+  .min(1)
+  .max(34)
+  .refine((value) => /^[A-Za-z0-9-]*$/.test(value), says('validation.format'))
+  .nullable();
+
+/** The fields that the account itself and an operator may change. */
+export const profileShape = {
+  first_name: firstNameField.optional(),
+  last_name: lastNameField.optional(),
+  username: usernameField.optional(),
+  email: emailField.optional(),
+  phone: phoneField.optional(),
+  height: heightField.optional(),
+  birth_date: birthDateField.optional(),
+  gender: genderField.optional(),
+  bank_account_number: bankAccountNumberField.optional(),
+  /** Clears the document and its review. Documents are uploaded through the media route. */
+  trainer_license_image: z.null().optional(),
+};

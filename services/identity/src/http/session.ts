@@ -1,0 +1,36 @@
+/** The response of registering and of signing in. */
+import { userSchema } from '@fitness/contracts/user.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { z } from 'zod';
+import type { Session } from '../app/new-session-token.ts';
+import type { PresentUser } from '../app/user-resource.ts';
+
+export const sessionSchema = z
+  .object({
+    token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_at: z.string(),
+    user: userSchema,
+  })
+  .meta({ id: 'SignedIn' });
+
+/** The user is shown completely, as on their own later requests. */
+export const toSession = async (
+  { token, expiresAt, user }: Session,
+  presentUser: PresentUser,
+): Promise<z.output<typeof sessionSchema>> => {
+  const viewer: UserCaller = {
+    kind: 'user',
+    userId: user._id,
+    permissions: new Set(),
+    tokenId: '',
+    tokenKind: 'session',
+  };
+  return {
+    token,
+    token_type: 'Bearer',
+    expires_at: formatTimestamp(expiresAt),
+    user: await presentUser(user, viewer),
+  };
+};

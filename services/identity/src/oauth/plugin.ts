@@ -1,0 +1,157 @@
+/** The HTTP plugin of the authorization server. It answers only requests that the gateway has signed. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
+import { clientAddressOf } from '@fitness/shared/http/server.ts';
+import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { AppError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
+import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
+import type Provider from 'oidc-provider';
+import {
+  createInteractions,
+  type Fields,
+  type InteractionDependencies,
+  type Outcome,
+} from './interactions.ts';
+import { problemPage } from './pages.ts';
+import { cookieKey, createProvider, type ProviderOptions } from './provider.ts';
+
+interface OauthPluginOptions
+  extends Omit<ProviderOptions, 'renderError'>,
+    Omit<InteractionDependencies, 'csrfKey'> {
+  signer: CallerSigner;
+}
+
+type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
+
+const MAX_FORM_BYTES = 16 * 1_024;
+const FORM = 'application/x-www-form-urlencoded';
+/** The library trusts these headers, and clients could set them. */
+const FORWARDED_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];
+
+/** For `prepareHttp` of a service. */
+export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServer) => Promise<void>) => {
+  const csrfKey = cookieKey(options.secret, 'forms');
+  const interactions = createInteractions({ ...options, csrfKey });
+  let loading: Promise<Provider> | undefined;
+  const provider = (): Promise<Provider> => {
+    loading ??= createProvider({ ...options, renderError }).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  return async (app) => {
+    await app.register(async (scope) => {
+      scope.addHook('onRequest', async (request) => {
+        const header = request.headers[CALLER_HEADER];
+        const context = await options.signer.verify(typeof header === 'string' ? header : undefined);
+        if (context?.from !== 'gateway') throw unauthenticated();
+        setOrigin(request.raw, options.issuer);
+      });
+      await scope.register(async (library) => addLibraryRoutes(library, provider));
+      await scope.register(async (pages) => addPages(pages, options.issuer, provider, interactions));
+    });
+  };
+};
+
+/** Links, cookies and the issuer always use the configured origin, not the host that the client names. */
+const setOrigin = (raw: IncomingMessage, issuer: string): void => {
+  const { host, protocol } = new URL(issuer);
+  for (const name of FORWARDED_HEADERS) delete raw.headers[name];
+  raw.headers.host = host;
+  raw.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+};
+
+const notInOpenApi = { schema: { hide: true } };
+
+const addLibraryRoutes = (app: HttpServer, provider: () => Promise<Provider>): void => {
+  // The library parses the body.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  const handle = async (request: RawRequest, reply: RawReply): Promise<void> => {
+    const callback = (await provider()).callback();
+    // Public clients run on any origin. These routes do not authenticate by cookie, so the origin does not matter.
+    delete request.raw.headers.origin;
+    reply.hijack();
+    await callback(request.raw, reply.raw);
+  };
+  app.get(OAUTH_PATHS.authorize, notInOpenApi, (request, reply) => {
+    normalizeAuthorizationRequest(request.raw);
+    return handle(request, reply);
+  });
+  app.get(`${OAUTH_PATHS.authorize}/:uid`, notInOpenApi, handle);
+  for (const path of [OAUTH_PATHS.token, OAUTH_PATHS.register, OAUTH_PATHS.revoke]) {
+    app.post(path, notInOpenApi, handle);
+  }
+};
+
+/**
+ * Drops the cookies, so that every request begins signed out; requests the reading scopes when none is given; and
+ * refuses response modes other than `query`, which need scripts or leave the code in the browser's history.
+ */
+const normalizeAuthorizationRequest = (raw: IncomingMessage): void => {
+  delete raw.headers.cookie;
+  const url = raw.url ?? '';
+  const queryAt = url.indexOf('?');
+  const params = new URLSearchParams(queryAt < 0 ? '' : url.slice(queryAt));
+  if ((params.get('scope') ?? '').trim() === '') params.set('scope', READING_SCOPES.join(' '));
+  if (params.has('response_mode') && params.get('response_mode') !== 'query') {
+    params.set('response_mode', 'unsupported');
+  }
+  raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
+};
+
+const addPages = (
+  app: HttpServer,
+  issuer: string,
+  provider: () => Promise<Provider>,
+  interactions: ReturnType<typeof createInteractions>,
+): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>
+    done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  );
+  const path = `${OAUTH_PATHS.interaction}/:uid`;
+  const toInteractionRequest = async (request: RawRequest, reply: RawReply) => ({
+    provider: await provider(),
+    raw: request.raw,
+    response: reply.raw as ServerResponse,
+    uid: (request.params as { uid: string }).uid,
+    locale: negotiateLocale(request.headers['accept-language']),
+    clientAddress: clientAddressOf(request),
+  });
+  app.get(path, notInOpenApi, async (request, reply) =>
+    send(reply, await interactions.show(await toInteractionRequest(request, reply))),
+  );
+  app.post(path, notInOpenApi, async (request, reply) => {
+    assertSameOrigin(request, issuer);
+    const fields = (request.body ?? {}) as Fields;
+    return send(reply, await interactions.answer(await toInteractionRequest(request, reply), fields));
+  });
+};
+
+/** The pages send no referrer, therefore browsers send `Origin: null` with their forms. */
+const assertSameOrigin = ({ headers }: RawRequest, issuer: string): void => {
+  const site = headers['sec-fetch-site'];
+  const { origin } = headers;
+  const isOurs = origin === undefined || origin === 'null' || origin === new URL(issuer).origin;
+  if (isOurs && (site === undefined || site === 'same-origin')) return;
+  throw new AppError({ kind: 'forbidden', code: 'cross_site', message: message('error.forbidden') });
+};
+
+const send = (reply: RawReply, outcome: Outcome): RawReply => {
+  if ('location' in outcome) return reply.redirect(outcome.location, 303);
+  const { status, headers, html } = outcome.page;
+  return reply.code(status).headers(headers).serializer(String).send(html);
+};
+
+const renderError: ProviderOptions['renderError'] = (ctx, code) => {
+  const locale = negotiateLocale(ctx.get('accept-language'));
+  const isExpired =
+    code === 'invalid_request' && ctx.oidc.client === undefined && ctx.oidc.params === undefined;
+  const { html, headers } = problemPage(locale, ctx.status, isExpired ? undefined : code);
+  ctx.set(headers);
+  ctx.body = html;
+};

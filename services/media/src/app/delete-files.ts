@@ -1,0 +1,18 @@
+import type { Dependencies } from '../dependencies.ts';
+import type { MediaRow } from '../domain/media.ts';
+
+/**
+ * Deletes the files of rows whose deletion is committed. Never rejects: the sweeper deletes a file that remains after a
+ * crash or a failure of the storage.
+ */
+export const createDeleteFiles =
+  ({ storage, log }: Pick<Dependencies, 'storage' | 'log'>) =>
+  async (rows: readonly MediaRow[]): Promise<void> => {
+    for (const { _id, storage_key: key } of rows) {
+      try {
+        await storage.delete(key);
+      } catch (error) {
+        log.warn({ err: error, media_id: _id }, 'a file without a row is left to the sweeper');
+      }
+    }
+  };

@@ -1,0 +1,25 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { MediaRow } from '../domain/media.ts';
+import { createDeleteFiles } from './delete-files.ts';
+import { publishDeleted } from './publish.ts';
+
+export type DeleteRowsDependencies = Pick<Dependencies, 'outbox' | 'storage' | 'log' | 'transact'>;
+
+/**
+ * Deletes rows and publishes their events in one transaction, then deletes their files. `deleteFrom` deletes the rows
+ * in the store and returns them.
+ */
+export const createDeleteRows = (dependencies: DeleteRowsDependencies) => {
+  const { outbox, transact } = dependencies;
+  const deleteFiles = createDeleteFiles(dependencies);
+  return async (deleteFrom: (session: ClientSession) => Promise<MediaRow[]>): Promise<MediaRow[]> => {
+    const rows = await transact(async (session) => {
+      const deleted = await deleteFrom(session);
+      for (const row of deleted) await publishDeleted(outbox, session, row);
+      return deleted;
+    });
+    await deleteFiles(rows);
+    return rows;
+  };
+};

@@ -1,0 +1,54 @@
+/** What the use cases of media are built from: stores, clients and platform services. */
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { createLicenseOwners, type LicenseOwners } from './clients/license-owners.ts';
+import type { Storage } from './clients/storage.ts';
+import { createTargets, type Targets } from './clients/targets.ts';
+import type { MediaConfig } from './config.ts';
+import { type AttachmentGuardStore, createAttachmentGuardStore } from './store/attachment-guards.ts';
+import { createMediaStore, type MediaStore } from './store/media.ts';
+
+export interface Dependencies {
+  media: MediaStore;
+  attachmentGuards: AttachmentGuardStore;
+  storage: Storage;
+  targets: Targets;
+  licenseOwners: LicenseOwners;
+  sequences: Sequences;
+  outbox: Outbox;
+  clock: Clock;
+  log: Logger;
+  transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
+}
+
+/** Takes over `storage`: it is closed with the service. */
+export const createDependencies = (
+  runtime: ServiceRuntime,
+  config: MediaConfig,
+  storage: Storage,
+): Dependencies => {
+  const { connection, sequences, outbox, clock, log } = runtime;
+  runtime.cleanup.defer('storage', () => storage.close());
+  runtime.health.add('storage', () => storage.check());
+  const identity = runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
+  const gyms = runtime.grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS);
+  const content = runtime.grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS);
+  return {
+    media: createMediaStore(connection),
+    attachmentGuards: createAttachmentGuardStore(connection),
+    storage,
+    targets: createTargets({ identity, gyms, content }),
+    licenseOwners: createLicenseOwners({ identity, gyms, log }),
+    sequences,
+    outbox,
+    clock,
+    log,
+    transact: (work) => inTransaction(connection, work, { log }),
+  };
+};

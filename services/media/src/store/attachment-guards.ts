@@ -1,0 +1,68 @@
+/**
+ * The attachment guard of a target: a document that is written by each attachment of a file and by the deletion of the
+ * target. The write conflict orders the two, so that no file remains attached to a deleted target.
+ */
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import mongoose, { type Model } from 'mongoose';
+import { type Target, targetKey } from '../domain/media.ts';
+
+interface AttachmentGuardDocument {
+  /** The key of the target. */
+  _id: string;
+  /** The target was deleted. Final: ids are not reused. */
+  shut: boolean;
+  /** Attached files. Not read; it makes each attachment a write. */
+  passed: number;
+}
+
+const schema = new mongoose.Schema<AttachmentGuardDocument>(
+  {
+    _id: { type: String, required: true },
+    shut: { type: Boolean, default: false },
+    passed: { type: Number, default: 0 },
+  },
+  { collection: 'media_gates', versionKey: false },
+);
+
+privacy(
+  schema,
+  pseudonymise('names the target of a file by its number', '_id'),
+  retain('prevents further attachments to a deleted target', 'shut', 'passed'),
+);
+
+export interface AttachmentGuardStore {
+  /** Creates the guard of a target. Call it before the transaction: two concurrent inserts would conflict in it. */
+  prepare(target: Target): Promise<void>;
+  /** Locks a prepared guard in the transaction that attaches a file; false when the target was deleted. */
+  pass(session: ClientSession, target: Target): Promise<boolean>;
+  /** Refuses every later attachment to the target. */
+  close(target: Target): Promise<void>;
+}
+
+export const createAttachmentGuardStore = (connection: Connection): AttachmentGuardStore => {
+  const guards: Model<AttachmentGuardDocument> =
+    connection.models.AttachmentGuard ?? connection.model<AttachmentGuardDocument>('AttachmentGuard', schema);
+  const prepare = async (target: Target): Promise<void> => {
+    const _id = targetKey(target);
+    if ((await guards.exists({ _id })) !== null) return;
+    try {
+      await guards.create({ _id });
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+  };
+  return {
+    prepare,
+    pass: async (session, target) => {
+      const open = { _id: targetKey(target), shut: false };
+      const { matchedCount } = await guards.updateOne(open, { $inc: { passed: 1 } }, { session });
+      return matchedCount === 1;
+    },
+    close: async (target) => {
+      await prepare(target);
+      await guards.updateOne({ _id: targetKey(target) }, { $set: { shut: true } });
+    },
+  };
+};

@@ -1,0 +1,37 @@
+/** After a grant is committed: resolves the purchase in the refund queue and acknowledges it to the store. */
+import type { Dependencies } from '../dependencies.ts';
+import type { StorePurchase } from '../domain/purchase.ts';
+
+type AcknowledgeDependencies = Pick<Dependencies, 'store' | 'channel' | 'clock' | 'log'>;
+
+const BATCH_SIZE = 50;
+
+/** One try, by the caller that has claimed the purchase. When it fails, the job repeats it after a growing wait. */
+export const acknowledge = async (
+  { store, channel, clock, log }: AcknowledgeDependencies,
+  purchase: StorePurchase,
+): Promise<void> => {
+  await store.refunds.resolve(purchase, 'granted', clock.now());
+  const acknowledged = await channel.acknowledge(purchase);
+  if (acknowledged.outcome === 'done') {
+    await store.purchases.markAcknowledged(purchase, clock.now());
+    return;
+  }
+  log.warn(
+    { store_purchase_id: purchase.id, detail: acknowledged.detail },
+    'a redeemed purchase could not be acknowledged to the store; it will be retried',
+  );
+};
+
+export const createAcknowledgePurchases =
+  (dependencies: AcknowledgeDependencies) => async (): Promise<void> => {
+    const { store, channel, clock } = dependencies;
+    for (const purchase of await store.purchases.dueForAcknowledgement(
+      channel.name,
+      clock.now(),
+      BATCH_SIZE,
+    )) {
+      if (await store.purchases.claimAcknowledgement(purchase, clock.now()))
+        await acknowledge(dependencies, purchase);
+    }
+  };

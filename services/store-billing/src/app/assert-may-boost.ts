@@ -1,0 +1,21 @@
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, forbidden } from '@fitness/shared/kernel/error.ts';
+import type { Targets } from '../clients/targets.ts';
+import type { Target } from '../domain/target.ts';
+
+/**
+ * The caller may boost their own target, or any with `payments.boost_all`. Throws `notFound()` for a target that does
+ * not exist or is another user's and inactive, else 403.
+ */
+export const assertMayBoost = async (
+  targets: Targets,
+  caller: UserCaller,
+  target: Target,
+  notFound: () => AppError,
+): Promise<void> => {
+  const found = await targets.find(target);
+  if (found === undefined) throw notFound();
+  if (can(caller, 'payments.boost_all')) return;
+  if (found.ownerId === caller.userId && can(caller, 'payments.boost_own')) return;
+  throw found.isActive ? forbidden(`not the owner of ${target.type} ${target.id}`) : notFound();
+};

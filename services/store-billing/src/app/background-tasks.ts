@@ -1,0 +1,25 @@
+/** Tasks that a request starts and does not await. The process awaits them before it exits. */
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+
+export interface BackgroundTasks {
+  /** Starts `task` now. A failure is only logged, so a job must repeat what the task does. */
+  run(name: string, task: () => Promise<unknown>): void;
+  /** Resolves when no task is running. */
+  idle(): Promise<void>;
+}
+
+export const createBackgroundTasks = (log: Logger): BackgroundTasks => {
+  const running = new Set<Promise<void>>();
+  return {
+    run: (name, task) => {
+      const started: Promise<void> = task()
+        .then(() => undefined)
+        .catch((error: unknown) => log.warn({ err: error, task: name }, 'a background task failed'))
+        .finally(() => running.delete(started));
+      running.add(started);
+    },
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+};

@@ -1,0 +1,20 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { boostSlot, type Target } from '../domain/target.ts';
+import { publishBoostEnded } from './publish.ts';
+
+/**
+ * For a deleted target, in the transaction of `session`: ends its live boost and closes its slot, so that none starts
+ * again.
+ */
+export const createEndTargetBoost =
+  (dependencies: Pick<Dependencies, 'store' | 'clock' | 'outbox'>) =>
+  async (session: ClientSession, target: Target): Promise<void> => {
+    const { store, clock } = dependencies;
+    const now = clock.now();
+    const running = await store.slots.close(session, boostSlot(target), now);
+    if (running === null) return;
+    const ended = await store.grants.end(session, 'boost', running, now);
+    if (ended?.grant.kind === 'boost')
+      await publishBoostEnded(dependencies, session, ended.grant, ended.version);
+  };

@@ -1,0 +1,16 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { premiumSlot } from '../domain/target.ts';
+
+/**
+ * In the transaction of `session`: ends the running subscription and closes the user's slot, so that none starts again.
+ * Receipts stay.
+ */
+export const createEraseAccount =
+  ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>) =>
+  async (session: ClientSession, userId: number): Promise<void> => {
+    const now = clock.now();
+    const running = await store.slots.close(session, premiumSlot(userId), now);
+    if (running !== null) await store.grants.end(session, 'premium', running, now);
+    await idempotency.eraseAccount(session, userId);
+  };

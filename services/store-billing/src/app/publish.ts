@@ -1,0 +1,87 @@
+/** Events of grants and receipts; each is stored in the transaction of its effect. */
+import {
+  boostEnded,
+  boostGranted,
+  storePurchaseGrantEnded,
+  storePurchaseGranted,
+  subscriptionStarted,
+} from '@fitness/proto/events/store-billing.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Boost, type Grant, type Order, payableTypeOf } from '../domain/grant.ts';
+import type { StorePurchase } from '../domain/purchase.ts';
+
+type PublishDependencies = Pick<Dependencies, 'outbox'>;
+
+const boostData = (boost: Boost) => ({
+  boost_id: boost.id,
+  boostable_type: boost.target.type,
+  boostable_id: boost.target.id,
+  level: boost.level,
+  starts_at: formatTimestamp(boost.startsAt),
+  ends_at: formatTimestamp(boost.endsAt),
+});
+
+/** Subjects have a prefix because a subscription and a boost may have the same id. */
+const boostSubject = (id: number): string => `boost-${id}`;
+
+export const publishGrant = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  grant: Grant,
+): Promise<void> => {
+  if (grant.kind === 'boost') {
+    const event = { subject: boostSubject(grant.id), data: boostData(grant), aggregateVersion: 1 };
+    await outbox.publish(session, boostGranted, event);
+    return;
+  }
+  const data = {
+    subscription_id: grant.id,
+    user_id: grant.userId,
+    type: grant.type,
+    starts_at: formatTimestamp(grant.startsAt),
+    expires_at: formatTimestamp(grant.expiresAt),
+  };
+  const event = { subject: `subscription-${grant.id}`, data, aggregateVersion: 1 };
+  await outbox.publish(session, subscriptionStarted, event);
+};
+
+export const publishBoostEnded = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  boost: Boost,
+  version: number,
+): Promise<void> => {
+  const event = { subject: boostSubject(boost.id), data: boostData(boost), aggregateVersion: version };
+  await outbox.publish(session, boostEnded, event);
+};
+
+export const publishStorePurchaseGranted = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  { id, channel, productId, grant }: StorePurchase,
+  { userId, offer }: Order,
+): Promise<void> => {
+  const data = {
+    store_purchase_id: id,
+    user_id: userId,
+    channel,
+    product_id: productId,
+    amount: offer.price,
+    payable_type: payableTypeOf(grant.kind),
+    payable_id: grant.id,
+  };
+  await outbox.publish(session, storePurchaseGranted, { subject: id, aggregateVersion: 1, data });
+};
+
+export const publishStorePurchaseGrantEnded = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  { id, userId }: StorePurchase,
+  version: number,
+  endedAt: Date,
+): Promise<void> => {
+  const data = { store_purchase_id: id, user_id: userId, ended_at: formatTimestamp(endedAt) };
+  await outbox.publish(session, storePurchaseGrantEnded, { subject: id, aggregateVersion: version, data });
+};

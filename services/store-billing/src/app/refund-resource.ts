@@ -1,0 +1,30 @@
+/** A row of the refund queue, as operators see it. */
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { z } from 'zod';
+import { REFUND_REASONS, type Refund } from '../domain/refund.ts';
+
+export const refundSchema = z
+  .object({
+    id: z.int(),
+    channel: z.string(),
+    product_id: z.string(),
+    purchase_token: z.string(),
+    user_id: z.int(),
+    boostable_type: z.string().nullable(),
+    boostable_id: z.int().nullable(),
+    reason: z.enum(REFUND_REASONS),
+    created_at: z.string(),
+  })
+  .meta({ id: 'StorePurchaseRefund' });
+
+export const toRefund = (refund: Refund): z.output<typeof refundSchema> => ({
+  id: refund.id,
+  channel: refund.channel,
+  product_id: refund.productId,
+  purchase_token: refund.purchaseToken,
+  user_id: refund.userId,
+  boostable_type: refund.target?.type ?? null,
+  boostable_id: refund.target?.id ?? null,
+  reason: refund.reason,
+  created_at: formatTimestamp(refund.createdAt),
+});

@@ -1,0 +1,16 @@
+/** Finishes or undoes wallet purchases that a crash or a missing answer of the wallet has left open. */
+import type { Dependencies } from '../dependencies.ts';
+import { BACKGROUND_OPTIONS, continueIfLeaseExpired } from './wallet-saga.ts';
+
+const BATCH_SIZE = 50;
+
+export const createSweepWalletPurchases = (dependencies: Dependencies) => async (): Promise<void> => {
+  const { store, clock, log } = dependencies;
+  for (const id of await store.walletPurchases.due(clock.now(), BATCH_SIZE)) {
+    try {
+      await continueIfLeaseExpired(dependencies, id, BACKGROUND_OPTIONS);
+    } catch (error) {
+      log.error({ err: error, wallet_purchase: id }, 'a wallet purchase could not be continued');
+    }
+  }
+};

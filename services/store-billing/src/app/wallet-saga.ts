@@ -1,0 +1,181 @@
+/**
+ * The steps of a purchase from the wallet after its slot is reserved: charge, grant, or release and refund. A process
+ * that holds the saga's lease runs them; after a crash another process takes the lease over and continues.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAppError, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
+import type { Booking } from '../clients/wallet.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Grant, payableTypeOf, slotOf } from '../domain/grant.ts';
+import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
+import {
+  chargeKey,
+  isBeingCharged,
+  isOver,
+  refundKey,
+  SAGA_LEASE_MS,
+  type WalletPurchase,
+} from '../domain/wallet-purchase.ts';
+import type { SlotRefusal } from '../store/slots.ts';
+import { placeGrant } from './place-grant.ts';
+import { refundedError, refusalError, storedRefusal } from './wallet-purchase-errors.ts';
+
+/** For the transaction that stores the grant. */
+export interface SagaOptions {
+  complete: Complete<Grant>;
+  transactionTimeoutMs: number;
+}
+
+/** For a saga that no client waits for. */
+export const BACKGROUND_OPTIONS: SagaOptions = {
+  complete: async () => undefined,
+  transactionTimeoutMs: BACKGROUND_TRANSACTION_TIMEOUT_MS,
+};
+
+const POLL_MS = 50;
+
+export const findGrant = async (
+  { store }: Dependencies,
+  { order, grantId, id }: WalletPurchase,
+): Promise<Grant> => {
+  const grant = await store.grants.find(order.offer.kind, grantId);
+  if (grant === undefined) throw new Error(`the grant of the wallet purchase ${id} is missing`);
+  return grant;
+};
+
+/** Runs the saga from its current state to its end. The caller holds the lease. */
+export const runSaga = async (
+  dependencies: Dependencies,
+  purchase: WalletPurchase,
+  options: SagaOptions,
+): Promise<Grant> => {
+  const { store, wallet, log } = dependencies;
+  const { order, amount, grantId } = purchase;
+  const booking = {
+    userId: order.userId,
+    amount,
+    payableType: payableTypeOf(order.offer.kind),
+    payableId: grantId,
+  };
+  if (purchase.state === 'refunding') {
+    await refundCharge(dependencies, purchase, booking);
+    throw refundedError(purchase);
+  }
+  const charged = await wallet.charge({ key: chargeKey(purchase.id), ...booking });
+  if (charged.outcome === 'unknown') {
+    log.warn(
+      { err: charged.error, wallet_purchase: purchase.id },
+      'it is unknown whether a wallet was charged',
+    );
+    await store.walletPurchases.markUnattended(purchase);
+    throw unavailable('the wallet did not answer', charged.error);
+  }
+  if (charged.outcome === 'refused') {
+    const undone = await store.transaction(async (session) => {
+      if (!(await store.walletPurchases.undo(session, purchase, charged.error.code))) return false;
+      await store.slots.release(session, slotOf(order), purchase.id);
+      return true;
+    });
+    if (!undone) throw unavailable(`the wallet purchase ${purchase.id} was taken over`);
+    if (charged.error.code === 'payments.insufficient_balance') throw charged.error;
+    throw unavailable(`the wallet refused: ${charged.error.code}`, charged.error);
+  }
+  const placed = await placeGrantOrStartRefund(dependencies, purchase.id, options);
+  if ('grant' in placed) return placed.grant;
+  await refundCharge(dependencies, purchase, booking);
+  throw refusalError(placed.refusal, order.offer);
+};
+
+type GrantOrRefusal = { grant: Grant } | { refusal: Pick<SlotRefusal, 'by'> };
+
+/** After the charge. The refund starts when the slot refuses. */
+const placeGrantOrStartRefund = (
+  dependencies: Dependencies,
+  id: string,
+  { complete, transactionTimeoutMs }: SagaOptions,
+): Promise<GrantOrRefusal> => {
+  const { store, clock } = dependencies;
+  const work = async (session: ClientSession): Promise<GrantOrRefusal> => {
+    const current = await store.walletPurchases.find(id, session);
+    if (current === undefined) throw new Error(`the wallet purchase ${id} is missing`);
+    if (current.state === 'granted') return { grant: await findGrant(dependencies, current) };
+    if (current.state === 'refunding' || current.state === 'refunded')
+      return { refusal: storedRefusal(current) };
+    const { order, grantId } = current;
+    // Also when the reservation was overridden, or the purchase undone by a process whose lease had expired: it is
+    // charged, so it is granted if possible.
+    const placement = { order, grantId, source: 'wallet', ignoreReservationOf: id, isNewSlot: false };
+    const placed = await placeGrant(dependencies, session, placement);
+    if ('refusal' in placed) {
+      const until = new Date(clock.now().getTime() + SAGA_LEASE_MS);
+      await store.walletPurchases.startRefund(session, current, placed.refusal.by, until);
+      await store.slots.release(session, slotOf(order), id);
+      return placed;
+    }
+    await store.walletPurchases.move(session, id, current.state, 'granted');
+    await complete(session, placed.grant);
+    return placed;
+  };
+  return store.transaction(work, { deadlineMs: transactionTimeoutMs });
+};
+
+const refundCharge = async (
+  { store, wallet, log }: Dependencies,
+  { id }: WalletPurchase,
+  booking: Omit<Booking, 'key'>,
+): Promise<void> => {
+  const refunded = await wallet.refund({ key: refundKey(id), ...booking });
+  if (refunded.outcome !== 'booked') {
+    log.error(
+      { err: refunded.error, wallet_purchase: id },
+      'a charge could not be refunded; it will be retried',
+    );
+    return;
+  }
+  await store.transaction((session) => store.walletPurchases.move(session, id, 'refunding', 'refunded'));
+};
+
+/**
+ * Waits while another request's saga is being charged, until `deadline` (of `performance.now()`), and takes the saga over
+ * when its lease has expired. Returns the purchase as last read.
+ */
+export const waitForSaga = async (
+  dependencies: Dependencies,
+  id: string,
+  deadline: number,
+  options: SagaOptions,
+): Promise<WalletPurchase> => {
+  const { store } = dependencies;
+  for (;;) {
+    const found = await store.walletPurchases.find(id);
+    if (found === undefined) throw new Error(`the wallet purchase ${id} is missing`);
+    if (isOver(found) || performance.now() >= deadline) return found;
+    if (await continueIfLeaseExpired(dependencies, id, options)) continue;
+    if (!isBeingCharged(found)) return found;
+    await sleep(POLL_MS);
+  }
+};
+
+/** False when another process holds the lease. */
+export const continueIfLeaseExpired = async (
+  dependencies: Dependencies,
+  id: string,
+  options: SagaOptions,
+): Promise<boolean> => {
+  const { store, random, clock, log } = dependencies;
+  const taken = await store.walletPurchases.takeOver(id, random.uuid(), clock.now());
+  if (taken === undefined) return false;
+  try {
+    await runSaga(dependencies, taken, options);
+  } catch (error) {
+    // A refusal, or `unavailable`. A saga that is still open is continued when its lease expires.
+    if (!isAppError(error)) throw error;
+    log.info(
+      { wallet_purchase: id, outcome: error.code },
+      'a wallet purchase was taken over and not granted',
+    );
+  }
+  return true;
+};

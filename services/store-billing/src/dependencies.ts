@@ -1,0 +1,76 @@
+/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
+import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { type BackgroundTasks, createBackgroundTasks } from './app/background-tasks.ts';
+import type { StoreChannel } from './channels/channel.ts';
+import { createChannel } from './channels/index.ts';
+import { createTargets, type Targets } from './clients/targets.ts';
+import { createWallet, type Wallet } from './clients/wallet.ts';
+import type { StoreBillingConfig } from './config.ts';
+import { type Catalogue, createCatalogue } from './domain/offer.ts';
+import { REQUEST_TRANSACTION_TIMEOUT_MS } from './domain/transaction-timeout.ts';
+import { createStore, type Store } from './store/store.ts';
+
+export interface Dependencies {
+  store: Store;
+  catalogue: Catalogue;
+  channel: StoreChannel;
+  targets: Targets;
+  wallet: Wallet;
+  outbox: Outbox;
+  idempotency: Idempotency;
+  backgroundTasks: BackgroundTasks;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  requestTransactionTimeoutMs: number;
+}
+
+export interface DependencyOverrides {
+  /** Default {@link REQUEST_TRANSACTION_TIMEOUT_MS}. */
+  requestTransactionTimeoutMs?: number;
+}
+
+export const createDependencies = (
+  runtime: ServiceRuntime,
+  config: StoreBillingConfig,
+  { requestTransactionTimeoutMs = REQUEST_TRANSACTION_TIMEOUT_MS }: DependencyOverrides = {},
+): Dependencies => {
+  const { connection, sequences, outbox, clock, random, log, idempotency, metrics, cleanup } = runtime;
+  const client = createProviderClient({
+    target: config.STORE_CHANNEL,
+    metrics,
+    deadlineMs: config.STORE_TIMEOUT_MS,
+  });
+  cleanup.defer('store client', () => client.close());
+  const backgroundTasks = createBackgroundTasks(log);
+  cleanup.defer('background tasks', () => backgroundTasks.idle());
+  return {
+    store: createStore(connection, sequences, random),
+    catalogue: createCatalogue({
+      premiumPlusRial: config.PRICE_PREMIUM_PLUS_RIAL,
+      boostBasicRial: config.PRICE_BOOST_BASIC_RIAL,
+      boostProRial: config.PRICE_BOOST_PRO_RIAL,
+      boostBasicDays: config.BOOST_BASIC_DAYS,
+      boostProDays: config.BOOST_PRO_DAYS,
+    }),
+    channel: createChannel(config, { client, clock }),
+    targets: createTargets(
+      runtime.grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS),
+      runtime.grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
+    ),
+    wallet: createWallet(runtime.grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
+    outbox,
+    idempotency,
+    backgroundTasks,
+    clock,
+    random,
+    log,
+    requestTransactionTimeoutMs,
+  };
+};

@@ -1,0 +1,41 @@
+/** Every use case of store-billing, built from the dependencies. */
+import { createAcknowledgePurchases } from './app/acknowledge-purchases.ts';
+import { createBlockers } from './app/blockers.ts';
+import { createBuyBoost } from './app/buy-boost.ts';
+import { createBuyFromWallet } from './app/buy-from-wallet.ts';
+import { createBuyPremium } from './app/buy-premium.ts';
+import { createEndTargetBoost } from './app/end-target-boost.ts';
+import { createEraseAccount } from './app/erase-account.ts';
+import { createGetBoosts } from './app/get-boosts.ts';
+import { createGetPrices } from './app/get-prices.ts';
+import { createGetSubscriptions } from './app/get-subscriptions.ts';
+import { createListRefunds } from './app/list-refunds.ts';
+import { createPublishBoostEnds } from './app/publish-boost-ends.ts';
+import { createReconcileRefunds } from './app/reconcile-refunds.ts';
+import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
+import { createSweepWalletPurchases } from './app/sweep-wallet-purchases.ts';
+import { createVerifyAttempts } from './app/verify-attempts.ts';
+import type { Dependencies } from './dependencies.ts';
+
+export const createUseCases = (dependencies: Dependencies) => {
+  const buyFromWallet = createBuyFromWallet(dependencies);
+  return {
+    redeemStorePurchase: createRedeemStorePurchase(dependencies),
+    listRefunds: createListRefunds(dependencies),
+    buyPremium: createBuyPremium({ ...dependencies, buyFromWallet }),
+    buyBoost: createBuyBoost({ ...dependencies, buyFromWallet }),
+    getSubscriptions: createGetSubscriptions(dependencies),
+    getBoosts: createGetBoosts(dependencies),
+    getPrices: createGetPrices(dependencies),
+    blockers: createBlockers(dependencies),
+    eraseAccount: createEraseAccount(dependencies),
+    endTargetBoost: createEndTargetBoost(dependencies),
+    verifyAttempts: createVerifyAttempts(dependencies),
+    acknowledgePurchases: createAcknowledgePurchases(dependencies),
+    sweepWalletPurchases: createSweepWalletPurchases(dependencies),
+    reconcileRefunds: createReconcileRefunds(dependencies),
+    publishBoostEnds: createPublishBoostEnds(dependencies),
+  };
+};
+
+export type UseCases = ReturnType<typeof createUseCases>;

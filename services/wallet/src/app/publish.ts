@@ -1,0 +1,53 @@
+/** Events of the wallet; each is stored in the transaction of its effect. */
+import { ledgerSealed, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Payment } from '../domain/payment.ts';
+import type { Seal } from '../domain/seal.ts';
+
+const eventData = ({ id, userId, type, amount }: Payment) => ({
+  payment_id: id,
+  user_id: userId,
+  type,
+  amount,
+});
+
+/** Of a credited deposit, a requested withdrawal or a store purchase; other payments are published with their seal. */
+export const publishBooked = (
+  { outbox }: Pick<Dependencies, 'outbox'>,
+  session: ClientSession,
+  payment: Payment,
+): Promise<void> =>
+  outbox.publish(session, paymentBooked, {
+    subject: payment.id,
+    aggregateVersion: payment.version,
+    data: eventData(payment),
+  });
+
+export const publishSettled = (
+  { outbox }: Pick<Dependencies, 'outbox'>,
+  session: ClientSession,
+  payment: Payment,
+): Promise<void> =>
+  outbox.publish(session, withdrawalSettled, {
+    subject: payment.id,
+    aggregateVersion: payment.version,
+    data: {
+      payment_id: payment.id,
+      user_id: payment.userId,
+      outcome: payment.isDone ? 'paid' : 'rejected',
+    },
+  });
+
+/** `payments`: those in the seal that other services have booked. */
+export const publishSealed = (
+  { outbox }: Pick<Dependencies, 'outbox'>,
+  session: ClientSession,
+  { number, hash, leaves }: Seal,
+  payments: readonly Payment[],
+): Promise<void> =>
+  outbox.publish(session, ledgerSealed, {
+    subject: 'ledger',
+    aggregateVersion: number,
+    data: { number, hash, entries: leaves.length, payments: payments.map(eventData) },
+  });

@@ -1,0 +1,100 @@
+/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import { createUserDirectory, type UserDirectory } from '@fitness/contracts/user.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
+import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { createPriceList, type PriceList } from './clients/price-list.ts';
+import { createZibal, type PaymentGateway } from './clients/zibal.ts';
+import { sealsDatabase, type WalletConfig } from './config.ts';
+import { createSeals, type Seals } from './store/seals.ts';
+import { createStore, type Store } from './store/store.ts';
+
+const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
+/** At any time one process seals, with one query at a time. */
+const SEAL_CONNECTIONS = 2;
+
+/** In percent. */
+interface Rates {
+  gatewayFeePercent: number;
+  commissionPercent: number;
+  vatPercent: number;
+}
+
+export interface Dependencies {
+  store: Store;
+  seals: Seals;
+  users: UserDirectory;
+  gateway: PaymentGateway;
+  priceList: PriceList;
+  outbox: Outbox;
+  idempotency: Idempotency;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  rates: Rates;
+  /** Where the callback redirects the payer's browser to; undefined: the callback answers JSON. */
+  depositReturnUrl: string | undefined;
+}
+
+/** Rejects, with everything closed again, when the database of the seals cannot be opened. */
+export const createDependencies = async (
+  runtime: ServiceRuntime,
+  config: WalletConfig,
+): Promise<Dependencies> => {
+  const { connection, sequences, clock, random, log, outbox, idempotency, metrics, cleanup } = runtime;
+  const seals = await openSeals(runtime, config);
+  const http = createProviderClient({ target: 'zibal', metrics });
+  cleanup.defer('zibal client', () => http.close());
+  const identity = runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
+  const storeBilling = runtime.grpcClient(
+    'store-billing',
+    grpcDefinitions.storeBilling(),
+    config.STORE_BILLING_GRPC_ADDRESS,
+  );
+  return {
+    store: createStore({ connection, sequences, clock }),
+    seals,
+    users: createUserDirectory(identity),
+    gateway: createZibal({
+      baseUrl: config.ZIBAL_BASE_URL,
+      merchant: config.ZIBAL_MERCHANT,
+      callbackUrl: `${config.PUBLIC_BASE_URL}${CALLBACK_PATH}`,
+      http,
+    }),
+    priceList: createPriceList(storeBilling),
+    outbox,
+    idempotency,
+    clock,
+    random,
+    log,
+    rates: {
+      gatewayFeePercent: config.GATEWAY_FEE_PERCENT,
+      commissionPercent: config.COMMISSION_PERCENT,
+      vatPercent: config.VAT_PERCENT,
+    },
+    depositReturnUrl: config.APP_DEPOSIT_RETURN_URL,
+  };
+};
+
+const openSeals = async ({ log, cleanup }: ServiceRuntime, config: WalletConfig): Promise<Seals> => {
+  try {
+    const connection = await connectMongo({
+      ...sealsDatabase(config),
+      log,
+      appName: 'wallet-seals',
+      maxPoolSize: SEAL_CONNECTIONS,
+    });
+    cleanup.defer('mongodb of the seals', () => connection.close());
+    const seals = createSeals(connection);
+    await seals.prepare();
+    return seals;
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
+};

@@ -1,0 +1,34 @@
+/** What `meta` of a payment holds, as stored and as shown. Amounts are whole Tooman. */
+import { z } from 'zod';
+
+const vat = {
+  vat_percent: z.number().optional().meta({ description: 'Present when a rate is in force' }),
+  vat_amount: z.int().optional().meta({ description: 'The tax contained in what is charged, in Tooman' }),
+};
+
+const depositMetaSchema = z
+  .object({
+    amount: z.int(),
+    gateway_fee: z.int().meta({ description: 'Paid on top of the amount; any VAT is inside it' }),
+    payable_amount: z.int(),
+    ...vat,
+    track_id: z.string().optional().meta({ description: 'From here on: after verification' }),
+    ref_number: z.string().nullable().optional(),
+    card_number: z.string().nullable().optional().meta({ description: 'Masked' }),
+    paid_at: z.string().optional().meta({ description: 'ISO 8601' }),
+    charged_rial: z.int().optional(),
+  })
+  .meta({ id: 'DepositMeta' });
+
+const storePurchaseMetaSchema = z
+  .object({ channel: z.string(), product_id: z.string(), ...vat })
+  .meta({ id: 'StorePurchaseMeta' });
+
+const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() }).meta({ id: 'VatMeta' });
+
+export const paymentMetaSchema = z.union([depositMetaSchema, storePurchaseMetaSchema, vatMetaSchema]);
+
+export type DepositMeta = z.output<typeof depositMetaSchema>;
+export type StorePurchaseMeta = z.output<typeof storePurchaseMetaSchema>;
+export type VatMeta = z.output<typeof vatMetaSchema>;
+export type PaymentMeta = z.output<typeof paymentMetaSchema>;

@@ -1,0 +1,22 @@
+import { says } from '@fitness/shared/kernel/refinements.ts';
+import { z } from 'zod';
+
+const FORM = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?$/;
+
+/** A query parameter `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in UTC. A date alone is the start or the end of that day. */
+export const queryTimestamp = (edge: 'start' | 'end') =>
+  z
+    .string()
+    .refine((value) => parse(value, edge) !== undefined, says('validation.timestamp'))
+    .transform((value) => parse(value, edge) as Date);
+
+const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {
+  const [, day, time] = FORM.exec(value) ?? [];
+  if (day === undefined) return undefined;
+  // The end of the period includes its whole last second.
+  const clock = time ?? (edge === 'start' ? '00:00:00' : '23:59:59');
+  const date = new Date(`${day}T${clock}.${edge === 'start' ? '000' : '999'}Z`);
+  const isReal = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${day}T${clock}`);
+  // Not every database accepts the year 0; no payment is older than 1970.
+  return isReal ? new Date(Math.max(date.getTime(), 0)) : undefined;
+};

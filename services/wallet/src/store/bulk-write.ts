@@ -1,0 +1,116 @@
+/** Writes to several collections in one command. */
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import type { Model } from 'mongoose';
+
+type Collection = Model<never>['collection'];
+
+/** Changes one document that matches `filter`. */
+export interface Update {
+  collection: Collection;
+  filter: object;
+  change: object;
+}
+
+export interface Insert {
+  collection: Collection;
+  documents: readonly object[];
+}
+
+interface Writes {
+  /** Executed first, in this order. */
+  updates: readonly Update[];
+  inserts: readonly Insert[];
+}
+
+/**
+ * Executes the writes in the transaction of `session`; as its first command only in a transaction without a read
+ * concern. Returns the index of the first update that matched no document, else undefined. Abort the transaction after
+ * an index: other writes may have been executed. Rejects as single writes do.
+ */
+export type BulkWrite = (session: ClientSession, writes: Writes) => Promise<number | undefined>;
+
+/** MongoDB 8, which has the command `bulkWrite`. */
+const BULK_WRITE_WIRE_VERSION = 25;
+
+/** `wireVersion`: of the server; by default it is queried. */
+export const createBulkWrite = (
+  connection: Connection,
+  wireVersion: Promise<number> = askWireVersion(connection),
+): BulkWrite => {
+  // Queried once. When that fails, the writes are sent one by one, which every server accepts.
+  const hasCommand = wireVersion.then(
+    (version) => version >= BULK_WRITE_WIRE_VERSION,
+    () => false,
+  );
+  return async (session, writes) =>
+    (await hasCommand) ? inOneCommand(connection, session, writes) : oneByOne(session, writes);
+};
+
+const askWireVersion = async (connection: Connection): Promise<number> => {
+  const hello = await connection.getClient().db('admin').command({ hello: 1 });
+  return Number(hello.maxWireVersion);
+};
+
+const oneByOne = async (
+  session: ClientSession,
+  { updates, inserts }: Writes,
+): Promise<number | undefined> => {
+  for (const [index, { collection, filter, change }] of updates.entries()) {
+    const { matchedCount } = await collection.updateOne(filter, change, { session });
+    if (matchedCount === 0) return index;
+  }
+  for (const { collection, documents } of inserts) {
+    if (documents.length > 0) await collection.insertMany([...documents] as never[], { session });
+  }
+  return undefined;
+};
+
+/** The reply of `bulkWrite`, as in the MongoDB manual. */
+interface BulkReply {
+  nMatched: number;
+  nErrors: number;
+  cursor: { firstBatch: { ok: number; idx: number; n?: number; code?: number; errmsg?: string }[] };
+}
+
+/** Sends the raw command: `bulkWrite` of the driver splits the operations and reads the reply through a cursor. */
+const inOneCommand = async (
+  connection: Connection,
+  session: ClientSession,
+  { updates, inserts }: Writes,
+): Promise<number | undefined> => {
+  const namespaces: string[] = [];
+  const indexOf = ({ name }: Collection): number => {
+    const namespace = `${connection.name}.${name}`;
+    const known = namespaces.indexOf(namespace);
+    return known === -1 ? namespaces.push(namespace) - 1 : known;
+  };
+  const ops = [
+    ...updates.map(({ collection, filter, change }) => ({
+      update: indexOf(collection),
+      filter,
+      updateMods: change,
+    })),
+    ...inserts.flatMap(({ collection, documents }) =>
+      documents.map((document) => ({ insert: indexOf(collection), document })),
+    ),
+  ];
+  // `nMatched` is enough for a single update; for several, only their own results say which one matched nothing.
+  const errorsOnly = updates.length <= 1;
+  const nsInfo = namespaces.map((ns) => ({ ns }));
+  const reply = (await connection
+    .getClient()
+    .db('admin')
+    .command({ bulkWrite: 1, ops, nsInfo, ordered: true, errorsOnly }, { session })) as unknown as BulkReply;
+  const results = reply.cursor.firstBatch;
+  if (reply.nErrors > 0) throw writeError(results.find(({ ok }) => ok === 0));
+  if (reply.nMatched === updates.length) return undefined;
+  return results.find(({ n }) => n === 0)?.idx ?? 0;
+};
+
+const WRITE_CONFLICT = 112;
+
+/** As a single write rejects. */
+const writeError = ({ code, errmsg }: { code?: number; errmsg?: string } = {}): Error => {
+  const labels = code === WRITE_CONFLICT ? { errorLabels: ['TransientTransactionError'] } : {};
+  return Object.assign(new Error(errmsg ?? 'the database rejected a write'), { code }, labels);
+};

@@ -1,0 +1,45 @@
+/** Every use case of the wallet. */
+import { createBlockers } from './app/blockers.ts';
+import { createBook } from './app/book.ts';
+import { createEraseAccount } from './app/erase-account.ts';
+import { createGetBalances } from './app/get-balances.ts';
+import { createGetRates } from './app/get-rates.ts';
+import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
+import { createListPayments } from './app/list-payments.ts';
+import { createListPrices } from './app/list-prices.ts';
+import { createReceiveCallback } from './app/receive-callback.ts';
+import { createRecordStorePurchase } from './app/record-store-purchase.ts';
+import { createRequestDeposit } from './app/request-deposit.ts';
+import { createRequestWithdrawal } from './app/request-withdrawal.ts';
+import { createSealLedger } from './app/seal-ledger.ts';
+import { createSettleDeposit } from './app/settle-deposit.ts';
+import { createSettleWithdrawal } from './app/settle-withdrawal.ts';
+import { createShowBalance } from './app/show-balance.ts';
+import { createShowPayment } from './app/show-payment.ts';
+import { createSweepDeposits } from './app/sweep-deposits.ts';
+import type { Dependencies } from './dependencies.ts';
+
+export type UseCases = ReturnType<typeof createUseCases>;
+
+export const createUseCases = (dependencies: Dependencies) => {
+  const settleDeposit = createSettleDeposit(dependencies);
+  return {
+    book: createBook(dependencies),
+    getBalances: createGetBalances(dependencies),
+    getRates: createGetRates(dependencies),
+    listPayments: createListPayments(dependencies),
+    listDisputedDeposits: createListDisputedDeposits(dependencies),
+    showPayment: createShowPayment(dependencies),
+    showBalance: createShowBalance(dependencies),
+    listPrices: createListPrices(dependencies),
+    requestDeposit: createRequestDeposit(dependencies),
+    receiveCallback: createReceiveCallback({ ...dependencies, settleDeposit }),
+    sweepDeposits: createSweepDeposits({ ...dependencies, settleDeposit }),
+    requestWithdrawal: createRequestWithdrawal(dependencies),
+    settleWithdrawal: createSettleWithdrawal(dependencies),
+    recordStorePurchase: createRecordStorePurchase(dependencies),
+    eraseAccount: createEraseAccount(dependencies),
+    sealLedger: createSealLedger(dependencies),
+    blockers: createBlockers(dependencies),
+  };
+};

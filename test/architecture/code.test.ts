@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import { dotted, files, isTestCode, type Node, parse, read, sources, walk } from './support.ts';
+
+const LONGEST_FUNCTION = 70;
+const trees = sources.map(parse);
+const productTrees = trees.filter(({ file }) => !isTestCode(file));
+
+/** `file:line: what` for every node for which `find` returns a fault. */
+const violations = (among: typeof trees, find: (node: Node) => string | undefined): string[] =>
+  among.flatMap((tree) => {
+    const found: string[] = [];
+    walk(tree.body, (node) => {
+      const problem = find(node);
+      if (problem !== undefined) found.push(`${tree.file}:${tree.linesOf(node)[0]}: ${problem}`);
+    });
+    return found;
+  });
+
+test('every source is parsed', () => {
+  expect(sources.length).toBeGreaterThan(100);
+  for (const { body } of trees) expect(body.body.length).toBeGreaterThan(0);
+});
+
+describe('each external input has one reader', () => {
+  test('the environment is read in config.ts and in commands only', () => {
+    const readers = /(?:^|\/)config\.ts$|-cli\.ts$/;
+    const others = productTrees.filter(({ file }) => !readers.test(file));
+    expect(
+      violations(others, (node) => (dotted(node) === 'process.env' ? 'process.env' : undefined)),
+    ).toEqual([]);
+  });
+
+  test('the system clock is read in clock.ts only', () => {
+    const others = productTrees.filter(({ file }) => file !== 'packages/shared/src/kernel/clock.ts');
+    const found = violations(others, (node) => {
+      if (node.type === 'MemberExpression' && dotted(node) === 'Date.now') return 'Date.now';
+      if (dotted(node.callee) !== 'Date') return undefined;
+      if (node.type === 'CallExpression') return 'Date()';
+      const given = (node.arguments ?? []) as unknown[];
+      return node.type === 'NewExpression' && given.length === 0 ? 'new Date()' : undefined;
+    });
+    expect(found).toEqual([]);
+  });
+
+  test('the database driver is imported by stores only; its types may be named', () => {
+    const stores = /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|messaging\/models\.ts)/;
+    const others = productTrees.filter(({ file }) => !stores.test(file));
+    const found = violations(others, (node) => {
+      if (node.type !== 'ImportDeclaration' || node.typeOnly === true) return undefined;
+      const { value } = node.source as { value: string };
+      if (value !== 'mongoose' && value !== 'mongodb') return undefined;
+      const specifiers = node.specifiers as { isTypeOnly?: boolean }[];
+      const onlyTypes = specifiers.length > 0 && specifiers.every(({ isTypeOnly }) => isTypeOnly === true);
+      return onlyTypes ? undefined : `import of ${value}`;
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe('code is readable', () => {
+  const FUNCTIONS = new Set([
+    'FunctionDeclaration',
+    'FunctionExpression',
+    'ArrowFunctionExpression',
+    'ClassMethod',
+    'PrivateMethod',
+    'Constructor',
+    'MethodProperty',
+    'GetterProperty',
+    'SetterProperty',
+  ]);
+
+  const isFunction = (node: Node): boolean => FUNCTIONS.has(node.type) && node.span !== undefined;
+
+  /** The lines of a function without its inner functions: a factory of closures is not a long function. */
+  const ownLines = (tree: (typeof trees)[number], node: Node): number => {
+    const [first, last] = tree.linesOf(node);
+    const inner = new Set<number>();
+    walk(node, (nested) => {
+      if (nested === node || !isFunction(nested)) return;
+      const [from, to] = tree.linesOf(nested);
+      // Its first and last lines belong to the code around it as well.
+      for (let line = from + 1; line < to; line += 1) inner.add(line);
+    });
+    return last - first + 1 - inner.size;
+  };
+
+  test(`no function has more than ${LONGEST_FUNCTION} lines of its own`, () => {
+    // The callback of describe() is as long as its tests.
+    const others = trees.filter(({ file }) => !file.endsWith('.test.ts'));
+    const found = others.flatMap((tree) => {
+      const long: string[] = [];
+      walk(tree.body, (node) => {
+        const [first, last] = isFunction(node) ? tree.linesOf(node) : [0, 0];
+        if (last - first < LONGEST_FUNCTION) return;
+        const lines = ownLines(tree, node);
+        if (lines > LONGEST_FUNCTION) long.push(`${tree.file}:${first}: ${lines} lines`);
+      });
+      return long;
+    });
+    expect(found).toEqual([]);
+  });
+
+  test('the type any has a reason in the line above', () => {
+    const found = trees.flatMap((tree) => {
+      const lines = tree.text.split('\n');
+      return violations([tree], (node) => {
+        if (node.type !== 'TsKeywordType' || node.kind !== 'any') return undefined;
+        const above = lines[tree.linesOf(node)[0] - 2] ?? '';
+        return /biome-ignore lint\/suspicious\/noExplicitAny: \S/.test(above) ? undefined : 'any';
+      });
+    });
+    expect(found).toEqual([]);
+  });
+
+  test('nothing is marked as unfinished', () => {
+    const words = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX', 'HA' + 'CK'].join('|')})\\b`);
+    const texts = files.filter((file) => /\.(?:ts|mjs|cjs|js|proto|md|ya?ml|sh|json)$/.test(file));
+    const found = texts
+      .filter((file) => file !== 'package-lock.json' && !file.startsWith('proto/gen/'))
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, i) => (words.test(line) ? [`${file}:${i + 1}: ${line.trim()}`] : [])),
+      );
+    expect(found).toEqual([]);
+  });
+});
+
+test('no test is skipped or exclusive', () => {
+  const tests = trees.filter(({ file }) => isTestCode(file));
+  const STARTS = /^(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo|failing)(?:\.|$)/;
+  const found = violations(tests, (node) => {
+    const name = node.type === 'CallExpression' ? dotted(node.callee) : dotted(node);
+    if (name === undefined) return undefined;
+    if (node.type === 'MemberExpression') return STARTS.test(name) ? name : undefined;
+    return /^(?:xit|xtest|xdescribe|fit|fdescribe)$/.test(name) ? name : undefined;
+  });
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { BLOCKERS, blockerMessageKey } from '@fitness/contracts/blockers.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { describe, expect, test } from '@jest/globals';
+import { exists, files, read, root, SERVICES, sources } from './support.ts';
+
+describe('every blocker', () => {
+  test.each(BLOCKERS.map(({ code }) => code))('%s has a message in each language', (code) => {
+    for (const catalogue of CATALOGUES.values()) expect(catalogue[blockerMessageKey(code)]).toMatch(/\S/);
+  });
+});
+
+/** `file:line: text` for every matching line without a comment before it. */
+const undocumented = (file: string, declaration: RegExp, comment: RegExp): string[] => {
+  const lines = read(file).split('\n');
+  return lines.flatMap((line, i) =>
+    declaration.test(line) && !comment.test(lines[i - 1] ?? '') ? [`${file}:${i + 1}: ${line.trim()}`] : [],
+  );
+};
+
+describe('every contract is documented', () => {
+  test('the gRPC services and their calls', () => {
+    const protos = files.filter((file) => file.startsWith('proto/') && file.endsWith('.proto'));
+    expect(protos.length).toBeGreaterThanOrEqual(SERVICES.length);
+    const found = protos.flatMap((file) => undocumented(file, /^\s*(?:service|rpc)\s/, /^\s*\/\/ \S/));
+    expect(found).toEqual([]);
+  });
+
+  test('the events', () => {
+    const catalogues = sources.filter((file) => file.startsWith('proto/events/'));
+    const found = catalogues.flatMap((file) =>
+      undocumented(file, /^export const \w+ = defineEvent\(/, /\*\/\s*$/),
+    );
+    expect(catalogues.length).toBeGreaterThanOrEqual(SERVICES.length);
+    expect(found).toEqual([]);
+  });
+});
+
+test('the generated gRPC types are up to date', () => {
+  const generate = join(root, 'scripts/generate-proto-types.mjs');
+  expect(() =>
+    execFileSync(process.execPath, [generate, '--check'], { cwd: root, stdio: 'pipe' }),
+  ).not.toThrow();
+});
+
+describe('the README of each service', () => {
+  test.each([...SERVICES])('%s names what it owns, answers, publishes and consumes', (service) => {
+    const file = `services/${service}/README.md`;
+    const text = exists(file) ? read(file) : '';
+    const missing = ['owns', 'answers', 'publishes', 'consumes'].filter(
+      (word) => !new RegExp(`\\b${word}\\b`, 'i').test(text),
+    );
+    expect({ file, missing }).toEqual({ file, missing: [] });
+  });
+});

@@ -1,0 +1,226 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { parseAllDocuments, parse as parseYaml } from 'yaml';
+import type { z } from 'zod';
+import { exists, files, parse, productSources, read, root, SERVICES, walk } from './support.ts';
+
+const EXAMPLE = '.env.example';
+const shared = '@fitness/shared/kernel/config.ts';
+
+interface Variable {
+  reader: string;
+  name: string;
+  field: z.ZodType;
+}
+
+const variables: Variable[] = [];
+
+/** Calls every reader of every config.ts, and records the schemas that it gives to `parseConfig`. */
+beforeAll(async () => {
+  const real = await import('@fitness/shared/kernel/config.ts');
+  let reader = '';
+  jest.unstable_mockModule(shared, () => ({
+    ...real,
+    parseConfig: (schema: z.ZodObject, env: Record<string, string | undefined>) => {
+      for (const [name, field] of Object.entries(schema.shape)) {
+        variables.push({ reader, name, field: field as z.ZodType });
+      }
+      return real.parseConfig(schema, env);
+    },
+  }));
+  const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
+  for (const owner of owners.filter((name) => exists(`${name}/src/config.ts`))) {
+    const module = (await import(`../../${owner}/src/config.ts`)) as Record<string, unknown>;
+    for (const [name, read] of Object.entries(module)) {
+      if (typeof read !== 'function' || !/^(?:read|load)\w*Config$/.test(name)) continue;
+      reader = owner;
+      try {
+        (read as (env: object) => unknown)({});
+      } catch (error) {
+        expect((error as Error).name).toBe('ConfigError');
+      }
+    }
+  }
+});
+
+/** Name → values; several where the defaults of processes differ. Commented lines count. */
+const documented = (): Map<string, string[]> => {
+  const shown = new Map<string, string[]>();
+  if (!exists(EXAMPLE)) return shown;
+  for (const line of read(EXAMPLE).split('\n')) {
+    const [, name, value] = /^(?:#\s*)?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) continue;
+    const plain = value
+      .replace(/\s+#.*$/, '')
+      .replace(/^(["'])(.*)\1$/, '$2')
+      .trim();
+    shown.set(name, [...(shown.get(name) ?? []), plain]);
+  }
+  return shown;
+};
+
+test('the schema of every process is recorded', () => {
+  expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual(
+    [...SERVICES.map((service) => `services/${service}`), 'gateway'].sort(),
+  );
+});
+
+test('every variable of a schema is in .env.example', () => {
+  const shown = documented();
+  const missing = new Map<string, Set<string>>();
+  for (const { reader, name, field } of variables.filter((variable) => !shown.has(variable.name))) {
+    const standard = field.safeParse(undefined);
+    const line = `${name}=${standard.success ? JSON.stringify(standard.data ?? '') : '(required)'}`;
+    missing.set(line, (missing.get(line) ?? new Set()).add(reader));
+  }
+  const lines = [...missing].map(([line, readers]) => `${line}  # ${[...readers].join(', ')}`);
+  expect(lines.sort()).toEqual([]);
+});
+
+test('.env.example shows the default of every process', () => {
+  const shown = documented();
+  const wrong = variables.flatMap(({ reader, name, field }) => {
+    const values = shown.get(name);
+    const standard = field.safeParse(undefined);
+    if (values === undefined || !standard.success) return [];
+    const means = (value: string): unknown => {
+      const parsed = value === '' ? field.safeParse(undefined) : field.safeParse(value);
+      return parsed.success ? parsed.data : undefined;
+    };
+    // A variable without a default may be empty, or have an example.
+    const fits = values.some((value) => JSON.stringify(means(value)) === JSON.stringify(standard.data));
+    if (fits || standard.data === undefined) return [];
+    return [`${name}: ${reader} takes ${JSON.stringify(standard.data)}, shown is ${values.join(', ')}`];
+  });
+  expect([...new Set(wrong)].sort()).toEqual([]);
+});
+
+/** Names that the sandbox, commands and scripts read. */
+const readElsewhere = (): Set<string> => {
+  const names = new Set<string>();
+  for (const file of productSources.filter((name) => /(?:^|\/)config\.ts$|-cli\.ts$/.test(name))) {
+    walk(parse(file).body, (node) => {
+      if (node.type === 'Identifier' && /^[A-Z][A-Z0-9_]+$/.test(String(node.value)))
+        names.add(String(node.value));
+    });
+  }
+  for (const file of files.filter((name) => /^(?:scripts\/.*\.mjs|docker-compose.*\.ya?ml)$/.test(name))) {
+    for (const [name] of read(file).matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)) names.add(name);
+    for (const [, name = ''] of read(file).matchAll(/process\.env\.([A-Z]+)\b/g)) names.add(name);
+  }
+  return names;
+};
+
+test('.env.example contains no unknown variable', () => {
+  const known = new Set([...variables.map(({ name }) => name), ...readElsewhere()]);
+  expect([...documented().keys()].filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('the variables of the sandbox and of commands are in .env.example', () => {
+  const shown = documented();
+  const missing: string[] = [];
+  const sandbox = read('sandbox/src/config.ts');
+  for (const [, name] of sandbox.matchAll(/^ {2}([A-Z][A-Z0-9_]*): z(?:\.|$)/gm)) {
+    if (name !== undefined && !shown.has(name)) missing.push(`${name} (sandbox)`);
+  }
+  for (const file of productSources.filter((name) => name.endsWith('-cli.ts'))) {
+    for (const [, name = ''] of read(file).matchAll(/process\.env\.([A-Z][A-Z0-9_]*)/g)) {
+      if (!shown.has(name)) missing.push(`${name} (${file})`);
+    }
+  }
+  expect(missing).toEqual([]);
+});
+
+/** A variable of this name, or the file that contains its value (deploy/entrypoint.sh). */
+const valueName = (name: string): string => name.replace(/_FILE$/, '');
+
+/** Set by the image, or fixed for the network of a container. */
+const imageVariables = (): Set<string> => {
+  const names = [...read('Dockerfile').matchAll(/^(?:ENV)?\s+([A-Z][A-Z0-9_]*)=/gm)].map(
+    ([, name]) => name ?? '',
+  );
+  return new Set([...names, 'HTTP_PORT', 'GRPC_PORT']);
+};
+
+const namesOf = (owner: string): string[] => [
+  ...new Set(variables.filter(({ reader }) => reader === owner).map(({ name }) => name)),
+];
+
+const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
+
+describe('docker-compose.yml', () => {
+  const { services } = parseYaml(read('docker-compose.yml'), { merge: true }) as {
+    services: Record<string, { environment?: Record<string, string | null> }>;
+  };
+  const passed = (owner: string): string[] =>
+    Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
+
+  test.each(owners)('passes every variable of %s', (owner) => {
+    const given = new Set([...passed(owner), ...imageVariables()]);
+    expect(namesOf(owner).filter((name) => !given.has(name))).toEqual([]);
+  });
+
+  test('passes no unknown variable', () => {
+    const known = new Set(variables.map(({ name }) => name));
+    const unknown = owners.flatMap((owner) => passed(owner).filter((name) => !known.has(name)));
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+});
+
+describe('deploy/kubernetes', () => {
+  interface Manifest {
+    kind: string;
+    data?: Record<string, string>;
+    stringData?: Record<string, string>;
+    spec?: { template?: { spec?: { containers?: { name: string; env?: { name: string }[] }[] } } };
+  }
+  const manifests = files
+    .filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file))
+    .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest));
+  const common = manifests.flatMap(({ data, stringData }) => Object.keys({ ...data, ...stringData }));
+  const own = (owner: string): string[] =>
+    manifests
+      .flatMap(({ spec }) => spec?.template?.spec?.containers ?? [])
+      .filter(({ name }) => name === owner.split('/').at(-1))
+      .flatMap(({ env = [] }) => env.map(({ name }) => name));
+
+  test.each(owners)('sets every required variable of %s', (owner) => {
+    const given = new Set([...common, ...own(owner)].map(valueName));
+    const required = variables.filter(
+      ({ reader, field }) => reader === owner && !field.safeParse(undefined).success,
+    );
+    expect(required.map(({ name }) => name).filter((name) => !given.has(name))).toEqual([]);
+  });
+
+  test('sets no unknown variable', () => {
+    const known = new Set([...variables.map(({ name }) => name), ...imageVariables()]);
+    const names = [...common, ...owners.flatMap(own)].map(valueName);
+    expect([...new Set(names.filter((name) => !known.has(name)))]).toEqual([]);
+  });
+});
+
+describe('the entrypoint of the image', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'entrypoint-')), 'secret');
+  writeFileSync(file, 'from the file');
+  const run = (environment: Record<string, string>) =>
+    spawnSync('sh', [join(root, 'deploy/entrypoint.sh'), 'printenv', 'ZIBAL_MERCHANT'], {
+      env: { PATH: process.env.PATH ?? '', ...environment },
+      encoding: 'utf8',
+    });
+
+  test('reads a variable from the file that NAME_FILE names', () => {
+    expect(run({ ZIBAL_MERCHANT_FILE: file }).stdout).toBe('from the file\n');
+  });
+
+  test('prefers the variable itself', () => {
+    expect(run({ ZIBAL_MERCHANT_FILE: file, ZIBAL_MERCHANT: 'given' }).stdout).toBe('given\n');
+  });
+
+  test('does not start the process when a file cannot be read', () => {
+    const { status, stdout } = run({ ZIBAL_MERCHANT_FILE: `${file}-missing` });
+    expect({ isOk: status === 0, stdout }).toEqual({ isOk: false, stdout: '' });
+  });
+});

@@ -1,0 +1,185 @@
+/** Every stored field declares what an erasure does to it, and docs/erasure.md equals the declarations. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  collectionsWithoutSchema,
+  type Declaration,
+  type Handling,
+  privacyOf,
+} from '@fitness/shared/mongo/privacy.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import mongoose, { type Schema } from 'mongoose';
+import { productSources, read, root, SERVICES } from './support.ts';
+
+const DOCUMENT = 'docs/erasure.md';
+/** Sources of processes with a database. */
+const services = productSources.filter((file) => /^(?:packages|services)\//.test(file));
+const HANDLINGS: readonly Handling[] = ['erase', 'pseudonymise', 'retain'];
+
+interface Collection {
+  owner: string;
+  name: string;
+  /** Undefined for a collection without a schema. */
+  schema: Schema | undefined;
+  declared: readonly Declaration[] | undefined;
+}
+
+/** Every schema with a collection, recorded while the files that create them are loaded. */
+const made: { owner: string; schema: Schema }[] = [];
+let owner = '';
+let collections: Collection[] = [];
+
+const isOfService = (service: string) => (file: string) => file.startsWith(`services/${service}/src/`);
+
+beforeAll(async () => {
+  const { prototype } = mongoose.Schema;
+  const add = Reflect.get(prototype, 'add') as (this: Schema, ...given: unknown[]) => Schema;
+  // The constructor of every schema calls it.
+  prototype.add = function (this: Schema, ...given: unknown[]) {
+    if (!made.some(({ schema }) => schema === this)) made.push({ owner, schema: this });
+    return add.apply(this, given);
+  } as typeof add;
+  try {
+    const makers = services.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
+    for (owner of ['every service', ...SERVICES]) {
+      const isOurs =
+        owner === 'every service'
+          ? (file: string) => file.startsWith('packages/shared/')
+          : isOfService(owner);
+      const mine = makers.filter(isOurs);
+      expect(mine).not.toEqual([]);
+      for (const file of mine) await import(pathToFileURL(join(root, file)).href);
+    }
+    // Collections without a schema.
+    for (const file of services.filter((name) => /\bcollectionPrivacy</.test(read(name))))
+      await import(pathToFileURL(join(root, file)).href);
+  } finally {
+    prototype.add = add;
+  }
+  const described = made.flatMap(({ owner: of, schema }): Collection[] => {
+    const name: unknown = schema.get('collection');
+    return typeof name === 'string' ? [{ owner: of, name, schema, declared: privacyOf(schema) }] : [];
+  });
+  const others = collectionsWithoutSchema().map((name) => ({
+    owner: 'every service',
+    name,
+    schema: undefined,
+    declared: privacyOf(name),
+  }));
+  collections = [...described, ...others];
+});
+
+interface Paths {
+  leaves: string[];
+  /** For Mixed leaves: nested paths may be declared as well. */
+  open: string[];
+}
+
+const pathsOf = (schema: Schema, prefix = ''): Paths => {
+  const paths: Paths = { leaves: [], open: [] };
+  schema.eachPath((path, type) => {
+    const inner = (type as { schema?: Schema }).schema;
+    const name = `${prefix}${path}`;
+    if (inner !== undefined) {
+      const below = pathsOf(inner, `${name}.`);
+      paths.leaves.push(...below.leaves);
+      paths.open.push(...below.open);
+      return;
+    }
+    paths.leaves.push(name);
+    if (type.instance === 'Mixed') paths.open.push(name);
+  });
+  return paths;
+};
+
+const declaredPaths = ({ declared = [] }: Collection): string[] => declared.flatMap(({ paths }) => paths);
+
+/** `service/collection.path` for every path that `find` returns for a collection. */
+const among = (find: (collection: Collection) => readonly string[]): string[] =>
+  collections.flatMap((collection) =>
+    find(collection).map((path) => `${collection.owner}/${collection.name}.${path}`),
+  );
+
+describe('every stored field declares what an erasure does to it', () => {
+  test('the collections are found', () => {
+    expect(collections.length).toBeGreaterThan(30);
+    expect(new Set(collections.map((collection) => collection.owner)).size).toBe(SERVICES.length + 1);
+  });
+
+  test('no field is undeclared', () => {
+    const missing = among((collection) => {
+      if (collection.schema === undefined) return declaredPaths(collection).length === 0 ? ['?'] : [];
+      const said = new Set(declaredPaths(collection));
+      return pathsOf(collection.schema).leaves.filter((path) => !said.has(path));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('no declaration names an unknown field, or repeats one', () => {
+    const wrong = among((collection) => {
+      const said = declaredPaths(collection);
+      const twice = said.filter((path, i) => said.indexOf(path) !== i);
+      if (collection.schema === undefined) return twice;
+      const { leaves, open } = pathsOf(collection.schema);
+      const unknown = said.filter(
+        (path) => !leaves.includes(path) && !open.some((below) => path.startsWith(`${below}.`)),
+      );
+      return [...unknown, ...twice];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('each declaration has a reason', () => {
+    const bare = among(({ declared = [] }) =>
+      declared.filter(({ reason }) => !/\w{2}/.test(reason)).flatMap(({ paths }) => paths),
+    );
+    expect(bare).toEqual([]);
+  });
+
+  test('a collection without a schema is declared as well', () => {
+    const users = services.filter((file) => /\bconnection\.collection[<(]/.test(read(file)));
+    expect(users).not.toEqual([]);
+    expect(users.filter((file) => !/\bcollectionPrivacy</.test(read(file)))).toEqual([]);
+  });
+});
+
+const LIKEWISE = 'likewise';
+
+/** The fields by reason; `likewise` continues the previous reason. */
+const cell = (declared: readonly Declaration[], handling: Handling): string => {
+  const groups: { reason: string; paths: string[] }[] = [];
+  for (const { reason, paths } of declared.filter((declaration) => declaration.handling === handling)) {
+    const before = groups.find((group) => group.reason === reason) ?? groups.at(-1);
+    if (before !== undefined && (reason === LIKEWISE || reason === before.reason))
+      before.paths.push(...paths);
+    else groups.push({ reason, paths: [...paths] });
+  }
+  return groups
+    .map(({ reason, paths }) => `${paths.map((path) => `\`${path}\``).join(' ')}: ${reason}`)
+    .join('; ');
+};
+
+const tableOf = (service: string): string =>
+  [
+    `## ${service}`,
+    '',
+    `| collection | ${HANDLINGS.join(' | ')} |`,
+    `| --- | ${HANDLINGS.map(() => '---').join(' | ')} |`,
+    ...collections
+      .filter((collection) => collection.owner === service)
+      .toSorted((a, b) => a.name.localeCompare(b.name))
+      .map(
+        ({ name, declared = [] }) =>
+          `| \`${name}\` | ${HANDLINGS.map((handling) => cell(declared, handling)).join(' | ')} |`,
+      ),
+    '',
+  ].join('\n');
+
+test(`${DOCUMENT} equals the declarations; UPDATE_DOCS=1 rewrites it`, () => {
+  const text = read(DOCUMENT);
+  const [introduction = ''] = text.split(/^## /m, 1);
+  const expected = introduction + ['every service', ...SERVICES].map(tableOf).join('\n');
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
+  else expect(text).toBe(expected);
+});

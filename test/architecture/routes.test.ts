@@ -1,0 +1,76 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { exists, read, SERVICES, sources } from './support.ts';
+
+interface Route {
+  method: string;
+  path: string;
+}
+
+/** A placeholder for the dependencies of routes, which are not used while the routes are created. */
+const anything: unknown = new Proxy(() => undefined, {
+  get: (_target, name) => (name === Symbol.toPrimitive ? () => '' : anything),
+  apply: () => anything,
+});
+
+const isRoute = (value: unknown): value is Route =>
+  typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
+
+const tables = new Map<string, Route[]>();
+
+beforeAll(async () => {
+  for (const service of SERVICES) {
+    if (!exists(`services/${service}/src/http/routes.ts`)) continue;
+    const module = (await import(`../../services/${service}/src/http/routes.ts`)) as Record<string, unknown>;
+    const made = Object.values(module).map((value) =>
+      typeof value === 'function' ? (value as (...parts: unknown[]) => unknown)(anything, anything) : value,
+    );
+    tables.set(service, made.flat().filter(isRoute));
+  }
+});
+
+const HOLE = String.raw`(?:\$\{[^}]*\}|[^/'"\`?#\s$]+)`;
+
+/** A string literal of a test with this path, its parameters filled in, optionally with an origin and a query. */
+const literalOf = (path: string): RegExp => {
+  const segments = path.split('/').map((part) => (part.startsWith(':') ? HOLE : part.replaceAll('.', '\\.')));
+  const begin = String.raw`(?:['"\`](?:/api/v1)?|['"\`]\$\{[^}]*\}/api/v1|\b(?:GET|POST|PUT|DELETE) )`;
+  return new RegExp(String.raw`${begin}${segments.join('/')}(?:['"\`?#]|\$\{)`, 'g');
+};
+
+const REACH = 160;
+const METHOD = /['"`](GET|POST|PUT|DELETE)(?:['"`]| (?=\/))/g;
+
+/**
+ * Whether the nearest method before the path is this one (`send('PUT', path)`, a row of a table, `'PUT /path'`), or the
+ * method after it (`fetch(url, { method: 'PUT' })`).
+ */
+const exercises = (text: string, { method, path }: Route): boolean => {
+  for (const found of text.matchAll(literalOf(path))) {
+    const before = text.slice(Math.max(0, found.index - REACH), found.index + 1);
+    const behind = text.slice(found.index, found.index + found[0].length + REACH);
+    const isFetch = /\bfetch\(\s*$/.test(before.slice(0, -1));
+    const named = isFetch
+      ? (/\bmethod: ['"](\w+)['"]/.exec(behind)?.[1] ?? 'GET')
+      : [...before.matchAll(METHOD)].at(-1)?.[1];
+    if (named === method) return true;
+  }
+  return false;
+};
+
+describe('every route is exercised by a test', () => {
+  test.each([...SERVICES])('of %s', (service) => {
+    const routes = tables.get(service) ?? [];
+    const where = new RegExp(`^services/${service}/test/|^gateway/test/|^test/e2e/`);
+    const texts = sources.filter((file) => where.test(file)).map(read);
+    const missing = routes.filter((route) => !texts.some((text) => exercises(text, route)));
+    expect(routes.length).toBeGreaterThan(0);
+    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+});
+
+test('no two services answer the same route', () => {
+  const all = [...tables.values()]
+    .flat()
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, ':id')}`);
+  expect(all.filter((route, i) => all.indexOf(route) !== i)).toEqual([]);
+});

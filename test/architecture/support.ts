@@ -1,0 +1,115 @@
+/** For the architecture tests: the files of the repository, and the syntax trees of its sources. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Module, parseSync } from '@swc/core';
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
+
+/** Every file that is tracked or would be added; relative to the root. */
+export const files: readonly string[] = execFileSync(
+  'git',
+  ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+  { cwd: root, encoding: 'utf8' },
+)
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(join(root, file)))
+  .sort();
+
+export const exists = (file: string): boolean => existsSync(join(root, file));
+export const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+const CODE = /^(?:packages|proto|services|gateway|sandbox|bench|test)\/.*\.ts$/;
+/** TypeScript sources, without generated ones. */
+export const sources = files.filter((file) => CODE.test(file) && !file.startsWith('proto/gen/'));
+
+/** Runs in tests only. */
+export const isTestCode = (file: string): boolean =>
+  /\.test\.ts$|(?:^|\/)test\/|\/src\/testing\/|\/testing\.ts$/.test(file);
+
+export const productSources = sources.filter((file) => !isTestCode(file));
+
+export interface Node {
+  type: string;
+  [field: string]: unknown;
+}
+
+export interface Tree {
+  file: string;
+  text: string;
+  body: Module;
+  /** The first and the last line of `node`, from 1. */
+  linesOf(node: Node): [number, number];
+}
+
+/** The parser counts bytes over all files; the empty statement at the beginning gives the offset of this file. */
+const MARK = ';';
+
+export const parse = (file: string): Tree => {
+  const text = read(file).replace(/^#!/, '//');
+  const body = parseSync(MARK + text, { syntax: 'typescript', target: 'es2024', comments: false });
+  const bytes = Buffer.from(text);
+  const base = (body.body[0]?.span.start ?? 0) + MARK.length;
+  const lineAt = (position: number): number => {
+    let line = 1;
+    for (let i = 0; i < position - base; i += 1) if (bytes[i] === 0x0a) line += 1;
+    return line;
+  };
+  return {
+    file,
+    text,
+    body,
+    linesOf: (node) => {
+      const { start, end } = node.span as { start: number; end: number };
+      return [lineAt(start), lineAt(end)];
+    },
+  };
+};
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+
+/** Calls `visit` for every node below `value`, parents first. */
+export const walk = (value: unknown, visit: (node: Node) => void): void => {
+  if (Array.isArray(value)) {
+    for (const entry of value) walk(entry, visit);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (isNode(value)) visit(value);
+  for (const [field, entry] of Object.entries(value)) if (field !== 'span') walk(entry, visit);
+};
+
+/** `a.b.c` of a member expression of plain names, else undefined. */
+export const dotted = (node: unknown): string | undefined => {
+  if (!isNode(node)) return undefined;
+  if (node.type === 'Identifier') return String(node.value);
+  if (node.type !== 'MemberExpression') return undefined;
+  const object = dotted(node.object);
+  const property = node.property as Node;
+  return object === undefined || property.type !== 'Identifier'
+    ? undefined
+    : `${object}.${String(property.value)}`;
+};
+
+/** The files that `file` imports, types included, and those that it names by a relative URL. */
+export const importsOf = (file: string): string[] => {
+  const patterns = [
+    /\bfrom\s*['"]([^'"]+)['"]/g,
+    /\bimport\s*\(\s*['"]([^'"]+)['"]/g,
+    /\bimport\s*['"]([^'"]+)['"]/g,
+    /\bnew URL\(\s*['"]([^'"]+)['"]\s*,\s*import\.meta\.url/g,
+    /\bimport\.meta\.resolve\(\s*['"]([^'"]+)['"]/g,
+  ];
+  const text = read(file);
+  const named = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''));
+  return named.map((name) => {
+    if (name.startsWith('.')) return join(dirname(file), name);
+    return name
+      .replace(/^@fitness\/shared\//, 'packages/shared/src/')
+      .replace(/^@fitness\/contracts\//, 'packages/contracts/src/')
+      .replace(/^@fitness\/proto\//, 'proto/');
+  });
+};
