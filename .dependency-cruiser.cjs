@@ -132,7 +132,7 @@ module.exports = {
     {
       name: 'shared-imports-no-contracts',
       severity: 'error',
-      from: { path: '^packages/shared/', pathNot: tests },
+      from: { path: '^packages/shared/' },
       to: { path: '^packages/contracts/' },
     },
     {

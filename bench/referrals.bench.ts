@@ -5,14 +5,14 @@
 import { execFileSync } from 'node:child_process';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { testServers } from '@fitness/shared/testing/harness.ts';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
 import { createReferralsReader } from '../services/identity/src/app/referrals-reader.ts';
 import { createScoreLocks } from '../services/identity/src/clients/score-locks.ts';
-import { createReferralScoreStore } from '../services/identity/src/store/referral-scores.ts';
-import { createUserStore } from '../services/identity/src/store/users.ts';
+import { createStore } from '../services/identity/src/store/store.ts';
 import { ms, quantile, timed } from './figures.ts';
 
 const USERS = 1_000_000;
@@ -111,8 +111,7 @@ interface Computed {
 const compute = async (root: number): Promise<Computed> => {
   const redis = await connectRedis({ url: servers.REDIS_URL });
   const reader = createReferralsReader({
-    users: createUserStore(connection),
-    scores: createReferralScoreStore(connection),
+    store: createStore(connection, log),
     scoreLocks: createScoreLocks(redis, { keyPrefix: 'bench', random: systemRandom, log }),
     clock: systemClock,
   });
@@ -168,8 +167,7 @@ const report = async (tree: Tree): Promise<void> => {
 
 const asked = process.argv[2];
 if (asked === undefined) {
-  createUserStore(connection);
-  createReferralScoreStore(connection);
+  createStore(connection, log);
   await connection.dropDatabase();
   await syncIndexes(connection);
   for (const tree of TREES) await report(tree);

@@ -5,14 +5,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { ALL_TOKEN_KINDS, type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError, unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 
 /** RFC 6750: a token68. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const DEADLINE_MS = 3_000;
-const TOKEN_KINDS: readonly string[] = ['session', 'personal', 'oauth'] satisfies UserCaller['tokenKind'][];
 
 /**
  * The caller of a request; the guest for a request without credentials. Throws 401 for any other credentials than a
@@ -35,14 +34,14 @@ export const createAuthenticate =
 const introspect = async (identity: GrpcClient<IdentityDefinition>, token: string): Promise<UserCaller> => {
   try {
     const answer = await identity.call('Introspect', { token }, { deadlineMs: DEADLINE_MS, retry: true });
-    if (!TOKEN_KINDS.includes(answer.token_kind))
-      throw unavailable(`unknown kind of token ${answer.token_kind}`);
+    const tokenKind = ALL_TOKEN_KINDS.find((kind) => kind === answer.token_kind);
+    if (tokenKind === undefined) throw unavailable(`unknown kind of token ${answer.token_kind}`);
     return {
       kind: 'user',
       userId: answer.user_id,
       permissions: new Set(answer.permissions.filter(isPermission)),
       tokenId: answer.token_id,
-      tokenKind: answer.token_kind as UserCaller['tokenKind'],
+      tokenKind,
     };
   } catch (error) {
     throw isAppError(error) ? toPublic(error) : error;

@@ -3,7 +3,7 @@ import { bearer, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness({ UPSTREAM_TIMEOUT_MS: '1000' });
+  harness = await startHarness();
 });
 beforeEach(() => harness.reset());
 afterAll(() => harness.close());
@@ -14,7 +14,7 @@ const expectUnavailable = async (answer: Response): Promise<void> => {
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   const text = await answer.text();
   expect(Object.keys(JSON.parse(text))).toEqual(['message']);
-  expect(text).not.toMatch(/127\.0\.0\.1|ECONN|wallet|:\d{4}/);
+  expect(text).not.toMatch(/127\.0\.0\.|ECONN|wallet|:\d{4}/);
 };
 
 describe('a service that is down', () => {
@@ -74,19 +74,26 @@ describe('a service that drops the connection before an answer', () => {
 });
 
 describe('a service that does not answer in time', () => {
+  let impatient: Harness;
+  beforeAll(async () => {
+    impatient = await startHarness({ UPSTREAM_TIMEOUT_MS: '1000' });
+  });
+  beforeEach(() => impatient.reset());
+  afterAll(() => impatient.close());
+
   test('is 503 after the time-out', async () => {
-    harness.upstreams.wallet.handler = () => undefined;
+    impatient.upstreams.wallet.handler = () => undefined;
     const startedAt = performance.now();
-    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
+    await expectUnavailable(await fetch(`${impatient.url}/api/v1/payments`));
     expect(performance.now() - startedAt).toBeGreaterThan(900);
-    expect(harness.upstreams.wallet.received).toHaveLength(1);
+    expect(impatient.upstreams.wallet.received).toHaveLength(1);
   });
 
   test('an answer that is interrupted is not complete for the client', async () => {
-    harness.upstreams.wallet.handler = (_request, response) => {
+    impatient.upstreams.wallet.handler = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
     };
-    const answer = await fetch(`${harness.url}/api/v1/payments`);
+    const answer = await fetch(`${impatient.url}/api/v1/payments`);
     await expect(answer.text()).rejects.toThrow();
   });
 });
@@ -106,7 +113,7 @@ describe('the limit per address', () => {
     const limited = await startHarness({
       ADDRESS_LIMIT_PER_MINUTE: '5',
       REDIS_URL: redisUrl,
-      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(0, 8)}`,
+      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
     });
     try {
       const answers = await Promise.all(

@@ -12,7 +12,14 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
-import { caller, standIn, standInService, TEST_SECRET, testSigner } from '@fitness/shared/testing/harness.ts';
+import {
+  caller,
+  standIn,
+  standInService,
+  TEST_SECRET,
+  testSigner,
+  workerLoopback,
+} from '@fitness/shared/testing/harness.ts';
 import { readConfig } from '../src/config.ts';
 import { SERVICES, type Service } from '../src/routes.ts';
 import { startGateway } from '../src/service.ts';
@@ -50,7 +57,7 @@ const json = (response: ServerResponse, status: number, body: unknown): void => 
 
 const listenOn = (server: Server, port: number): Promise<number> =>
   new Promise((resolve) => {
-    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    server.listen(port, workerLoopback(), () => resolve((server.address() as AddressInfo).port));
   });
 
 const startUpstream = async (service: Service): Promise<Upstream> => {
@@ -87,7 +94,7 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
   let server = createServer(answer);
   const port = await listenOn(server, 0);
   const upstream: Upstream = {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${workerLoopback()}:${port}`,
     received: [],
     strays: [],
     handler: undefined,

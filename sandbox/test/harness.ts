@@ -1,4 +1,4 @@
-import { ManualClock } from '@fitness/shared/kernel/clock.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Sandbox, startSandbox } from '../src/service.ts';
 
 /** Long enough to tell a slow answer from a quick one on a busy machine, short enough for a test. */

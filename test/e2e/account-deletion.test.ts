@@ -93,7 +93,8 @@ describe('phase 1, without a code', () => {
     await sandbox('PUT', '/sms/mode', { mode: 'slow', receptor: account.phone });
     const startedAt = performance.now();
     expect((await arm(account)).status).toBe(500);
-    expect(performance.now() - startedAt).toBeLessThan(12_000);
+    // Ten times the provider's time-out.
+    expect(performance.now() - startedAt).toBeLessThan(40_000);
   });
 });
 

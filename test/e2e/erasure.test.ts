@@ -22,17 +22,17 @@ import {
   PNG,
   register,
   scheduleDeletion,
+  sevenDigits,
   stack,
 } from './support.ts';
 
 const run = randomInt(36 ** 5, 36 ** 6).toString(36);
 const marked = (name: string): string => `mark${name}${run}`.toLowerCase();
-const digits = (length: number): string => Array.from({ length }, () => String(randomInt(10))).join('');
 
 const MARKS = {
   username: marked('username'),
   email: marked('email'),
-  phone: `912${digits(7)}`,
+  phone: `912${sevenDigits()}`,
   firstName: marked('firstname'),
   lastName: marked('lastname'),
   bankAccount: marked('bank'),
@@ -173,7 +173,7 @@ const leaveMoney = async (): Promise<void> => {
 };
 
 /** An event about a file of the user that no service can handle: it is dead-lettered. */
-const leaveParkedEvent = async (): Promise<void> => {
+const leaveDeadLetter = async (): Promise<void> => {
   const { EVENTS_NAMESPACE: namespace = '' } = stack().part('identity').environment;
   const log = createLog({ service: 'e2e', level: 'silent' });
   const broker = await connectBroker({ url: stack().describe().servers.AMQP_URL, namespace, log });
@@ -212,7 +212,7 @@ beforeAll(async () => {
   await leavePosts();
   await leaveGym();
   await leaveMoney();
-  await leaveParkedEvent();
+  await leaveDeadLetter();
   await rateSomeGym();
 });
 
@@ -230,6 +230,8 @@ test('the search covers every kind of storage', async () => {
     'redis key: budget',
   ];
   const missing = async (): Promise<string[]> => {
+    // The key lives for a minute.
+    await login('nobody.at.all');
     const found = await remainsOf({ word: 'e', budget: ':limit:login:' });
     return places.filter((place) => !found.includes(place));
   };

@@ -72,12 +72,13 @@ export interface Account {
   token: string;
 }
 
-let lastDigits = randomInt(10_000_000);
+// The demo accounts have the smallest numbers.
+let lastDigits = randomInt(1_000_000, 9_000_000);
 
 /** Random at first, then counting up: two numbers of one process never collide. */
 export const sevenDigits = (): string => {
-  lastDigits = (lastDigits + 1) % 10_000_000;
-  return String(lastDigits).padStart(7, '0');
+  lastDigits += 1;
+  return String(lastDigits);
 };
 
 /** A new member with random names and numbers, so that tests can be repeated on the same data. */

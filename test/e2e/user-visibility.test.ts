@@ -3,7 +3,7 @@
  * themselves and for callers with `users.view_all`, and absent for everybody else. The routes come from the OpenAPI
  * document, so that a new route with a user fails here until it is covered.
  */
-import { LIMITED_ACCESS_HIDDEN, userSchema } from '@fitness/contracts/user.ts';
+import { LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -28,7 +28,7 @@ interface Viewer {
 }
 
 const FIELDS = Object.keys(userSchema.shape);
-const PUBLIC_FIELDS = FIELDS.filter((field) => !(LIMITED_ACCESS_HIDDEN as readonly string[]).includes(field));
+const PUBLIC_FIELDS = FIELDS.filter((field) => !(LIMITED_ACCESS_FIELDS as readonly string[]).includes(field));
 
 let self: Account;
 let viewers: Record<'guest' | 'member' | 'self' | 'operator', Viewer>;
@@ -187,7 +187,7 @@ const leaksIn = (value: unknown): string[] => {
   if (typeof value !== 'object' || value === null) return [];
   const own = Object.hasOwn(value, 'username')
     ? []
-    : Object.keys(value).filter((key) => (LIMITED_ACCESS_HIDDEN as readonly string[]).includes(key));
+    : Object.keys(value).filter((key) => (LIMITED_ACCESS_FIELDS as readonly string[]).includes(key));
   return [...own, ...Object.values(value).flatMap(leaksIn)];
 };
 

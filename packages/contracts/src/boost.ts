@@ -21,7 +21,7 @@ export const boostSchema = z
 
 export type BoostResource = z.output<typeof boostSchema>;
 
-const toBoost = (boost: Boost__Output): BoostResource => ({
+const fromBoostMessage = (boost: Boost__Output): BoostResource => ({
   id: boost.id,
   boostable_type: boost.boostable_type,
   boostable_id: boost.boostable_id,
@@ -31,32 +31,36 @@ const toBoost = (boost: Boost__Output): BoostResource => ({
   created_at: boost.created_at,
 });
 
+type TargetType = 'gym' | 'training_service';
+
 export interface BoostReader {
-  /** Running boosts by target id, in one call. Never rejects: without an answer in time the map is empty. */
-  shown(ids: readonly number[]): Promise<Map<number, BoostResource>>;
-  /** As `shown`, but throws `unavailable` without an answer. */
-  known(ids: readonly number[]): Promise<Map<number, BoostResource>>;
+  /** Running boosts by target id, in one call. Throws `unavailable` without an answer. */
+  find(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
+  /** As `find`, but never rejects: without an answer in time the map is empty. */
+  findOrEmpty(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
 }
 
-const KNOWN_DEADLINE_MS = 3_000;
+const FIND_DEADLINE_MS = 3_000;
 
-/** `type`: the kind of target of the ids. */
 export const createBoostReader = (
   storeBilling: GrpcClient<StoreBillingDefinition>,
   log: Logger,
-  type: 'gym' | 'training_service',
 ): BoostReader => {
-  const ask = async (ids: readonly number[], deadlineMs: number): Promise<Map<number, BoostResource>> => {
+  const ask = async (
+    type: TargetType,
+    ids: readonly number[],
+    deadlineMs: number,
+  ): Promise<Map<number, BoostResource>> => {
     if (ids.length === 0) return new Map();
     const targets = ids.map((id) => ({ type, id }));
     const answer = await storeBilling.call('GetBoosts', { targets }, { deadlineMs });
-    return new Map(answer.boosts.map((boost) => [boost.boostable_id, toBoost(boost)]));
+    return new Map(answer.boosts.map((boost) => [boost.boostable_id, fromBoostMessage(boost)]));
   };
   return {
-    known: (ids) => ask(ids, KNOWN_DEADLINE_MS),
-    shown: async (ids) => {
+    find: (type, ids) => ask(type, ids, FIND_DEADLINE_MS),
+    findOrEmpty: async (type, ids) => {
       try {
-        return await ask(ids, EMBEDDED_DEADLINE_MS);
+        return await ask(type, ids, EMBEDDED_DEADLINE_MS);
       } catch (error) {
         log.warn({ err: error, type }, 'shown without boosts');
         return new Map();

@@ -24,7 +24,7 @@ export const mediaSchema = z
 export type MediaResource = z.output<typeof mediaSchema>;
 
 /** Other services get public media only, which have no purpose. */
-export const toPublicMedia = (row: MediaRow__Output): MediaResource => ({
+export const fromMediaMessage = (row: MediaRow__Output): MediaResource => ({
   id: row.id,
   attachable_type: row.attachable_type,
   attachable_id: row.attachable_id,
@@ -36,20 +36,24 @@ export const toPublicMedia = (row: MediaRow__Output): MediaResource => ({
   created_at: row.created_at,
 });
 
-/** Public media by the id of their target, for many targets of one model in one call. */
-export type ReadMedia = (model: string, ids: readonly number[]) => Promise<Map<number, MediaResource[]>>;
+export interface MediaReader {
+  /**
+   * Public media by the id of their target, for targets of one model, in one call. Never rejects: without an answer in
+   * time the map is empty.
+   */
+  findOrEmpty(model: string, ids: readonly number[]): Promise<Map<number, MediaResource[]>>;
+}
 
-/** Never rejects: without an answer in time the map is empty. */
-export const createReadMedia =
-  (media: GrpcClient<MediaDefinition>, log: Logger): ReadMedia =>
-  async (model, ids) => {
+export const createMediaReader = (media: GrpcClient<MediaDefinition>, log: Logger): MediaReader => ({
+  findOrEmpty: async (model, ids) => {
     if (ids.length === 0) return new Map();
     const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
     try {
       const answer = await media.call('GetMedia', { targets }, { deadlineMs: EMBEDDED_DEADLINE_MS });
-      return Map.groupBy(answer.media.map(toPublicMedia), (row) => row.attachable_id);
+      return Map.groupBy(answer.media.map(fromMediaMessage), (row) => row.attachable_id);
     } catch (error) {
       log.warn({ err: error, model }, 'shown without media');
       return new Map();
     }
-  };
+  },
+});

@@ -20,7 +20,7 @@ export const subscriptionSchema = z
 
 export type SubscriptionResource = z.output<typeof subscriptionSchema>;
 
-export const toSubscription = (row: Subscription__Output): SubscriptionResource => ({
+export const fromSubscriptionMessage = (row: Subscription__Output): SubscriptionResource => ({
   id: row.id,
   user_id: row.user_id,
   type: row.type,
@@ -29,22 +29,26 @@ export const toSubscription = (row: Subscription__Output): SubscriptionResource 
   created_at: row.created_at,
 });
 
-/** Running subscriptions by user id, in one call. */
-export type ReadSubscriptions = (userIds: readonly number[]) => Promise<Map<number, SubscriptionResource>>;
+export interface SubscriptionReader {
+  /** Running subscriptions by user id, in one call. Never rejects: without an answer in time the map is empty. */
+  findOrEmpty(userIds: readonly number[]): Promise<Map<number, SubscriptionResource>>;
+}
 
-/** Never rejects: without an answer in time the map is empty. */
-export const createReadSubscriptions =
-  (storeBilling: GrpcClient<StoreBillingDefinition>, log: Logger): ReadSubscriptions =>
-  async (userIds) => {
+export const createSubscriptionReader = (
+  storeBilling: GrpcClient<StoreBillingDefinition>,
+  log: Logger,
+): SubscriptionReader => ({
+  findOrEmpty: async (userIds) => {
     if (userIds.length === 0) return new Map();
     try {
       const request = { user_ids: [...userIds] };
       const answer = await storeBilling.call('GetSubscriptions', request, {
         deadlineMs: EMBEDDED_DEADLINE_MS,
       });
-      return new Map(answer.subscriptions.map((row) => [row.user_id, toSubscription(row)]));
+      return new Map(answer.subscriptions.map((row) => [row.user_id, fromSubscriptionMessage(row)]));
     } catch (error) {
       log.warn({ err: error }, 'shown without subscriptions');
       return new Map();
     }
-  };
+  },
+});

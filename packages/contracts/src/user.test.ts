@@ -3,7 +3,7 @@ import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { describe, expect, test } from '@jest/globals';
 import { wholeUser } from './testing/users.ts';
-import { fromUserMessage, LIMITED_ACCESS_HIDDEN, limitUser, toUserMessage, userSchema } from './user.ts';
+import { fromUserMessage, LIMITED_ACCESS_FIELDS, limitUser, toUserMessage, userSchema } from './user.ts';
 
 const bare = wholeUser(7);
 const filled = wholeUser(7, {
@@ -58,7 +58,7 @@ const overTheWire = (user: Parameters<typeof toUserMessage>[0]) => {
 describe('the user resource', () => {
   test('has every field of specification 2.1, and hides the thirteen that it marks', () => {
     expect(Object.keys(userSchema.shape)).toHaveLength(26);
-    expect([...LIMITED_ACCESS_HIDDEN].sort()).toEqual(
+    expect([...LIMITED_ACCESS_FIELDS].sort()).toEqual(
       [
         'email',
         'phone',
@@ -84,8 +84,8 @@ describe('the user resource', () => {
     ['a holder of users.view_all', caller(8, ['users.view_all']), true],
   ])('is whole or limited for %s', (_who, viewer, whole) => {
     const seen = Object.keys(limitUser(filled, viewer));
-    expect(LIMITED_ACCESS_HIDDEN.filter((field) => seen.includes(field))).toEqual(
-      whole ? [...LIMITED_ACCESS_HIDDEN] : [],
+    expect(LIMITED_ACCESS_FIELDS.filter((field) => seen.includes(field))).toEqual(
+      whole ? [...LIMITED_ACCESS_FIELDS] : [],
     );
     expect(seen).toHaveLength(whole ? 26 : 13);
   });

@@ -11,8 +11,8 @@ import type {
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { mediaSchema, toPublicMedia } from './media.ts';
-import { subscriptionSchema, toSubscription } from './subscription.ts';
+import { fromMediaMessage, mediaSchema } from './media.ts';
+import { fromSubscriptionMessage, subscriptionSchema } from './subscription.ts';
 import { timestampSchema } from './timestamp.ts';
 
 export const GENDERS = ['male', 'female', 'other'] as const;
@@ -38,7 +38,7 @@ const publicShape = {
   current_subscription: subscriptionSchema.nullable(),
 };
 
-/** Limited access: for the user themselves and callers with `users.view_all`; for others absent, not null. */
+/** Absent, not null, for viewers who may not see them ({@link canSeeAllFields}). */
 const hiddenShape = {
   email: z.string(),
   phone: z.string(),
@@ -57,7 +57,8 @@ const hiddenShape = {
 
 const hiddenSchema = z.object(hiddenShape);
 
-export const LIMITED_ACCESS_HIDDEN = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
+/** The fields that only the user themselves and callers with `users.view_all` see. */
+export const LIMITED_ACCESS_FIELDS = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
 
 export const userSchema = z.object({ ...publicShape, ...hiddenSchema.partial().shape }).meta({ id: 'User' });
 
@@ -68,13 +69,13 @@ type HiddenFields = z.output<typeof hiddenSchema>;
 export type WholeUser = UserResource & HiddenFields;
 
 /** Whether `viewer` sees the limited-access fields of user `userId`. */
-export const seesEverythingOf = (viewer: Caller, userId: number): boolean =>
+export const canSeeAllFields = (viewer: Caller, userId: number): boolean =>
   (viewer.kind === 'user' && viewer.userId === userId) || can(viewer, 'users.view_all');
 
 /** The fields of `user` that `viewer` may see. */
 export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {
-  if (seesEverythingOf(viewer, user.id)) return user;
-  const hidden: readonly string[] = LIMITED_ACCESS_HIDDEN;
+  if (canSeeAllFields(viewer, user.id)) return user;
+  const hidden: readonly string[] = LIMITED_ACCESS_FIELDS;
   const visible = Object.entries(user).filter(([field]) => !hidden.includes(field));
   return Object.fromEntries(visible) as UserResource;
 };
@@ -111,13 +112,13 @@ const isWhole = (user: UserResource): user is WholeUser => user.email !== undefi
 export const toUserMessage = (user: UserResource): UserMessage => {
   const fields = withoutNull(user);
   if (!isWhole(user)) return fields;
-  const hidden = LIMITED_ACCESS_HIDDEN.map((field) => [field, user[field]]);
+  const hidden = LIMITED_ACCESS_FIELDS.map((field) => [field, user[field]]);
   return { ...fields, hidden: withoutNull(Object.fromEntries(hidden) as HiddenFields) };
 };
 
 type HiddenMessage = NonNullable<UserMessageOutput['hidden']>;
 
-const toHiddenFields = (hidden: HiddenMessage): HiddenFields => ({
+const fromHiddenMessage = (hidden: HiddenMessage): HiddenFields => ({
   email: hidden.email,
   phone: hidden.phone,
   bank_account_number: hidden.bank_account_number ?? null,
@@ -145,38 +146,39 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
   gender: GENDERS.find((gender) => gender === user.gender) ?? null,
   is_trainer: user.is_trainer,
   is_gym_owner: user.is_gym_owner,
-  media: user.media.map(toPublicMedia),
-  current_subscription: user.current_subscription === null ? null : toSubscription(user.current_subscription),
-  ...(user.hidden === null ? {} : toHiddenFields(user.hidden)),
+  media: user.media.map(fromMediaMessage),
+  current_subscription:
+    user.current_subscription === null ? null : fromSubscriptionMessage(user.current_subscription),
+  ...(user.hidden === null ? {} : fromHiddenMessage(user.hidden)),
 });
 
-/** Reads many users in one call. */
-export interface UserDirectory {
-  /** By id, for decisions only, never for responses. Missing users and errors as in `show`. */
-  getMany(ids: readonly number[]): Promise<Map<number, UserRecord>>;
+/** Both methods make one call, and throw `unavailable` without an answer. */
+export interface UserReader {
   /**
    * By id, as `viewer` may see them. Unknown users are missing; erased ones as well, unless `withErased`: then they are
-   * {@link erasedUser}. Throws `unavailable` when identity does not answer.
+   * {@link erasedUser}.
    */
-  show(
+  find(
     ids: readonly number[],
     viewer: Caller,
     options?: { withErased?: boolean },
   ): Promise<Map<number, UserResource>>;
+  /** By id, for decisions only, never for responses. Unknown and erased users are missing. */
+  findRecords(ids: readonly number[]): Promise<Map<number, UserRecord>>;
 }
 
-export const createUserDirectory = (identity: GrpcClient<IdentityDefinition>): UserDirectory => ({
-  getMany: async (ids) => {
-    const unique = [...new Set(ids)];
-    if (unique.length === 0) return new Map();
-    const { users } = await identity.call('GetUsers', { ids: unique }, { retry: true });
-    return new Map(users.map((user) => [user.id, user]));
-  },
-  show: async (ids, viewer, { withErased = false } = {}) => {
+export const createUserReader = (identity: GrpcClient<IdentityDefinition>): UserReader => ({
+  find: async (ids, viewer, { withErased = false } = {}) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return new Map();
     const asked = { ids: unique, with_erased: withErased };
     const { users } = await identity.call('ShowUsers', asked, { retry: true, caller: viewer });
     return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
+  },
+  findRecords: async (ids) => {
+    const unique = [...new Set(ids)];
+    if (unique.length === 0) return new Map();
+    const { users } = await identity.call('GetUsers', { ids: unique }, { retry: true });
+    return new Map(users.map((user) => [user.id, user]));
   },
 });

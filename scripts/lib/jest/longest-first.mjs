@@ -8,7 +8,7 @@ import { root } from '../paths.mjs';
  */
 const longest = [
   'services/media/test/crash.test.ts',
-  'services/identity/test/query-plans.test.ts',
+  'services/identity/test/explain.test.ts',
   'services/store-billing/test/queries.test.ts',
   'services/store-billing/test/crash.test.ts',
   'services/content/test/posts.test.ts',

@@ -1,4 +1,6 @@
-/** The stores, clients and platform services that the use cases work with. */
+/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
+import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -6,7 +8,6 @@ import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
-import { createDecorations, type Decorations } from './clients/decorations.ts';
 import { createGyms, type Gyms } from './clients/gyms.ts';
 import { createUsers, type Users } from './clients/users.ts';
 import { createWallet, type Wallet } from './clients/wallet.ts';
@@ -23,7 +24,8 @@ export interface Dependencies {
   users: Users;
   gyms: Gyms;
   wallet: Wallet;
-  decorations: Decorations;
+  media: MediaReader;
+  boosts: BoostReader;
 }
 
 export const createDependencies = (runtime: ServiceRuntime, config: ContentConfig): Dependencies => {
@@ -39,14 +41,10 @@ export const createDependencies = (runtime: ServiceRuntime, config: ContentConfi
     users: createUsers(grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS)),
     gyms: createGyms(grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS)),
     wallet: createWallet(grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
-    decorations: createDecorations({
-      media: grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS),
-      storeBilling: grpcClient(
-        'store-billing',
-        grpcDefinitions.storeBilling(),
-        config.STORE_BILLING_GRPC_ADDRESS,
-      ),
+    media: createMediaReader(grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS), log),
+    boosts: createBoostReader(
+      grpcClient('store-billing', grpcDefinitions.storeBilling(), config.STORE_BILLING_GRPC_ADDRESS),
       log,
-    }),
+    ),
   };
 };

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { ManualClock, MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import {
   apiClient,
@@ -10,6 +10,7 @@ import {
   type Send,
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';

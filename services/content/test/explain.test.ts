@@ -4,20 +4,15 @@ import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
-import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { createCrossServiceCheck } from '@fitness/shared/runtime/cross-service-idempotency.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
-import {
-  type CommandWatch,
-  exceptOnPrebuilt,
-  FILL_TIMEOUT_MS,
-  FILLED,
-  fillLike,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { caller, dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import type { Dependencies } from '../src/dependencies.ts';
@@ -71,7 +66,7 @@ beforeAll(async () => {
     clock: systemClock,
     log: createLog({ service: 'test', level: 'silent' }),
     users: {
-      show: async (ids) => new Map(ids.map((id) => [id, wholeUser(id)])),
+      find: async (ids) => new Map(ids.map((id) => [id, wholeUser(id)])),
       hidden: async () => NOBODY_HIDDEN,
     },
     gyms: {
@@ -81,10 +76,8 @@ beforeAll(async () => {
         ),
     },
     wallet: { commissionPercent: async () => 10, book: async () => 'booked' },
-    decorations: {
-      media: async () => new Map(),
-      boosts: { shown: async () => new Map(), known: async () => new Map() },
-    },
+    media: { findOrEmpty: async () => new Map() },
+    boosts: { find: async () => new Map(), findOrEmpty: async () => new Map() },
   };
   useCases = createUseCases(dependencies);
   await syncIndexes(connection);
@@ -96,7 +89,7 @@ beforeAll(async () => {
   }
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, { small: SMALL, exceptions: EXCEPTIONS });
-}, FILL_TIMEOUT_MS);
+});
 afterAll(async () => {
   redis.disconnect();
   await connection.close();

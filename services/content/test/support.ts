@@ -5,7 +5,7 @@ import type { EventDefinition, EventInput } from '@fitness/proto/events/define-e
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
@@ -20,6 +20,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
 import { type RunningContent, startContent } from '../src/service.ts';

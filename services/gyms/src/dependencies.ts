@@ -1,22 +1,22 @@
-import { createUserDirectory, type UserDirectory } from '@fitness/contracts/user.ts';
+import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
+import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
+import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
-import { createDocuments, type Documents } from './clients/documents.ts';
-import { createGymExtras, type GymExtras } from './clients/extras.ts';
+import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import type { GymsConfig } from './config.ts';
 import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
   store: Store;
-  users: Pick<UserDirectory, 'getMany'>;
-  extras: GymExtras;
-  documents: Documents;
+  users: Pick<UserReader, 'findRecords'>;
+  media: MediaReader;
+  boosts: BoostReader;
+  licenseDocuments: LicenseDocuments;
   outbox: Outbox;
   sequences: Sequences;
   clock: Clock;
@@ -25,8 +25,6 @@ export interface Dependencies {
    * losing transactions, and with many writers of one gym some would exceed their timeout.
    */
   gymQueue: KeyedQueue;
-  /** Runs `work` in a transaction, and again after a transient error. */
-  transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }
 
 export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig): Dependencies => {
@@ -39,14 +37,14 @@ export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig):
     config.STORE_BILLING_GRPC_ADDRESS,
   );
   return {
-    store: createStore(connection),
-    users: createUserDirectory(identity),
-    extras: createGymExtras({ media, storeBilling, log }),
-    documents: createDocuments({ media, log }),
+    store: createStore(connection, log),
+    users: createUserReader(identity),
+    media: createMediaReader(media, log),
+    boosts: createBoostReader(storeBilling, log),
+    licenseDocuments: createLicenseDocuments({ media, log }),
     outbox,
     sequences,
     clock,
     gymQueue: createKeyedQueue(),
-    transact: (work) => inTransaction(connection, work, { log }),
   };
 };

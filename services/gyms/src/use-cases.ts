@@ -1,13 +1,15 @@
+import { createAttachLicense } from './app/attach-license.ts';
 import { createBlockers } from './app/blockers.ts';
 import { createCreateGym } from './app/create-gym.ts';
 import { createDeleteGym } from './app/delete-gym.ts';
+import { createDetachLicense } from './app/detach-license.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createFindGyms } from './app/find-gyms.ts';
 import { createGetGym } from './app/get-gym.ts';
 import { createPresentGyms } from './app/gym-resource.ts';
-import { createAttachLicense, createDetachLicense } from './app/license-document.ts';
+import { createListCities } from './app/list-cities.ts';
 import { createListGyms } from './app/list-gyms.ts';
-import { createListCities, createListMajors } from './app/list-reference.ts';
+import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
@@ -20,6 +22,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   blockers: createBlockers(dependencies),
   createGym: createCreateGym(dependencies),
   deleteGym: createDeleteGym(dependencies),
+  detachLicense: createDetachLicense(dependencies),
   eraseAccount: createEraseAccount(dependencies),
   findGyms: createFindGyms(dependencies),
   getGym: createGetGym(dependencies),
@@ -29,7 +32,6 @@ export const createUseCases = (dependencies: Dependencies) => ({
   prepareData: createPrepareData(dependencies),
   presentGyms: createPresentGyms(dependencies),
   rateGym: createRateGym(dependencies),
-  detachLicense: createDetachLicense(dependencies),
   setCrowd: createSetCrowd(dependencies),
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
   updateGym: createUpdateGym(dependencies),

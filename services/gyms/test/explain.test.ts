@@ -2,16 +2,11 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
-import {
-  type CommandWatch,
-  exceptOnPrebuilt,
-  FILL_TIMEOUT_MS,
-  FILLED,
-  fillLike,
-  type SentCommand,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
+import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
+import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { encodeGeohash } from '../src/domain/geohash.ts';
 import { EVERYONE } from '../src/store/gym-document.ts';
@@ -100,7 +95,7 @@ beforeAll(async () => {
     .updateOne({ _id: 0 as never }, { $inc: { active_placed: FILLED, newest: FILLED } });
   await fillLike(harness.connection, 'gym_ratings', (n) => ({ gymId: id + n, userId: 100 + (n % 5_000) }));
   await fillLike(harness.connection, 'gym_owners', (n) => ({ _id: 1_000 + n }));
-}, FILL_TIMEOUT_MS);
+});
 afterAll(() => harness.close());
 
 /** The relay and the inbox have tests of their own. */

@@ -1,15 +1,16 @@
-import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { distanceM, type Point } from '../src/domain/geohash.ts';
 import { newGym } from '../src/domain/gym.ts';
-import { createGymCounters, type GymCounters } from '../src/store/gym-counters.ts';
+import { type Counters, createCounters } from '../src/store/counters.ts';
 import { gymModel, toDocument } from '../src/store/gym-document.ts';
-import { createGymStore } from '../src/store/gym-store.ts';
+import { createGyms } from '../src/store/gyms.ts';
 
 const config = testConfig('gyms');
 let connection: Connection;
-let counters: GymCounters;
+let counters: Counters;
 const places = new Map<number, Point>();
 
 /** The same numbers in every run, so that a failure can be reproduced. */
@@ -42,7 +43,7 @@ beforeAll(async () => {
     );
   });
   await model.insertMany(documents);
-  counters = createGymCounters(connection);
+  counters = createCounters(connection);
   await counters.prepare();
   await connection
     .collection<{ _id: number }>('gym_counters')
@@ -57,7 +58,7 @@ afterAll(async () => {
 const SPREADS = [0.02, 0.5, 15, 360];
 
 test.each(SPREADS)('from within %d degrees every page has the nearest gyms in order', async (spread) => {
-  const store = createGymStore(connection, counters);
+  const store = createGyms(connection, counters);
   for (let round = 0; round < 8; round += 1) {
     const from = around(TEHRAN, spread);
     const perPage = 1 + (round % 7) * 3;

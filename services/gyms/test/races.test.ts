@@ -1,7 +1,7 @@
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, member, openHarness, operator } from './support.ts';
+import { type Harness, member, openHarness, operator, untilAccepted } from './support.ts';
 
 let harness: Harness;
 /** Three replicas: the queue of a process does not order the writes of another. */
@@ -18,7 +18,7 @@ type Work = (send: Send, index: number) => ReturnType<Send>;
 const statusesOf = async (times: number, work: Work): Promise<number[]> => {
   const answers = await Promise.all(
     Array.from({ length: times }, (_, index) =>
-      work(replicas[index % replicas.length] ?? harness.send, index),
+      untilAccepted(() => work(replicas[index % replicas.length] ?? harness.send, index)),
     ),
   );
   return answers.map(({ status }) => status);

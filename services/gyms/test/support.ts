@@ -7,19 +7,21 @@ import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';
-import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
+  type Answer,
   apiClient,
   caller,
   dropDatabase,
@@ -30,6 +32,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import type { GymsConfig } from '../src/config.ts';
 import { startGyms } from '../src/service.ts';
 
@@ -231,4 +234,10 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
     createGym,
     close: () => cleanup.close(),
   };
+};
+
+/** Repeats a 503: on a slow database some of many concurrent writes exceed their timeout. */
+export const untilAccepted = async (send: () => Promise<Answer>, tries = 5): Promise<Answer> => {
+  const answer = await send();
+  return answer.status === 503 && tries > 1 ? untilAccepted(send, tries - 1) : answer;
 };

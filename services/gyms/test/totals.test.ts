@@ -1,7 +1,6 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Harness, member, openHarness, operator } from './support.ts';
+import { type Harness, member, openHarness, operator, untilAccepted } from './support.ts';
 
 const OWNER = member(7);
 
@@ -34,12 +33,6 @@ const expectExact = async (): Promise<void> => {
   expect(await listed()).toEqual(await countedBy((gym) => gym.isActive));
   expect(await listed(OWNER)).toEqual(await countedBy((gym) => gym.isActive || gym.ownerId === 7));
   expect(await listed(operator())).toEqual(await countedBy(() => true));
-};
-
-/** Repeats a 503: on a slow database some of many concurrent writes exceed their timeout. */
-const untilAccepted = async (send: () => Promise<Answer>, tries = 5): Promise<Answer> => {
-  const answer = await send();
-  return answer.status === 503 && tries > 1 ? untilAccepted(send, tries - 1) : answer;
 };
 
 test('three replicas that start at the same time create missing counters once', async () => {

@@ -1,10 +1,15 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
 import type { BlockerOwner } from '@fitness/contracts/blockers.ts';
-import { createReadMedia, type ReadMedia } from '@fitness/contracts/media.ts';
-import { createReadSubscriptions, type ReadSubscriptions } from '@fitness/contracts/subscription.ts';
+import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
+import { createSubscriptionReader, type SubscriptionReader } from '@fitness/contracts/subscription.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
+import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createKavenegar } from './clients/kavenegar.ts';
@@ -15,23 +20,23 @@ import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
 import type { IdentityConfig } from './config.ts';
 import { createStore, type Store } from './store/store.ts';
 
-/** One transaction in the service's database; `work` may run several times. */
-export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
-
-type PlatformServices = Pick<
-  ServiceRuntime,
-  'clock' | 'random' | 'log' | 'outbox' | 'sequences' | 'limiter' | 'idempotency'
->;
-
-export interface Dependencies extends PlatformServices, Store {
+export interface Dependencies {
+  store: Store;
   licenseDocuments: LicenseDocuments;
-  readMedia: ReadMedia;
-  readSubscriptions: ReadSubscriptions;
+  media: MediaReader;
+  subscriptions: SubscriptionReader;
   blockers: Blockers;
   sms: SmsSender;
   passwords: Passwords;
   scoreLocks: ScoreLocks;
-  transact: Transact;
+  backgroundTasks: BackgroundTasks;
+  outbox: Outbox;
+  sequences: Sequences;
+  limiter: RateLimiter;
+  idempotency: Idempotency;
+  clock: Clock;
+  random: Random;
+  log: Logger;
   /** The lifetime of session tokens, and the default one of personal tokens. */
   tokenLifetimeDays: number;
   /** From the confirmation of a deletion to the erasure. */
@@ -57,20 +62,24 @@ export const createDependencies = async (
   { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
   const { connection, clock, random, log, outbox, sequences, limiter, idempotency } = runtime;
+  const sms = await createSms(runtime, config);
+  // Deferred after the SMS sender, which the tasks need, and so closed before it.
+  const backgroundTasks = createBackgroundTasks(log);
+  runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
-    ...createStore(connection),
+    store: createStore(connection, log),
     ...createGrpcClients(runtime, config),
-    sms: await createSms(runtime, config),
+    sms,
     passwords: await createPasswords(),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
-    transact: (work) => inTransaction(connection, work, { log }),
-    clock,
-    random,
-    log,
+    backgroundTasks,
     outbox,
     sequences,
     limiter,
     idempotency,
+    clock,
+    random,
+    log,
     tokenLifetimeDays: config.TOKEN_LIFETIME_DAYS,
     graceDays: config.DELETION_GRACE_DAYS,
     responseDelayMs,
@@ -94,8 +103,8 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
   );
   return {
     licenseDocuments: createLicenseDocuments(media),
-    readMedia: createReadMedia(media, log),
-    readSubscriptions: createReadSubscriptions(storeBilling, log),
+    media: createMediaReader(media, log),
+    subscriptions: createSubscriptionReader(storeBilling, log),
     blockers: createBlockers({
       connect: (owner, code) =>
         runtime.grpcClient(`${owner} ${code}`, grpcDefinitions.blockers(), blockerAddresses(config)[owner]),

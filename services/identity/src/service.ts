@@ -23,7 +23,6 @@ export const startIdentity = async (
   const runtime = await createServiceRuntime('identity', config, overrides);
   const dependencies = await createDependencies(runtime, config, overrides);
   const useCases = createUseCases(dependencies);
-  runtime.cleanup.defer('password resets in progress', () => useCases.resetPassword.close());
   return runtime.serve({
     routes: createRoutes(useCases, { baseUrl: config.PUBLIC_BASE_URL }),
     prepareHttp: createOauthPlugin({

@@ -10,11 +10,11 @@ import { createDeliverNotification } from './app/deliver-notification.ts';
 import { createDetachLicense } from './app/detach-license.ts';
 import { createEnsureFirstAdministrator } from './app/ensure-first-administrator.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createFindHiddenUsers } from './app/find-hidden-users.ts';
-import { createFindUsers } from './app/find-users.ts';
 import { createGetDeletionBlockers } from './app/get-deletion-blockers.ts';
+import { createGetHiddenUsers } from './app/get-hidden-users.ts';
 import { createGetProfile } from './app/get-profile.ts';
 import { createGetUser } from './app/get-user.ts';
+import { createGetUsers } from './app/get-users.ts';
 import { createIntrospect } from './app/introspect.ts';
 import { createListNotifications } from './app/list-notifications.ts';
 import { createListPersonalTokens } from './app/list-personal-tokens.ts';
@@ -69,8 +69,8 @@ export const createUseCases = (dependencies: Dependencies) => {
     presentUser: createPresentUser({ ...dependencies, referralsReader }),
     presentUsers,
     showUsers: createShowUsers({ ...dependencies, presentUsers }),
-    findUsers: createFindUsers(dependencies),
-    findHiddenUsers: createFindHiddenUsers(dependencies),
+    getUsers: createGetUsers(dependencies),
+    getHiddenUsers: createGetHiddenUsers(dependencies),
     listUsers: createListUsers(dependencies),
     getUser: createGetUser(dependencies),
     updateUser: createUpdateUser(dependencies),

@@ -1,22 +1,23 @@
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
 import { issueCode, LOCKOUT_MS } from '../src/domain/confirmation-code.ts';
-import { type CodeStore, createCodeStore } from '../src/store/codes.ts';
+import { type Codes, createCodes } from '../src/store/codes.ts';
 import { identityConfig } from './support.ts';
 
 const config = identityConfig();
 const now = new Date('2026-01-01T10:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
 let connection: Connection;
-let codes: CodeStore;
+let codes: Codes;
 let people = 0;
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  codes = createCodeStore(connection);
+  codes = createCodes(connection);
   await syncIndexes(connection);
 });
 afterAll(async () => {
@@ -64,7 +65,7 @@ describe('the limit of a hundred consecutive failures', () => {
       .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE, monitorCommands: true })
       .asPromise();
     crashing.getClient().on('commandStarted', ({ commandName }) => sent.push(commandName));
-    await createCodeStore(crashing).check(userId, 'deletion', '000000', now);
+    await createCodes(crashing).check(userId, 'deletion', '000000', now);
     await crashing.close();
     // No other write follows that a crash could prevent.
     const writes = ['insert', 'update', 'delete', 'findAndModify'];

@@ -3,7 +3,7 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildToken, hashToken } from '../src/domain/token.ts';
-import { createTokenStore } from '../src/store/tokens.ts';
+import { createTokens } from '../src/store/tokens.ts';
 import { callerOf, giveRoles, type Harness, isLive, join, logIn, PASSWORD, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -83,7 +83,7 @@ describe('introspection', () => {
 
 describe('revocation', () => {
   const revokeAll = (userId: number) => {
-    const tokens = createTokenStore(harness.database);
+    const tokens = createTokens(harness.database);
     return inTransaction(harness.database, (session) => tokens.revokeAll(session, userId));
   };
 
@@ -141,7 +141,7 @@ describe('revocation', () => {
 
   test('prevents a token from being issued for a password that was checked before', async () => {
     const person = await join(harness);
-    const tokens = createTokenStore(harness.database);
+    const tokens = createTokens(harness.database);
     const user = await harness.database.collection('users').findOne({ _id: person.id as never });
     const epoch = Number(user?.credential_epoch);
     await revokeAll(person.id);
@@ -205,8 +205,8 @@ describe('GetUsers and GetHiddenUsers', () => {
 
   test('distinguish pending accounts from erased and unknown ones', async () => {
     const [active, pending, erased] = [await join(harness), await join(harness), await join(harness)];
-    const { createUserStore } = await import('../src/store/users.ts');
-    const users = createUserStore(harness.database);
+    const { createUsers } = await import('../src/store/users.ts');
+    const users = createUsers(harness.database);
     const now = harness.clock.now();
     await inTransaction(harness.database, async (session) => {
       await users.scheduleDeletion(session, pending.id, { requestedAt: now, scheduledAt: now });

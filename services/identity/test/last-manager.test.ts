@@ -2,7 +2,7 @@
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createUserStore } from '../src/store/users.ts';
+import { createUsers } from '../src/store/users.ts';
 import { callerOf, giveRoles, type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -53,7 +53,7 @@ describe('the last account that may manage roles', () => {
   test('is the last one even if there is another whose deletion is pending', async () => {
     const second = await joinAs(harness, 'administrator');
     await inTransaction(harness.database, (session) =>
-      createUserStore(harness.database).scheduleDeletion(session, second.id, {
+      createUsers(harness.database).scheduleDeletion(session, second.id, {
         requestedAt: harness.clock.now(),
         scheduledAt: harness.clock.now(),
       }),

@@ -7,13 +7,11 @@ import {
   type Params,
   REDIRECT_URI,
 } from '@fitness/contracts/testing/oauth-client.ts';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { formOf } from '@fitness/shared/testing/browser.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAdapterFactory, toRecord } from '../src/oauth/adapter.ts';
-import { createOauthStore } from '../src/store/oauth.ts';
-import { createTokenStore } from '../src/store/tokens.ts';
+import { createStore } from '../src/store/store.ts';
 import { createOauthUser, fromGateway, type OauthUser, oauthOf } from './oauth-support.ts';
 import { type Harness, isLive, startHarness } from './support.ts';
 
@@ -171,20 +169,20 @@ describe('two requests that both read a secret as unused', () => {
     const person = await createOauthUser(harness);
     const grantId = randomBytes(8).toString('hex');
     const grant = { accountId: String(person.id), grantId };
-    const store = createOauthStore(harness.database);
+    const store = createStore(harness.database, createLog({ service: 'test', level: 'silent' }));
     const epoch = (await harness.database.collection('users').findOne({ _id: person.id as never }))
       ?.credential_epoch as number;
     const later = new Date(harness.clock.now().getTime() + 60_000);
-    const transact = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
-      inTransaction(harness.database, work);
-    await transact((session) =>
-      store.insertGrant(session, toRecord('Grant', grantId, { accountId: String(person.id) }, later), epoch),
+    await store.transaction((session) =>
+      store.oauth.insertGrant(
+        session,
+        toRecord('Grant', grantId, { accountId: String(person.id) }, later),
+        epoch,
+      ),
     );
     const adapter = createAdapterFactory({
-      oauth: store,
-      tokens: createTokenStore(harness.database),
+      store,
       clock: harness.clock,
-      transact,
       issuer: 'http://api.test',
       createGrantRevokedError: () => new Error('revoked'),
       createInteractionCompletedError: () => new Error('completed'),
@@ -255,7 +253,7 @@ describe('an authorization request', () => {
   ])('with the unregistered redirect URI %j is not redirected', async (redirect_uri) => {
     const page = await ask({ redirect_uri, state: 'kept' });
     expect([page.status, page.location]).toEqual([400, undefined]);
-    expect(page.html).not.toContain('evil');
+    expect(page.html).not.toContain('evil.example');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
@@ -307,7 +305,7 @@ describe('an authorization request', () => {
     };
     const page = await oauth.browse().get(url, headers);
     expect(page.location?.host).not.toBe('evil.example');
-    expect(page.headers.getSetCookie().join()).not.toContain('evil');
+    expect(page.headers.getSetCookie().join()).not.toContain('evil.example');
   });
 });
 

@@ -6,7 +6,8 @@
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
-import type { Dependencies, Transact } from '../src/dependencies.ts';
+import type { Dependencies } from '../src/dependencies.ts';
+import type { Store } from '../src/store/store.ts';
 import { openReplica } from './purge-support.ts';
 
 const config = readConfig();
@@ -26,11 +27,11 @@ const withSteps = <Target extends object>(step: Step, name: string, target: Targ
     },
   });
 
-const transactWithSteps =
-  (step: Step, transact: Transact): Transact =>
+const transactionWithSteps =
+  (step: Step, transaction: Store['transaction']): Store['transaction'] =>
   async (work) => {
     await step('begin');
-    const result = await transact(async (session) => {
+    const result = await transaction(async (session) => {
       const done = await work(session);
       await step('commit');
       return done;
@@ -39,22 +40,27 @@ const transactWithSteps =
     return result;
   };
 
-const instrument = (dependencies: Dependencies, userId: number, step: Step): Dependencies => ({
-  ...dependencies,
+const storeWithSteps = (store: Store, userId: number, step: Step): Store => ({
+  ...store,
   users: {
-    ...withSteps(step, 'users', dependencies.users),
+    ...withSteps(step, 'users', store.users),
     dueForDeletion: async function* (now) {
-      for await (const due of dependencies.users.dueForDeletion(now)) if (due.userId === userId) yield due;
+      for await (const due of store.users.dueForDeletion(now)) if (due.userId === userId) yield due;
     },
   },
-  tokens: withSteps(step, 'tokens', dependencies.tokens),
-  codes: withSteps(step, 'codes', dependencies.codes),
-  notifications: withSteps(step, 'notifications', dependencies.notifications),
-  scores: withSteps(step, 'scores', dependencies.scores),
+  tokens: withSteps(step, 'tokens', store.tokens),
+  codes: withSteps(step, 'codes', store.codes),
+  notifications: withSteps(step, 'notifications', store.notifications),
+  scores: withSteps(step, 'scores', store.scores),
+  transaction: transactionWithSteps(step, store.transaction),
+});
+
+const instrument = (dependencies: Dependencies, userId: number, step: Step): Dependencies => ({
+  ...dependencies,
+  store: storeWithSteps(dependencies.store, userId, step),
   idempotency: withSteps(step, 'idempotency', dependencies.idempotency),
   outbox: withSteps(step, 'outbox', dependencies.outbox),
   blockers: withSteps(step, 'blockers', dependencies.blockers),
-  transact: transactWithSteps(step, dependencies.transact),
 });
 
 /** Resolves with the step at which the round stopped, or with undefined when it completed. */

@@ -18,7 +18,7 @@ let events: EventWatch;
 const purgeOf = async (due: DueAccount) => {
   const { dependencies } = replica;
   const users = {
-    ...dependencies.users,
+    ...dependencies.store.users,
     dueForDeletion: async function* () {
       yield due;
     },
@@ -26,7 +26,7 @@ const purgeOf = async (due: DueAccount) => {
   const deliverNotification = async () => undefined;
   const purge = createPurgeAccounts({
     ...dependencies,
-    users,
+    store: { ...dependencies.store, users },
     eraseAccount: createEraseAccount(dependencies),
     deliverNotification,
   });
@@ -90,7 +90,10 @@ export const runRaces = async (races: number): Promise<void> => {
   replica = await openReplica(harness.config, harness.clock);
   try {
     const outcomes: Awaited<ReturnType<typeof race>>[] = [];
-    for (let first = 0; first < races; first += CONCURRENT_RACES) {
+    const erased = (): number => outcomes.filter(({ answer }) => answer === ERASED.answer).length;
+    /** If one side always won, the two would not race. Which one wins depends on the speed of the machine. */
+    const haveRaced = (): boolean => Math.min(erased(), outcomes.length - erased()) > races / 50;
+    for (let first = 0; first < races || (!haveRaced() && first < 5 * races); first += CONCURRENT_RACES) {
       const marks = Array.from({ length: CONCURRENT_RACES }, (_, i) => `race${first + i}x`);
       const accounts = await addDueMembers(replica, marks);
       const running = accounts.map((due, i) => race({ due, mark: marks[i] ?? '', delayMs: i % 12 }));
@@ -101,9 +104,7 @@ export const runRaces = async (races: number): Promise<void> => {
       const published = events.received(userId).map(({ type }) => type);
       expect({ ...outcome, published }).toEqual(outcome.answer === ERASED.answer ? ERASED : RESTORED);
     }
-    const erased = outcomes.filter(({ answer }) => answer === ERASED.answer).length;
-    // If one side always won, the two would not race.
-    expect(Math.min(erased, races - erased)).toBeGreaterThan(races / 50);
+    expect(haveRaced()).toBe(true);
   } finally {
     await events.close();
     await replica.close();

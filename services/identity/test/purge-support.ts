@@ -22,15 +22,8 @@ export const openReplica = async (
 ): Promise<Replica> => {
   const runtime = await createServiceRuntime('identity', config, { clock });
   const dependencies = instrument(await createDependencies(runtime, config));
-  const { purgeAccounts, resetPassword } = createUseCases(dependencies);
-  return {
-    dependencies,
-    purge: purgeAccounts,
-    close: async () => {
-      await resetPassword.close();
-      await runtime.cleanup.close();
-    },
-  };
+  const { purgeAccounts } = createUseCases(dependencies);
+  return { dependencies, purge: purgeAccounts, close: () => runtime.cleanup.close() };
 };
 
 const newMarkedMember = async ({ dependencies }: Replica, mark: string): Promise<NewUser> => {
@@ -42,25 +35,32 @@ const newMarkedMember = async ({ dependencies }: Replica, mark: string): Promise
     first_name: `first ${mark}`,
     last_name: `last ${mark}`,
   };
-  return newMember(id, person, `hash ${mark}`, `C${mark}`, null, dependencies.clock.now());
+  return newMember({
+    id,
+    person,
+    passwordHash: `hash ${mark}`,
+    referralCode: `C${mark}`,
+    referrerId: null,
+    createdAt: dependencies.clock.now(),
+  });
 };
 
 /** A member whose text fields contain `mark`. Returns the id. */
 export const addMember = async (replica: Replica, mark: string): Promise<number> => {
-  const { transact, users } = replica.dependencies;
+  const { store } = replica.dependencies;
   const account = await newMarkedMember(replica, mark);
-  await transact((session) => users.insert(session, account));
+  await store.transaction((session) => store.users.insert(session, account));
   return account._id;
 };
 
 /** A member for each mark, due for deletion now. One transaction inserts all of them. */
 export const addDueMembers = async (replica: Replica, marks: readonly string[]): Promise<DueAccount[]> => {
-  const { transact, users, clock } = replica.dependencies;
+  const { store, clock } = replica.dependencies;
   const scheduledAt = new Date(Math.floor(clock.now().getTime() / 1_000) * 1_000);
   const pending = { deletion_requested_at: scheduledAt, deletion_scheduled_at: scheduledAt };
   const members = await Promise.all(marks.map((mark) => newMarkedMember(replica, mark)));
-  await transact(async (session) => {
-    for (const member of members) await users.insert(session, { ...member, ...pending });
+  await store.transaction(async (session) => {
+    for (const member of members) await store.users.insert(session, { ...member, ...pending });
   });
   return members.map(({ _id: userId }) => ({ userId, scheduledAt }));
 };
@@ -71,10 +71,12 @@ export const makeDue = async (
   userId: number,
   overdueMs = 60_000,
 ): Promise<Date> => {
-  const { transact, users, clock } = dependencies;
+  const { store, clock } = dependencies;
   const scheduledAt = new Date(Math.floor((clock.now().getTime() - overdueMs) / 1_000) * 1_000);
   const requestedAt = new Date(scheduledAt.getTime() - 14 * DAY_MS);
-  await transact((session) => users.scheduleDeletion(session, userId, { requestedAt, scheduledAt }));
+  await store.transaction((session) =>
+    store.users.scheduleDeletion(session, userId, { requestedAt, scheduledAt }),
+  );
   return scheduledAt;
 };
 

@@ -79,13 +79,17 @@ describe('a due account without blockers', () => {
     const operator = await joinAs(harness, 'operator');
     const review = { trainer_license_approved: false, trainer_license_rejection_reason: `because ${mark}` };
     await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: review });
-    await replica.dependencies.codes.replace(person.id, 'deletion', {
+    await replica.dependencies.store.codes.replace(person.id, 'deletion', {
       id: mark,
       hash: mark,
       expires_at: harness.clock.now(),
       tries: 0,
     });
-    await replica.dependencies.scores.save({ _id: person.id, score: 1, computed_at: harness.clock.now() });
+    await replica.dependencies.store.scores.save({
+      _id: person.id,
+      score: 1,
+      computed_at: harness.clock.now(),
+    });
     const guest = await join(harness, { referral_code: person.user.referral_code });
     await makeDue(replica, person.id);
 
@@ -157,7 +161,7 @@ describe('a due account without blockers', () => {
     const late = { owner_user_id: id, gym_id: 1, gym_name: 'x', approved: false, rejection_reason: 'late' };
     const { createDeliverNotification } = await import('../src/app/deliver-notification.ts');
     const deliver = createDeliverNotification(replica.dependencies);
-    await replica.dependencies.transact((session) =>
+    await replica.dependencies.store.transaction((session) =>
       deliver(session, { userId: id, type: 'gym_license_reviewed', data: late, at: harness.clock.now() }),
     );
     expect(await notificationsOf(harness, id)).toEqual([]);

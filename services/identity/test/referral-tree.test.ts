@@ -1,27 +1,23 @@
 /** The database commands of a referral score: it follows users with referrals and only counts the others. */
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import {
-  type CommandWatch,
-  monitored,
-  type SentCommand,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
+import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { computeScore } from '../src/domain/referral-score.ts';
-import { createUserStore } from '../src/store/users.ts';
+import { createUsers } from '../src/store/users.ts';
 import { type Harness, join, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 let connection: Connection;
 let watch: CommandWatch;
-let users: ReturnType<typeof createUserStore>;
+let users: ReturnType<typeof createUsers>;
 beforeAll(async () => {
   harness = await startHarness();
   const { MONGODB_URI, MONGODB_DATABASE } = monitored(harness.config);
   connection = await connectMongo({ uri: MONGODB_URI, database: MONGODB_DATABASE });
-  users = createUserStore(connection);
+  users = createUsers(connection);
   watch = watchCommands(MONGODB_DATABASE);
 });
 afterAll(async () => {

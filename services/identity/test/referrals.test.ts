@@ -6,8 +6,8 @@ import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createReferralsReader } from '../src/app/referrals-reader.ts';
 import { createScoreLocks, type ScoreLocks } from '../src/clients/score-locks.ts';
-import { createReferralScoreStore } from '../src/store/referral-scores.ts';
-import { createUserStore } from '../src/store/users.ts';
+import { createStore, type Store } from '../src/store/store.ts';
+import { createUsers } from '../src/store/users.ts';
 import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -78,7 +78,7 @@ describe('referral_score', () => {
     const person = await join(harness);
     const friend = await invite(person);
     await inTransaction(harness.database, (session) =>
-      createUserStore(harness.database).erase(session, friend.id, harness.clock.now()),
+      createUsers(harness.database).erase(session, friend.id, harness.clock.now()),
     );
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
@@ -108,7 +108,7 @@ describe('referral_score', () => {
 
 describe('a score that is not cached', () => {
   const log = createLog({ service: 'test', level: 'silent' });
-  const scores = () => createReferralScoreStore(harness.database);
+  const openStore = (): Store => createStore(harness.database, log);
   let redis: Redis;
   beforeAll(async () => {
     redis = await connectRedis({ url: harness.config.REDIS_URL });
@@ -117,18 +117,18 @@ describe('a score that is not cached', () => {
 
   /** The score reader of another process. It adds the user to `computed` whenever it queries the database. */
   const replica = (computed: number[], scoreLocks?: ScoreLocks) => {
-    const users = createUserStore(harness.database);
+    const store = openStore();
+    const users: Store['users'] = {
+      ...store.users,
+      countReferralsOfAll: (ids) => {
+        const [first = 0] = ids;
+        computed.push(first);
+        return store.users.countReferralsOfAll(ids);
+      },
+    };
     const keyPrefix = harness.config.EVENTS_NAMESPACE;
     return createReferralsReader({
-      users: {
-        ...users,
-        countReferralsOfAll: (ids) => {
-          const [first = 0] = ids;
-          computed.push(first);
-          return users.countReferralsOfAll(ids);
-        },
-      },
-      scores: scores(),
+      store: { ...store, users },
       scoreLocks: scoreLocks ?? createScoreLocks(redis, { keyPrefix, random: systemRandom, log }),
       clock: harness.clock,
     });
@@ -184,17 +184,17 @@ describe('a score that is not cached', () => {
 
   test('is computed again after a failure', async () => {
     const { id } = await joinWithReferrals();
-    const users = createUserStore(harness.database);
+    const store = openStore();
     let failing = true;
-    const reader = createReferralsReader({
-      users: {
-        ...users,
-        countReferralsOfAll: async (ids) => {
-          if (failing) throw new Error('the database is gone');
-          return users.countReferralsOfAll(ids);
-        },
+    const users: Store['users'] = {
+      ...store.users,
+      countReferralsOfAll: async (ids) => {
+        if (failing) throw new Error('the database is gone');
+        return store.users.countReferralsOfAll(ids);
       },
-      scores: scores(),
+    };
+    const reader = createReferralsReader({
+      store: { ...store, users },
       scoreLocks: createScoreLocks(redis, { keyPrefix: 'y', random: systemRandom, log }),
       clock: harness.clock,
     });

@@ -1,5 +1,5 @@
 /** Users embedded by other services are the same resource that GET /users/{id} returns to the same viewer. */
-import { erasedUser, fromUserMessage, LIMITED_ACCESS_HIDDEN, userSchema } from '@fitness/contracts/user.ts';
+import { erasedUser, fromUserMessage, LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
@@ -43,8 +43,8 @@ describe('a user shown inside another resource', () => {
     const { body } = await harness.send('GET', `/users/${person.id}`, { as: viewer() });
     const [user] = await shown([person.id], viewer());
     expect(user).toEqual(body.user);
-    expect(LIMITED_ACCESS_HIDDEN.filter((field) => Object.hasOwn(body.user, field))).toHaveLength(
-      whole ? LIMITED_ACCESS_HIDDEN.length : 0,
+    expect(LIMITED_ACCESS_FIELDS.filter((field) => Object.hasOwn(body.user, field))).toHaveLength(
+      whole ? LIMITED_ACCESS_FIELDS.length : 0,
     );
     expect(body.user).toMatchObject({ height: 171, media: [{ id: 5 }], current_subscription: { id: 6 } });
   });

@@ -2,7 +2,7 @@
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { ManualClock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import {
@@ -16,6 +16,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
 import { type IdentityOverrides, startIdentity } from '../src/service.ts';
 

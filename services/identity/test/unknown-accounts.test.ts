@@ -1,6 +1,7 @@
 /** Known and unknown accounts cause the same database commands, so that response times do not reveal which exist. */
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
-import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -10,8 +11,8 @@ import { createResetPassword } from '../src/app/reset-password.ts';
 import { createSignIn } from '../src/app/sign-in.ts';
 import { createPasswords, type Passwords } from '../src/clients/passwords.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
-import { createCodeStore } from '../src/store/codes.ts';
-import { createUserStore } from '../src/store/users.ts';
+import { createCodes } from '../src/store/codes.ts';
+import { createUsers } from '../src/store/users.ts';
 import { identityConfig } from './support.ts';
 
 const config = identityConfig();
@@ -26,8 +27,8 @@ const known = {
 let connection: Connection;
 let sent: string[] = [];
 let counted: string[] = [];
-let users: ReturnType<typeof createUserStore>;
-let codes: ReturnType<typeof createCodeStore>;
+let users: ReturnType<typeof createUsers>;
+let codes: ReturnType<typeof createCodes>;
 
 beforeAll(async () => {
   await (await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE })).close();
@@ -39,11 +40,21 @@ beforeAll(async () => {
       autoCreate: false,
     })
     .asPromise();
-  users = createUserStore(connection);
-  codes = createCodeStore(connection);
+  users = createUsers(connection);
+  codes = createCodes(connection);
   await syncIndexes(connection);
   await inTransaction(connection, (session) =>
-    users.insert(session, newMember(1, known, 'hash', 'CODE1', null, now)),
+    users.insert(
+      session,
+      newMember({
+        id: 1,
+        person: known,
+        passwordHash: 'hash',
+        referralCode: 'CODE1',
+        referrerId: null,
+        createdAt: now,
+      }),
+    ),
   );
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
     sent.push(`${commandName} ${command[commandName]}`);
@@ -72,7 +83,7 @@ const reset = (login: string, { allowed = true } = {}) => {
     hashed += 1;
     return 'hash';
   };
-  const dependencies = { users, codes, limiter, clock: { now: () => now }, passwords: { hash } };
+  const dependencies = { store: { users, codes }, limiter, clock: { now: () => now }, passwords: { hash } };
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
@@ -107,7 +118,9 @@ describe('a refused sign-in', () => {
         return passwords.verifyDummy(password);
       },
     };
-    const dependencies = { users, passwords: counted } as unknown as Parameters<typeof createSignIn>[0];
+    const dependencies = { store: { users }, passwords: counted } as unknown as Parameters<
+      typeof createSignIn
+    >[0];
     await expect(createSignIn(dependencies).signIn(login, 'not the password')).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
@@ -133,15 +146,18 @@ describe('a refused sign-in', () => {
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    const [found, missing] = [{ us: 0 }, { us: 0 }];
+    // The least of ten: whatever else the process does makes a single measurement larger.
+    const [found, missing] = [{ us: Number.POSITIVE_INFINITY }, { us: Number.POSITIVE_INFINITY }];
     for (let round = 0; round < 10; round += 1) {
-      found.us += await costOf(() => passwords.verify(passwordHash, 'not the password'));
-      missing.us += await costOf(() => passwords.verifyDummy('not the password'));
+      const verify = () => passwords.verify(passwordHash, 'not the password');
+      const verifyDummy = () => passwords.verifyDummy('not the password');
+      found.us = Math.min(found.us, await costOf(verify));
+      missing.us = Math.min(missing.us, await costOf(verifyDummy));
     }
     expect(missing.us / found.us).toBeGreaterThan(0.5);
     expect(missing.us / found.us).toBeLessThan(2);
     // The cost of a real password hash, so neither side takes a shortcut.
-    expect(missing.us / 10).toBeGreaterThan(2_000);
+    expect(missing.us).toBeGreaterThan(2_000);
   });
 });
 

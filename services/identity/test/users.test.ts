@@ -1,8 +1,8 @@
-import { LIMITED_ACCESS_HIDDEN } from '@fitness/contracts/user.ts';
+import { LIMITED_ACCESS_FIELDS } from '@fitness/contracts/user.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createUserStore } from '../src/store/users.ts';
+import { createUsers } from '../src/store/users.ts';
 import { giveRoles, type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -29,14 +29,14 @@ const idsOf = async (as: Person, query: Record<string, string | number>): Promis
 };
 const scheduleDeletion = (id: number) =>
   inTransaction(harness.database, (session) =>
-    createUserStore(harness.database).scheduleDeletion(session, id, {
+    createUsers(harness.database).scheduleDeletion(session, id, {
       requestedAt: harness.clock.now(),
       scheduledAt: harness.clock.now(),
     }),
   );
 const erase = (id: number) =>
   inTransaction(harness.database, (session) =>
-    createUserStore(harness.database).erase(session, id, harness.clock.now()),
+    createUsers(harness.database).erase(session, id, harness.clock.now()),
   );
 
 describe('GET /users', () => {
@@ -58,7 +58,7 @@ describe('a viewer', () => {
     expect(body.data).toHaveLength(1);
     const expected = Object.fromEntries(
       Object.entries(other.user).filter(
-        ([field]) => !(LIMITED_ACCESS_HIDDEN as readonly string[]).includes(field),
+        ([field]) => !(LIMITED_ACCESS_FIELDS as readonly string[]).includes(field),
       ),
     );
     expect(body.data[0]).toEqual(expected);
@@ -227,7 +227,7 @@ describe('GET /users/{id}', () => {
       harness.send('GET', `/users/${person.id}`, as === undefined ? {} : { as: as.caller });
     for (const limited of [await get(), await get(viewer)]) {
       expect(limited.status).toBe(200);
-      for (const field of LIMITED_ACCESS_HIDDEN) expect(limited.body.user).not.toHaveProperty(field);
+      for (const field of LIMITED_ACCESS_FIELDS) expect(limited.body.user).not.toHaveProperty(field);
       expect(limited.body.user).toMatchObject({
         id: person.id,
         is_trainer: false,

@@ -3,20 +3,16 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createLicenseOwners, type LicenseOwners } from './clients/license-owners.ts';
 import type { Storage } from './clients/storage.ts';
 import { createTargets, type Targets } from './clients/targets.ts';
 import type { MediaConfig } from './config.ts';
-import { type AttachmentGuardStore, createAttachmentGuardStore } from './store/attachment-guards.ts';
-import { createMediaStore, type MediaStore } from './store/media.ts';
+import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
-  media: MediaStore;
-  attachmentGuards: AttachmentGuardStore;
+  store: Store;
   storage: Storage;
   targets: Targets;
   licenseOwners: LicenseOwners;
@@ -24,7 +20,6 @@ export interface Dependencies {
   outbox: Outbox;
   clock: Clock;
   log: Logger;
-  transact: <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 }
 
 /** Takes over `storage`: it is closed with the service. */
@@ -40,8 +35,7 @@ export const createDependencies = (
   const gyms = runtime.grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS);
   const content = runtime.grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS);
   return {
-    media: createMediaStore(connection),
-    attachmentGuards: createAttachmentGuardStore(connection),
+    store: createStore(connection, log),
     storage,
     targets: createTargets({ identity, gyms, content }),
     licenseOwners: createLicenseOwners({ identity, gyms, log }),
@@ -49,6 +43,5 @@ export const createDependencies = (
     outbox,
     clock,
     log,
-    transact: (work) => inTransaction(connection, work, { log }),
   };
 };

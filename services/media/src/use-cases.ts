@@ -4,7 +4,7 @@ import { createDeleteMediaByPurpose } from './app/delete-media-by-purpose.ts';
 import { createDeleteMediaOfTarget } from './app/delete-media-of-target.ts';
 import { createDownloadFile } from './app/download-file.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createListMedia } from './app/list-media.ts';
+import { createFindMedia } from './app/find-media.ts';
 import { createReceiveFile } from './app/receive-file.ts';
 import { createSweepFiles } from './app/sweep-files.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -16,7 +16,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   deleteMediaOfTarget: createDeleteMediaOfTarget(dependencies),
   downloadFile: createDownloadFile(dependencies),
   eraseAccount: createEraseAccount(dependencies),
-  listMedia: createListMedia(dependencies),
+  findMedia: createFindMedia(dependencies),
   receiveFile: createReceiveFile(dependencies),
   sweepFiles: createSweepFiles(dependencies),
 });

@@ -5,17 +5,18 @@ import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { HOUR_MS, ManualClock } from '@fitness/shared/kernel/clock.ts';
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
 import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
-import { createMediaStore } from '../src/store/media.ts';
+import { createStore } from '../src/store/store.ts';
 import type { Step } from './crash-process.ts';
 import {
   fileClient,
@@ -73,11 +74,12 @@ const keysOnDisk = async (): Promise<string[]> =>
 const keysOfRows = async (): Promise<string[]> => (await rows()).map((row) => row.storage_key).toSorted();
 const sweep = async (hoursLater: number): Promise<number> => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
+  const log = createLog({ service: 'test', level: 'silent' });
   return createSweepFiles({
-    media: createMediaStore(connection),
+    store: createStore(connection, log),
     storage,
     clock: new ManualClock(new Date(Date.now() + hoursLater * HOUR_MS)),
-    log: createLog({ service: 'test', level: 'silent' }),
+    log,
   })();
 };
 /** What must hold after every crash. */

@@ -2,18 +2,14 @@ import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import {
-  type CommandWatch,
-  FILL_TIMEOUT_MS,
-  fillLike,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connections } from 'mongoose';
 import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
-import { createMediaStore } from '../src/store/media.ts';
+import { createStore } from '../src/store/store.ts';
 import { GYM, type Harness, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
 
 let harness: Harness;
@@ -23,7 +19,7 @@ beforeAll(async () => {
   watch = watchCommands(harness.config.MONGODB_DATABASE);
   for (let n = 0; n < 10; n += 1) await harness.upload(OWNER, GYM);
   await fill();
-}, FILL_TIMEOUT_MS);
+});
 afterAll(() => harness.close());
 
 /** Below the ids of uploads: the newest upload has the largest id. */
@@ -87,12 +83,13 @@ describe('no query of the service scans a collection or sorts in memory', () => 
   test('the sweeper', async () => {
     const connection = connections.find(({ name }) => name === harness.config.MONGODB_DATABASE);
     if (connection === undefined) throw new Error('no connection');
+    const log = createLog({ service: 'test', level: 'silent' });
     await expectServed(async () =>
       createSweepFiles({
-        media: createMediaStore(connection),
+        store: createStore(connection, log),
         storage: await createLocalStorage(harness.config.MEDIA_DIRECTORY),
         clock: { now: () => new Date(Date.now() + 2 * HOUR_MS) },
-        log: createLog({ service: 'test', level: 'silent' }),
+        log,
       })(),
     );
   });

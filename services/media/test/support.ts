@@ -8,14 +8,15 @@ import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { ManualClock, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';
-import { type Connection, connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -30,6 +31,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
 import { type MediaOverrides, startMedia } from '../src/service.ts';

@@ -1,7 +1,8 @@
 /** The contract of every store channel, against its emulator and against servers that misbehave. */
 import { createProviderClient, type ProviderClient } from '@fitness/shared/http/provider-client.ts';
-import { DAY_MS, HOUR_MS, ManualClock } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';

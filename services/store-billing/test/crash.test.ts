@@ -147,6 +147,14 @@ describe('killed', () => {
       const buyers = Array.from({ length: 12 }, () => newUser());
       for (const { token } of redeemers) await putPurchase(harness, token);
       for (const { userId } of buyers) harness.wallet.balances.set(userId, PREMIUM);
+      // At least one purchase is under way at the kill.
+      let release = (): void => undefined;
+      const killed = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      harness.wallet.before = async ([booking]) => {
+        if (booking?.user_id === buyers[0]?.userId) await killed;
+      };
       const requests = [
         ...redeemers.flatMap(({ user, token }) => [
           ignoreFailure(redeem(crashing.send, user, token)),
@@ -160,6 +168,7 @@ describe('killed', () => {
         (await count(harness, 'wallet_purchases', { user_id: { $in: users } }));
       await eventually(async () => (await started()) >= underWay, { intervalMs: 1 });
       await crashing.kill();
+      release();
       await Promise.all(requests);
       const open = await count(harness, 'store_purchase_attempts', { state: 'open' });
       const reserved = await count(harness, 'wallet_purchases', { state: 'reserved' });

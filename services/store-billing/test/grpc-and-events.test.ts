@@ -173,7 +173,7 @@ describe('events', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(201);
     await publish(harness, 'identity.account.deleted', 'identity', {
       user_id: user.userId,
-      deleted_at: '2026-01-15 10:00:00',
+      deleted_at: '2126-01-15 10:00:00',
     });
     await eventually(async () => {
       const { subscriptions } = await grpc.billing.call('GetSubscriptions', { user_ids: [user.userId] });

@@ -1,15 +1,10 @@
 /** Database commands: how many a redemption sends, and that every query uses an index. */
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
-import {
-  type CommandWatch,
-  exceptOnPrebuilt,
-  FILL_TIMEOUT_MS,
-  fillLike,
-  roundTrips,
-  type SentCommand,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, roundTrips, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
+import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
+import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   buyPremium,
@@ -37,7 +32,7 @@ let harness: Harness;
 let watch: CommandWatch;
 let grpc: ReturnType<typeof grpcOf>;
 beforeAll(async () => {
-  harness = await startHarness({}, '2026-01-15T10:00:00Z', { monitored: true });
+  harness = await startHarness({}, '2126-01-15T10:00:00Z', { monitored: true });
   watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
   grpc = grpcOf(harness.service);
   // Creates the counters, the connections and everything else that is created once.
@@ -47,7 +42,7 @@ beforeAll(async () => {
   await work['buy-premium']?.();
   await harness.service.idle();
   await fill();
-}, FILL_TIMEOUT_MS);
+});
 afterAll(async () => {
   grpc.close();
   await harness.close();
@@ -55,7 +50,7 @@ afterAll(async () => {
 
 /** Copies of documents that the service has stored, with no job due. */
 const fill = async (): Promise<void> => {
-  const never = new Date('2100-01-01T00:00:00Z');
+  const never = new Date('2200-01-01T00:00:00Z');
   const idOf = (n: number): number => 1_000_000_000 + n;
   const due = (n: number): Date | null => (n % 2 === 0 ? null : never);
   const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
@@ -81,7 +76,7 @@ const fill = async (): Promise<void> => {
   await like('refund_queue', (n) => ({
     _id: idOf(n),
     owed_for: n % 100 === 0 ? `google_play:${idOf(n)}` : null,
-    resolved_at: n % 100 === 0 ? null : new Date('2026-01-15T10:00:00Z'),
+    resolved_at: n % 100 === 0 ? null : new Date('2126-01-15T10:00:00Z'),
     look_due_at: due(n),
   }));
   await like('wallet_purchases', (n) => ({
@@ -293,7 +288,7 @@ const work: Record<string, () => Promise<unknown>> = {
       publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: gymId }),
       publish(harness, 'identity.account.deleted', 'identity', {
         user_id: user.userId,
-        deleted_at: '2026-01-15 10:00:00',
+        deleted_at: '2126-01-15 10:00:00',
       }),
     ];
     await Promise.all(published);

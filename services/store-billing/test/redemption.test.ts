@@ -49,9 +49,9 @@ describe('201', () => {
         id: expect.any(Number),
         user_id: user.userId,
         type: 'plus',
-        starts_at: '2026-01-15 10:00:00',
-        expires_at: '2026-02-15 10:00:00',
-        created_at: '2026-01-15 10:00:00',
+        starts_at: '2126-01-15 10:00:00',
+        expires_at: '2126-02-15 10:00:00',
+        created_at: '2126-01-15 10:00:00',
       },
     });
     const receipts = harness.database.collection('store_purchases');
@@ -78,12 +78,12 @@ describe('201', () => {
       payable_id: answer.body.data.id,
     });
     const started = await harness.tap.waitFor('store_billing.subscription.started', mine);
-    expect(started.data).toMatchObject({ expires_at: '2026-02-15 10:00:00', type: 'plus' });
+    expect(started.data).toMatchObject({ expires_at: '2126-02-15 10:00:00', type: 'plus' });
   });
 
   test.each([
-    ['boost_basic', 1, '2026-01-22 10:00:00', BASIC],
-    ['boost_pro', 2, '2026-02-14 10:00:00', 190_000],
+    ['boost_basic', 1, '2126-01-22 10:00:00', BASIC],
+    ['boost_pro', 2, '2126-02-14 10:00:00', 190_000],
   ])('%s boosts the caller’s gym at level %i until %s', async (sku, level, endsAt, amount) => {
     const user = newUser();
     const gymId = ownGym(user.userId);
@@ -96,9 +96,9 @@ describe('201', () => {
       boostable_type: 'App\\Models\\Gyms\\Gym',
       boostable_id: gymId,
       level,
-      starts_at: '2026-01-15 10:00:00',
+      starts_at: '2126-01-15 10:00:00',
       ends_at: endsAt,
-      created_at: '2026-01-15 10:00:00',
+      created_at: '2126-01-15 10:00:00',
     });
     const receipt = await harness.database.collection('store_purchases').findOne({ purchase_token: token });
     expect(receipt).toMatchObject({

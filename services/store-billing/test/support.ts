@@ -5,7 +5,7 @@ import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { ManualClock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
@@ -23,6 +23,7 @@ import {
   testConfig,
   testSigner,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import mongoose, { type Connection } from 'mongoose';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
@@ -155,7 +156,8 @@ export const environment = (
 
 export const startHarness = async (
   change: Record<string, string> = {},
-  startAt: Date | string = '2026-01-15T10:00:00Z',
+  /** In the future: the database deletes expired documents by real time. */
+  startAt: Date | string = '2126-01-15T10:00:00Z',
   /** `monitored`: the service's database commands can be read with `watchCommands`. */
   { monitored: isMonitored = false } = {},
 ): Promise<Harness> => {
@@ -197,7 +199,7 @@ export const startHarness = async (
     tap,
     broker,
     replica: async (changed = {}, overrides = {}) => {
-      const ownNamespace = { EVENTS_NAMESPACE: `test-${randomUUID().slice(0, 8)}` };
+      const ownNamespace = { EVENTS_NAMESPACE: `test-${randomUUID().slice(-12)}` };
       const configured = { ...config, ...ownNamespace, ...changed };
       const replica = await startStoreBilling(configured, { clock, withoutJobs: true, ...overrides });
       replicas.push(replica);

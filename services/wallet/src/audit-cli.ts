@@ -47,7 +47,7 @@ const audit = async (config: AuditConfig): Promise<number> => {
   const connection = await connectMongo({ ...ledger, log, appName: 'wallet-audit' });
   const sealConnection = await connectMongo({ ...sealsDatabase(config), log, appName: 'wallet-audit' });
   try {
-    const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
+    const store = createStore(connection, createSequences(connection), systemClock);
     const report = await createAuditWallets({ store, seals: createSeals(sealConnection) })(noted);
     process.stdout.write(`${lines(report).join('\n')}\n`);
     return report.difference === undefined ? 0 : EXIT_DIFFERENCE;

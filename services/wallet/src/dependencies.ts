@@ -1,5 +1,5 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
-import { createUserDirectory, type UserDirectory } from '@fitness/contracts/user.ts';
+import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
@@ -28,7 +28,7 @@ interface Rates {
 export interface Dependencies {
   store: Store;
   seals: Seals;
-  users: UserDirectory;
+  users: UserReader;
   gateway: PaymentGateway;
   priceList: PriceList;
   outbox: Outbox;
@@ -57,9 +57,9 @@ export const createDependencies = async (
     config.STORE_BILLING_GRPC_ADDRESS,
   );
   return {
-    store: createStore({ connection, sequences, clock }),
+    store: createStore(connection, sequences, clock),
     seals,
-    users: createUserDirectory(identity),
+    users: createUserReader(identity),
     gateway: createZibal({
       baseUrl: config.ZIBAL_BASE_URL,
       merchant: config.ZIBAL_MERCHANT,

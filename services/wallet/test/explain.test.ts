@@ -1,16 +1,11 @@
 /** Every query of the wallet uses an index, in its order, among 20,000 documents of each collection. */
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
-import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import {
-  type CommandWatch,
-  exceptOnPrebuilt,
-  FILL_TIMEOUT_MS,
-  FILLED,
-  fillLike,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { createEntry } from '../src/domain/ledger.ts';
@@ -140,13 +135,13 @@ beforeAll(async () => {
       autoCreate: false,
     })
     .asPromise();
-  store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
+  store = createStore(connection, createSequences(connection), systemClock);
   const seals = createSeals(connection);
   await syncIndexes(connection);
   await seals.prepare();
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
-}, FILL_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await connection.close();

@@ -1,6 +1,7 @@
 import { userSchema } from '@fitness/contracts/user.ts';
-import { DAY_MS, formatTimestamp, ManualClock } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, OPERATOR, startHarness } from './support.ts';
 

@@ -113,7 +113,7 @@ describe('sealing', () => {
     const { connection } = harness;
     const sealLedger = createSealLedger(
       {
-        store: createStore({ connection, sequences: createSequences(connection), clock: systemClock }),
+        store: createStore(connection, createSequences(connection), systemClock),
         seals: createSeals(harness.sealConnection),
         outbox: createOutbox({ connection, service: 'wallet', clock: systemClock, random: systemRandom }),
         clock: systemClock,

@@ -186,7 +186,7 @@ export const startHarness = async (
     deadlineMs: 20_000,
   });
   const book: Harness['book'] = (request) => grpc.call('Book', request);
-  const store = createStore({ connection, sequences: createSequences(connection), clock: systemClock });
+  const store = createStore(connection, createSequences(connection), systemClock);
   const seals = sealsDatabase(config);
   const sealConnection = await connectMongo({ ...seals, log });
   const audit = createAuditWallets({ store, seals: createSeals(sealConnection) });

@@ -1,5 +1,6 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { DAY_MS, ManualClock, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningWallet } from '../src/service.ts';
 import { atTheBank, type Harness, setZibalMode, startHarness, together } from './support.ts';

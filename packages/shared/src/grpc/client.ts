@@ -55,8 +55,6 @@ export interface GrpcClient<Definition> {
     request: RequestOf<Definition[Name]>,
     options?: CallOptions,
   ): Promise<ResponseOf<Definition[Name]>>;
-  /** Rejects when the target does not answer the standard health service. */
-  ping(): Promise<void>;
   close(): void;
 }
 
@@ -75,12 +73,6 @@ const CHANNEL_OPTIONS = {
 
 /** The longest delay before a reconnection to a target that is up again. */
 export const LONGEST_RECONNECT_MS = BREAKER_RESET_MS + CHANNEL_OPTIONS['grpc.max_reconnect_backoff_ms'];
-
-const HEALTH_METHOD = {
-  path: '/grpc.health.v1.Health/Check',
-  serialize: () => Buffer.alloc(0),
-  deserialize: (bytes: Buffer) => bytes,
-};
 
 export const createGrpcClient = <Definition>(
   options: GrpcClientOptions<Definition>,
@@ -134,14 +126,6 @@ export const createGrpcClient = <Definition>(
         throw unavailable(`${target}.${method}: ${(error as Error).message}`, error);
       }
     },
-    ping: () =>
-      new Promise((resolve, reject) => {
-        const { path, serialize, deserialize } = HEALTH_METHOD;
-        const deadline = deadlineIn(1_500);
-        channel.makeUnaryRequest(path, serialize, deserialize, {}, { deadline }, (error) =>
-          error === null ? resolve() : reject(error),
-        );
-      }),
     close: () => {
       breaker.shutdown();
       channel.close();

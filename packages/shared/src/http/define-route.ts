@@ -5,7 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { ANY_TOKEN, type Caller, FIRST_PARTY, type UserCaller } from '../kernel/caller.ts';
+import { ALL_TOKEN_KINDS, type Caller, SESSION_AND_PERSONAL, type UserCaller } from '../kernel/caller.ts';
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import type { RateLimit } from '../kernel/rate-limit.ts';
@@ -71,7 +71,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   alsoNeeds?: readonly Permission[];
   /**
    * Kinds of token with access; checked with `permissions`. Default: all for a route that needs a permission or admits
-   * guests, else first-party tokens only, because no OAuth scope covers a route without a permission.
+   * guests, else session and personal tokens only, because no OAuth scope covers a route without a permission.
    */
   tokenKinds?: readonly UserCaller['tokenKind'][];
   /** For each user, or each address of guests; taken before the body is read. */
@@ -91,9 +91,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   /** For OpenAPI: the media type of the response, if it is not JSON. */
   produces?: string;
   /** For OpenAPI: error statuses of the use case, besides those that the server derives from the route. */
-  mayRefuse?: readonly number[];
-  /** Omitted from OpenAPI. */
-  hidden?: boolean;
+  errorStatuses?: readonly number[];
   /** Undefined: the handler has sent the response on `reply`. */
   handle(input: RouteInput<A, Params, Query, Body>): Promise<ReplyOf<R> | undefined>;
 }
@@ -114,9 +112,14 @@ export const defineRoute = <
 ): Route => spec as unknown as Route;
 
 /** The kinds of token with access to a route; see `RouteSpec.tokenKinds`. */
-export const tokenKindsOf = ({ tokenKinds, access, permissions, alsoNeeds }: Route): typeof ANY_TOKEN => {
+export const tokenKindsOf = ({
+  tokenKinds,
+  access,
+  permissions,
+  alsoNeeds,
+}: Route): typeof ALL_TOKEN_KINDS => {
   const isScoped = access === 'guest' || permissions !== undefined || alsoNeeds !== undefined;
-  return tokenKinds ?? (isScoped ? ANY_TOKEN : FIRST_PARTY);
+  return tokenKinds ?? (isScoped ? ALL_TOKEN_KINDS : SESSION_AND_PERSONAL);
 };
 
 export const ok = <Body>(body: Body): { status: 200; body: Body } => ({ status: 200, body });

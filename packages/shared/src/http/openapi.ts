@@ -1,14 +1,13 @@
 /** The OpenAPI document of the routes, from the same schemas that check their input and output. */
 import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { ANY_TOKEN } from '../kernel/caller.ts';
+import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
 import { type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
 
 /** What the OpenAPI document says about a route. */
 export const openApiSchema = (route: Route): Record<string, unknown> => {
-  if (route.hidden === true) return { hide: true };
   const responses = Object.entries(route.responses).map(([status, schema]) => [
     status,
     schema ?? z.null().meta({ description: 'No body' }),
@@ -61,13 +60,13 @@ const idempotencyHeaders = z.object({
   }),
 });
 
-/** The error responses of the server for this route, and those that the route declares in `mayRefuse`. */
+/** The error responses of the server for this route, and those that the route declares in `errorStatuses`. */
 const refusals = (route: Route): Record<number, z.ZodType> => {
   const takesBody = route.body !== undefined || route.rawBody === true;
-  const statuses = new Set([401, 500, 503, ...(route.mayRefuse ?? [])]);
+  const statuses = new Set([401, 500, 503, ...(route.errorStatuses ?? [])]);
   if (takesBody) for (const status of [400, 413, 415]) statuses.add(status);
   if (takesBody || route.query !== undefined) statuses.add(422);
-  if (route.permissions !== undefined || tokenKindsOf(route) !== ANY_TOKEN) statuses.add(403);
+  if (route.permissions !== undefined || tokenKindsOf(route) !== ALL_TOKEN_KINDS) statuses.add(403);
   if (route.params !== undefined)
     for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
   if (route.limit !== undefined) statuses.add(429);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { isAppError, type Message } from '../kernel/error.ts';
 import { translator } from '../kernel/i18n/translate.ts';
-import { says, wellFormed } from '../kernel/refinements.ts';
+import { wellFormed, withMessage } from '../kernel/refinements.ts';
 import { idParam, idParams, parseInput, parseInputs, queryBoolean, queryId } from './validation.ts';
 
 const refusalOf = (work: () => unknown): Record<string, Message[]> => {
@@ -125,13 +125,13 @@ describe('each invalid field has its message', () => {
     ['none of the choices', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
     [
       'of a rule of its own',
-      z.string().refine(() => false, says('validation.phone')),
+      z.string().refine(() => false, withMessage('validation.phone')),
       'x',
       'This field must be a phone number.',
     ],
     [
       'of a rule with a number',
-      z.string().refine(() => false, says('validation.min_length', { min: 9 })),
+      z.string().refine(() => false, withMessage('validation.min_length', { min: 9 })),
       'x',
       'This field must have at least 9 characters.',
     ],

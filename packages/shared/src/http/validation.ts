@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { invalid, type Message, message } from '../kernel/error.ts';
 import type { MessageKey } from '../kernel/i18n/catalogue.ts';
-import { says } from '../kernel/refinements.ts';
+import { withMessage } from '../kernel/refinements.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -124,6 +124,6 @@ export const queryBoolean = z
 
 /** A positive integer in a query string. */
 export const queryId = documentedAs(
-  z.string().refine(isId, says('validation.type.integer')).transform(Number),
+  z.string().refine(isId, withMessage('validation.type.integer')).transform(Number),
   ID,
 );

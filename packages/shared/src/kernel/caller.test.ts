@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
+import { ManualClock } from '../testing/manual-clock.ts';
 import { type Caller, can, createCallerSigner, GUEST } from './caller.ts';
-import { ManualClock, SECOND_MS } from './clock.ts';
+import { SECOND_MS } from './clock.ts';
 
 const SECRET = 'a secret of at least thirty-two characters';
 const user: Caller = {

@@ -16,9 +16,9 @@ export interface UserCaller {
   tokenKind: 'session' | 'personal' | 'oauth';
 }
 
-export const ANY_TOKEN: readonly UserCaller['tokenKind'][] = ['session', 'personal', 'oauth'];
+export const ALL_TOKEN_KINDS: readonly UserCaller['tokenKind'][] = ['session', 'personal', 'oauth'];
 /** The user's own clients: no third-party apps. */
-export const FIRST_PARTY: readonly UserCaller['tokenKind'][] = ['session', 'personal'];
+export const SESSION_AND_PERSONAL: readonly UserCaller['tokenKind'][] = ['session', 'personal'];
 
 export type Caller = UserCaller | { kind: 'guest' };
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { DAY_MS, formatTimestamp, ManualClock } from './clock.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import { DAY_MS, formatTimestamp } from './clock.ts';
 
 test('a timestamp is YYYY-MM-DD HH:MM:SS in UTC', () => {
   expect(formatTimestamp(new Date('2026-03-04T05:06:07.999Z'))).toBe('2026-03-04 05:06:07');

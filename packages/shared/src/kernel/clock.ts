@@ -26,24 +26,6 @@ export const systemRandom: Random = {
   digits: (length) => Array.from({ length }, () => randomInt(10)).join(''),
 };
 
-/** A clock for tests: it moves only by {@link ManualClock.advance}. */
-export class ManualClock implements Clock {
-  #nowMs: number;
-
-  constructor(start: Date | string = '2026-01-15T10:00:00Z') {
-    this.#nowMs = new Date(start).getTime();
-  }
-
-  now(): Date {
-    return new Date(this.#nowMs);
-  }
-
-  /** Moves forward by `durationMs` milliseconds. */
-  advance(durationMs: number): void {
-    this.#nowMs += durationMs;
-  }
-}
-
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;

@@ -119,6 +119,11 @@ export const invalid = (fields: Record<string, Message | Message[]>): AppError =
     ),
   });
 
+/** 422 under `field` for a list with more than `max` items. */
+export const assertMaxItems = (field: string, items: readonly unknown[], max: number): void => {
+  if (items.length > max) throw invalid({ [field]: message('validation.max_items', { max }) });
+};
+
 /** 503: a dependency that the answer needs cannot be reached; nothing was changed. */
 export const unavailable = (internal: string, cause?: unknown): AppError =>
   new AppError({
@@ -138,5 +143,5 @@ export const badRequest = (code: string, text: Message, internal?: string): AppE
   new AppError({ kind: 'bad_request', code, message: text, internal });
 
 /** A 500 of the specification, with a stable code. */
-export const failure = (code: string, text: Message, internal?: string, cause?: unknown): AppError =>
+export const internalError = (code: string, text: Message, internal?: string, cause?: unknown): AppError =>
   new AppError({ kind: 'internal', code, message: text, internal, cause });

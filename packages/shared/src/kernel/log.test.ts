@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { failure, message, unavailable } from './error.ts';
+import { internalError, message, unavailable } from './error.ts';
 import { createLog, type Logger, redactText } from './log.ts';
 import { runWithTrace } from './trace.ts';
 
@@ -87,7 +87,7 @@ describe('a secret is never logged', () => {
       log.error({ err: outer }, 'failed');
       log.error({ error: outer, reason: inner, list: [inner] }, 'failed');
       log.error({ err: unavailable(text, inner) }, text);
-      log.error({ err: failure('x', message('error.internal'), text, outer) });
+      log.error({ err: internalError('x', message('error.internal'), text, outer) });
       log.child({ part: 'x' }).warn({ err: text }, 'a string thrown');
     });
     expectNoSecretIn(printed);

@@ -15,3 +15,17 @@ export interface PageOf<Row> {
   /** The key of the last row, if more rows follow. */
   next: CursorKey | undefined;
 }
+
+/**
+ * A page from its start. `found` has one row more than the page if more rows follow. `total`: see {@link PageOf}.
+ */
+export const toPage = <Row>(
+  found: readonly Row[],
+  { perPage }: PageRequest,
+  keyOf: (row: Row) => number,
+  total: number | undefined,
+): PageOf<Row> => {
+  const rows = found.slice(0, perPage);
+  const last = rows.at(-1);
+  return { rows, total, next: found.length > perPage && last !== undefined ? [keyOf(last)] : undefined };
+};

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
-/** A catalogue message for a refinement: `.refine(…, says('validation.phone'))`. */
-export const says = (key: MessageKey, values?: MessageParams) => ({
+/** A catalogue message for a refinement: `.refine(…, withMessage('validation.phone'))`. */
+export const withMessage = (key: MessageKey, values?: MessageParams) => ({
   params: { key, values },
 });
 
@@ -11,4 +11,4 @@ export const says = (key: MessageKey, values?: MessageParams) => ({
  * Refuses lone surrogates, which JSON allows and UTF-8 cannot store: `wellFormed(z.string().max(100))`.
  */
 export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
-  schema.refine((value) => value.isWellFormed(), says('validation.format'));
+  schema.refine((value) => value.isWellFormed(), withMessage('validation.format'));

@@ -107,5 +107,5 @@ export const matchesFolded = (text: string, query: string): boolean => {
 };
 
 /** Whether a query restricts the result: it is given and does not fold to ''. */
-export const asksForText = (query: string | undefined): query is string =>
+export const hasSearchTerms = (query: string | undefined): query is string =>
   query !== undefined && queryGrams(query).length > 0;

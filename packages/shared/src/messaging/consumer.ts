@@ -32,7 +32,10 @@ export interface EventContext {
 
 export interface EventConsumer {
   event: EventDefinition;
-  /** Unique in the service. Never changed: the inbox recognises a redelivery by it. */
+  /**
+   * The type of the event; a second consumer of the event in one service has another name. Never changed: the inbox
+   * recognises a redelivery by it.
+   */
   name: string;
   handle(event: ReceivedEvent, context: EventContext): Promise<void>;
 }
@@ -40,16 +43,14 @@ export interface EventConsumer {
 /**
  * An entry of a service's `events/consumers.ts`. `handle` runs in a transaction that also records the event as handled; it
  * may run several times, and commits once. It makes only remote calls that can be repeated. When it throws, the event is
- * retried, and dead-lettered after the last try. `name` is the event's type by default; give one when a service consumes
- * an event twice. The definition of the event must list the service in its `consumers`.
+ * retried, and dead-lettered after the last try. The definition of the event must list the service in its `consumers`.
  */
 export const onEvent = <Definition extends EventDefinition>(
   definition: Definition,
   handle: (event: ReceivedEvent<EventData<Definition>>, context: EventContext) => Promise<void>,
-  options: { name?: string } = {},
 ): EventConsumer => ({
   event: definition,
-  name: options.name ?? definition.type,
+  name: definition.type,
   // The data was parsed by this definition before.
   handle: (event, context) => handle(event as ReceivedEvent<EventData<Definition>>, context),
 });

@@ -5,6 +5,8 @@ import { isDuplicateKey } from '../mongo/transaction.ts';
 import { registerEventModels } from './models.ts';
 
 const LEASE_ID = 'outbox';
+/** How long a crashed replica keeps the others from publishing. */
+const LEASE_MS = 10_000;
 
 export interface Lease {
   /** Takes or renews it; false while another owner holds it. */
@@ -15,17 +17,12 @@ export interface Lease {
 }
 
 /**
- * A lease of `leaseMs` on the outbox of this database. After a crash the next owner takes it when it expires. An owner
+ * A lease of ten seconds on the outbox of this database. After a crash the next owner takes it when it expires. An owner
  * that stalls for longer may publish at the same time as the next one: events then arrive twice, and the inbox drops the
  * second.
  */
-export const createLease = (options: {
-  connection: Connection;
-  clock: Clock;
-  owner: string;
-  leaseMs: number;
-}): Lease => {
-  const { connection, clock, owner, leaseMs } = options;
+export const createLease = (options: { connection: Connection; clock: Clock; owner: string }): Lease => {
+  const { connection, clock, owner } = options;
   const { leases } = registerEventModels(connection);
   let heldUntilMs = 0;
   return {
@@ -33,7 +30,7 @@ export const createLease = (options: {
       const askedMs = performance.now();
       const now = clock.now();
       const free = { $or: [{ owner }, { until: trusted({ $lte: now }) }] };
-      const until = new Date(now.getTime() + leaseMs);
+      const until = new Date(now.getTime() + LEASE_MS);
       try {
         await leases.updateOne({ _id: LEASE_ID, ...free }, { $set: { owner, until } }, { upsert: true });
       } catch (error) {
@@ -41,7 +38,7 @@ export const createLease = (options: {
         if (isDuplicateKey(error)) return false;
         throw error;
       }
-      heldUntilMs = askedMs + leaseMs;
+      heldUntilMs = askedMs + LEASE_MS;
       return true;
     },
     held: () => performance.now() < heldUntilMs,

@@ -9,7 +9,6 @@ import { type OutboxDocument, prepareEventModels, registerEventModels } from './
 import { createWakeableSleep, onCommittedEvents } from './wake.ts';
 
 const BATCH_SIZE = 100;
-const LEASE_MS = 10_000;
 const LEASE_BUSY_DELAY_MS = 20;
 const DISCONNECTED_DELAY_MS = 100;
 
@@ -20,13 +19,9 @@ export interface RelayOptions {
   clock?: Clock | undefined;
   /** How often to look for events that another process left, in milliseconds. Default 1 s. */
   pollIntervalMs?: number | undefined;
-  /** How long a dead replica keeps the others from publishing, in milliseconds. Default 10 s. */
-  leaseMs?: number | undefined;
 }
 
 export interface Relay {
-  /** How many events the broker has confirmed. */
-  published(): number;
   /** Stops after the current batch; the rest stays in the outbox. */
   close(): Promise<void>;
 }
@@ -46,13 +41,7 @@ export const startRelay = (options: RelayOptions): Relay => {
   const stopListening = onCommittedEvents(connection, wake);
   let closed = false;
   let failing = false;
-  let published = 0;
-  const drain = createDrain(options, {
-    isClosed: () => closed,
-    onPublished: (count) => {
-      published += count;
-    },
-  });
+  const drain = createDrain(options, () => closed);
 
   const step = async (woken: boolean): Promise<number> => {
     if (!broker.isConnected()) return DISCONNECTED_DELAY_MS;
@@ -79,7 +68,6 @@ export const startRelay = (options: RelayOptions): Relay => {
 
   const running = run();
   return {
-    published: () => published,
     close: async () => {
       closed = true;
       stopListening();
@@ -91,15 +79,10 @@ export const startRelay = (options: RelayOptions): Relay => {
 
 type DrainOutcome = 'drained' | 'busy' | 'failed';
 
-interface DrainCallbacks {
-  isClosed: () => boolean;
-  onPublished: (count: number) => void;
-}
-
-const createDrain = (options: RelayOptions, { isClosed, onPublished }: DrainCallbacks) => {
-  const { connection, broker, log, clock = systemClock, leaseMs = LEASE_MS } = options;
+const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
+  const { connection, broker, log, clock = systemClock } = options;
   const { outbox } = registerEventModels(connection);
-  const lease = createLease({ connection, clock, owner: randomUUID(), leaseMs });
+  const lease = createLease({ connection, clock, owner: randomUUID() });
 
   const publishAll = async (): Promise<DrainOutcome> => {
     while (!isClosed()) {
@@ -107,7 +90,6 @@ const createDrain = (options: RelayOptions, { isClosed, onPublished }: DrainCall
       if (batch.length === 0) return 'drained';
       const confirmed = await publishBatch(broker, lease, batch, log);
       if (confirmed.length > 0) await outbox.deleteMany({ _id: trusted({ $in: confirmed }) });
-      onPublished(confirmed.length);
       if (confirmed.length < batch.length) return lease.held() ? 'failed' : 'busy';
       if (!(await lease.take())) return 'busy';
     }

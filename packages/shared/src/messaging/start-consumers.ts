@@ -37,7 +37,7 @@ export interface ConsumersOptions {
   clock?: Clock | undefined;
   /** Delays of the tries after the first, in milliseconds. Part of the queues' names. */
   retryDelaysMs?: readonly number[] | undefined;
-  /** Events handled at the same time by this process. Default 20. */
+  /** Events handled at the same time by this process. Default 20; tests lower it to reach it with few messages. */
   prefetch?: number | undefined;
   /** Called for every event and consumer, for metrics. */
   onOutcome?: ((type: string, outcome: EventOutcome) => void) | undefined;

@@ -2,7 +2,6 @@
 import mongoose, { type Connection } from 'mongoose';
 import type { Logger } from '../kernel/log.ts';
 import { sleep } from '../kernel/timing.ts';
-import { prepareModel } from './indexes.ts';
 
 export type { ClientSession, Connection } from 'mongoose';
 
@@ -31,7 +30,7 @@ export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(valu
 
 /**
  * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
- * driver's last error. Filters are strict and sanitized (see {@link trusted}); only {@link syncIndexes} creates indexes
+ * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `syncIndexes` creates indexes
  * and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
@@ -92,15 +91,6 @@ const logChanges = (connection: Connection, log: Logger | undefined): void => {
     if (!closing) log?.warn('MongoDB disconnected');
   });
   connection.on('reconnected', () => log?.info('MongoDB reconnected'));
-};
-
-/**
- * Creates the collections and indexes of every model of the connection. Await it before the first write: unique indexes
- * decide races. Unknown indexes are kept, so that a release can be rolled back; changed ones are rebuilt. Rejects when
- * stored data prevent an index.
- */
-export const syncIndexes = async (connection: Connection): Promise<void> => {
-  for (const name of connection.modelNames()) await prepareModel(connection.model(name));
 };
 
 /** Rejects when the database does not answer within 2 s. For readiness checks. */

@@ -14,7 +14,7 @@ const textsOf = (row: Row, fields: readonly string[]): string[] =>
   fields.map((field) => (row[field] as string | undefined) ?? '');
 
 /** Whether one of the fields contains the query. */
-export const holdsText = (row: Row, fields: readonly string[], query: string): boolean =>
+export const containsText = (row: Row, fields: readonly string[], query: string): boolean =>
   textsOf(row, fields).some((text) => matchesFolded(text, query));
 
 /** Spread evenly over all ids, because recent rows may have common topics. */

@@ -6,8 +6,8 @@
  */
 import type { Collection } from 'mongoose';
 import type { PageOf, PageRequest } from '../kernel/page.ts';
-import { asksForText } from '../kernel/text-search.ts';
-import { type Gram, holdsText, rarestGram } from './gram-shares.ts';
+import { hasSearchTerms } from '../kernel/text-search.ts';
+import { containsText, type Gram, rarestGram } from './gram-shares.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -191,13 +191,13 @@ export const createListReader = (
     projection: Projection,
   ): AsyncGenerator<Batch> => {
     if (plan.condition === undefined) return fromWindows(query.newest, slice, projection, plan.cost);
-    const chunk = asksForText(query.search) ? SEARCH_CHUNK : slice.skip + slice.take + 1;
+    const chunk = hasSearchTerms(query.search) ? SEARCH_CHUNK : slice.skip + slice.take + 1;
     return fromIndex(plan.condition, slice, projection, chunk);
   };
 
   const filterOf = ({ accept, search }: ListQuery): ((row: ListRow) => boolean) => {
-    const isSearch = asksForText(search);
-    return (row) => accept(row) && (!isSearch || holdsText(row, texts, search));
+    const isSearch = hasSearchTerms(search);
+    return (row) => accept(row) && (!isSearch || containsText(row, texts, search));
   };
 
   /** The matching rows in order, by the cheapest plan; by another one as soon as the first exceeds its budget. */
@@ -211,7 +211,7 @@ export const createListReader = (
     let seen = 0;
     let kept = 0;
     for (const size of SAMPLES) {
-      const gram = asksForText(query.search)
+      const gram = hasSearchTerms(query.search)
         ? await rarestGram(collection, query.search, texts, { newest: query.newest, size })
         : undefined;
       const plan = cheapestPlan(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
@@ -256,7 +256,7 @@ export const createListReader = (
   return {
     read: async (query, slice) => {
       if (query.total <= 0) return { rows: [], more: false, total: 0 };
-      if (slice.skip === 0 || asksForText(query.search)) return readRows(query, slice);
+      if (slice.skip === 0 || hasSearchTerms(query.search)) return readRows(query, slice);
       const after = await idAfterSkipped(query, slice);
       if (after === undefined) return { rows: [], more: false, total: undefined };
       return readRows(query, { ...slice, after, skip: 0 });
@@ -276,7 +276,7 @@ export const readListPage = async <Row extends { id: number }>(
 ): Promise<PageOf<Row>> => {
   const isPaged = request.mode === 'page';
   const skip = isPaged ? request.skip : 0;
-  const isSearch = asksForText(search);
+  const isSearch = hasSearchTerms(search);
   if (skip >= known) return { rows: [], total: isPaged && !isSearch ? known : undefined, next: undefined };
   const after = isPaged ? undefined : request.after[0];
   const found = await read({ order, after, skip, take: request.perPage, counted: isPaged });

@@ -34,7 +34,7 @@ export const testServers = (): { MONGODB_URI: string; REDIS_URL: string; AMQP_UR
 
 /** A configuration with its own database and namespace, on free ports. */
 export const testConfig = (service: string): RuntimeConfig & { PUBLIC_BASE_URL: string } => {
-  const id = randomUUID().slice(0, 8);
+  const id = randomUUID().slice(-12);
   return {
     NODE_ENV: 'test',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
@@ -60,6 +60,13 @@ export const dropDatabase = async (config: {
   if (process.env.TEST_KEEP_DATABASES === undefined) await connection.dropDatabase();
   await connection.close();
 };
+
+/**
+ * A loopback address for servers that are stopped and started on the same port: no other worker takes the port meanwhile.
+ * Only Linux answers on all of 127.0.0.0/8 by default.
+ */
+export const workerLoopback = (): string =>
+  process.platform === 'linux' ? `127.0.0.${10 + Number(process.env.JEST_WORKER_ID ?? 0)}` : '127.0.0.1';
 
 /** Deletes the queues of a service, for tests without a broker connection. */
 export const dropQueues = async (

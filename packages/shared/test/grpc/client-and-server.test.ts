@@ -16,8 +16,8 @@ import {
   AppError,
   badRequest,
   conflict,
-  failure,
   forbidden,
+  internalError,
   invalid,
   message,
   notFound,
@@ -26,7 +26,7 @@ import {
 } from '../../src/kernel/error.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
-import { caller, eventually, testSigner } from '../../src/testing/harness.ts';
+import { caller, eventually, testSigner, workerLoopback } from '../../src/testing/harness.ts';
 import { log, pause } from '../messaging/support.ts';
 
 type GetBalances = GrpcHandlers<WalletDefinition>['GetBalances'];
@@ -103,7 +103,7 @@ const killable = async (address: string) => {
       }
       client.pipe(upstream).pipe(client);
     });
-    await new Promise<void>((resolve) => proxy.listen(bound, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => proxy.listen(bound, workerLoopback(), resolve));
     const listening = proxy.address();
     if (listening === null || typeof listening === 'string') throw new Error('no port');
     bound = listening.port;
@@ -116,7 +116,7 @@ const killable = async (address: string) => {
   };
   await start();
   closers.push(kill);
-  return { address: `127.0.0.1:${bound}`, kill, start };
+  return { address: `${workerLoopback()}:${bound}`, kill, start };
 };
 
 describe('a refusal', () => {
@@ -172,7 +172,7 @@ describe('a refusal', () => {
   test.each([
     [
       'a failure that is named',
-      failure('payments.provider_error', message('payments.provider_error'), 'at db-7'),
+      internalError('payments.provider_error', message('payments.provider_error'), 'at db-7'),
     ],
     ['a part that cannot be reached', unavailable('db-7 is gone')],
     ['a fault', new TypeError('cannot read db-7')],
@@ -288,7 +288,6 @@ describe('a target that does not answer', () => {
     const startedAt = performance.now();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
     expect(performance.now() - startedAt).toBeLessThan(5_000);
-    await expect(client.ping()).rejects.toThrow();
   });
 
   test('because it was killed is unavailable at once, also for current calls, and recovers after its restart', async () => {
@@ -314,7 +313,6 @@ describe('a target that does not answer', () => {
     await eventually(
       async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true,
     );
-    await client.ping();
   });
 });
 

@@ -113,7 +113,6 @@ const routes: Route[] = [
     tag: 'things',
     access: 'user',
     body: z.object({ name: z.string() }),
-    hidden: true,
     responses: { 204: null },
     handle: async () => noContent(),
   }),
@@ -126,7 +125,6 @@ const routes: Route[] = [
     permissions: ['posts.view', 'posts.view_all'],
     alsoNeeds: ['payments.view_own'],
     body: z.object({ name: z.string() }),
-    hidden: true,
     responses: { 204: null },
     handle: async () => noContent(),
   }),
@@ -417,6 +415,8 @@ describe('answers', () => {
       '/api/v1/things',
       '/api/v1/things/{id}',
       '/api/v1/things/count',
+      '/api/v1/things/own',
+      '/api/v1/things/ours',
     ]);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });

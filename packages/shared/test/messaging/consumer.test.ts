@@ -1,76 +1,37 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { ManualClock, systemRandom } from '../../src/kernel/clock.ts';
-import type { Broker } from '../../src/messaging/broker.ts';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { systemRandom } from '../../src/kernel/clock.ts';
 import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
-import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
-import type { Connection } from '../../src/mongo/connect.ts';
+import { startConsumers } from '../../src/messaging/start-consumers.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import {
   cutConnection,
-  dropDatabase,
-  effectsOf,
   log,
-  openBroker,
-  openDatabase,
+  openConsumers,
   orderPlaced,
   orderShipped,
   pause,
   publishEvent,
-  removeBroker,
   until,
 } from './support.ts';
 
-const RETRY_DELAYS_MS = [50, 100];
+const {
+  connection,
+  broker,
+  outcomes,
+  consume,
+  stop,
+  reset,
+  close,
+  effects,
+  orderConsumer,
+  record,
+  recorder,
+} = await openConsumers({ retryDelaysMs: [50, 100] });
 
-let connection: Connection;
-let broker: Broker;
-let running: Consumers | undefined;
-let outcomes: EventOutcome[] = [];
-const services: string[] = [];
-
-beforeAll(async () => {
-  connection = await openDatabase();
-  broker = await openBroker();
-});
-
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-  outcomes = [];
-});
-
-afterAll(async () => {
-  await removeBroker(broker, services, RETRY_DELAYS_MS);
-  await dropDatabase(connection);
-});
-
-/** Each test has its own service, and so its own queues. */
-const consume = async (service: string, consumers: EventConsumer[], clock?: ManualClock): Promise<void> => {
-  if (!services.includes(service)) services.push(service);
-  running = await startConsumers({
-    connection,
-    broker,
-    service,
-    consumers,
-    log,
-    clock,
-    retryDelaysMs: RETRY_DELAYS_MS,
-    onOutcome: (_type, outcome) => void outcomes.push(outcome),
-  });
-};
-
-const effects = (consumer: string) => effectsOf(connection).countDocuments({ consumer });
-
-/** A handler whose repeated effect is visible. */
-const record =
-  (consumer: string): EventConsumer['handle'] =>
-  async (event, { session }) => {
-    await effectsOf(connection).create([{ consumer, eventId: event.id }], { session });
-  };
-
-const recorder = (consumer: string): EventConsumer =>
-  onEvent(orderPlaced, record(consumer), { name: consumer });
+afterEach(reset);
+afterAll(() => close());
 
 describe('delivery', () => {
   test('a redelivered event has one effect', async () => {
@@ -85,37 +46,31 @@ describe('delivery', () => {
 
   test('two consumers of one event each handle it once, and a failing one is retried alone', async () => {
     let failures = 0;
-    const flaky = onEvent(
-      orderPlaced,
-      async (event, context) => {
-        failures += 1;
-        if (failures <= 2) throw new Error('not yet');
-        await record('flaky')(event, context);
-      },
-      { name: 'flaky' },
-    );
+    const flaky = orderConsumer('flaky', async (event, context) => {
+      failures += 1;
+      if (failures <= 2) throw new Error('not yet');
+      await record('flaky')(event, context);
+    });
     await consume('pair', [recorder('steady'), flaky]);
     await publishEvent(broker);
     await until(async () => (await effects('flaky')) === 1);
     expect(await effects('steady')).toBe(1);
+    // An outcome is reported after its commit.
+    await until(async () => outcomes.length >= 4);
     expect(outcomes).toEqual(['done', 'retried', 'retried', 'done']);
   });
 
   test('the effect and its inbox document commit together, and afterCommit runs after the commit', async () => {
     let committed = 0;
     let tries = 0;
-    const consumer = onEvent(
-      orderPlaced,
-      async (event, context) => {
-        context.afterCommit(() => {
-          committed += 1;
-        });
-        await record('atomic')(event, context);
-        tries += 1;
-        if (tries === 1) throw new Error('after the effect');
-      },
-      { name: 'atomic' },
-    );
+    const consumer = orderConsumer('atomic', async (event, context) => {
+      context.afterCommit(() => {
+        committed += 1;
+      });
+      await record('atomic')(event, context);
+      tries += 1;
+      if (tries === 1) throw new Error('after the effect');
+    });
     await consume('atomic', [consumer]);
     const eventId = await publishEvent(broker);
     await until(() => committed === 1);
@@ -146,15 +101,11 @@ describe('delivery', () => {
 
   test('an event is redelivered after a lost connection, with one effect', async () => {
     let started = 0;
-    const consumer = onEvent(
-      orderPlaced,
-      async (event, context) => {
-        started += 1;
-        if (started === 1) await cutConnection(broker);
-        await record('cut')(event, context);
-      },
-      { name: 'cut' },
-    );
+    const consumer = orderConsumer('cut', async (event, context) => {
+      started += 1;
+      if (started === 1) await cutConnection(broker);
+      await record('cut')(event, context);
+    });
     await consume('cut', [consumer]);
     await publishEvent(broker);
     await until(() => outcomes.includes('duplicate'));
@@ -173,14 +124,10 @@ describe('delivery', () => {
 
 describe('failure', () => {
   const poison = (service: string): EventConsumer =>
-    onEvent(
-      orderPlaced,
-      async (event, context) => {
-        if (event.data.note === 'poison') throw new Error('cannot swallow this');
-        await record(service)(event, context);
-      },
-      { name: service },
-    );
+    orderConsumer(service, async (event, context) => {
+      if (event.data.note === 'poison') throw new Error('cannot swallow this');
+      await record(service)(event, context);
+    });
 
   test('a poison message does not block later ones, and is dead-lettered after its tries', async () => {
     const clock = new ManualClock('2026-02-01T08:00:00Z');
@@ -205,14 +152,10 @@ describe('failure', () => {
 
   test('a dead letter is replayed to the consumer that failed, and to no other', async () => {
     let broken = true;
-    const mended = onEvent(
-      orderPlaced,
-      async (event, context) => {
-        if (broken) throw new Error('broken');
-        await record('mended')(event, context);
-      },
-      { name: 'mended' },
-    );
+    const mended = orderConsumer('mended', async (event, context) => {
+      if (broken) throw new Error('broken');
+      await record('mended')(event, context);
+    });
     await consume('replay', [mended, recorder('bystander')]);
     const first = await publishEvent(broker, { subject: 'a' });
     await publishEvent(broker, { subject: 'b' });
@@ -276,7 +219,7 @@ describe('failure', () => {
 
   test('an event that the service no longer consumes is dropped', async () => {
     await consume('leaving', [onEvent(orderShipped, async () => undefined)]);
-    await running?.close();
+    await stop();
     await consume('leaving', [recorder('leaving')]);
     await publishEvent(broker, { type: orderShipped.type });
     await publishEvent(broker);
@@ -287,18 +230,15 @@ describe('failure', () => {
 
   test('tries while the database is unavailable do not count', async () => {
     let tries = 0;
-    const consumer = onEvent(
-      orderPlaced,
-      async (event, context) => {
-        tries += 1;
-        if (tries <= 6) throw Object.assign(new Error('no primary'), { name: 'MongoServerSelectionError' });
-        await record('outage')(event, context);
-      },
-      { name: 'outage' },
-    );
+    const consumer = orderConsumer('outage', async (event, context) => {
+      tries += 1;
+      if (tries <= 6) throw Object.assign(new Error('no primary'), { name: 'MongoServerSelectionError' });
+      await record('outage')(event, context);
+    });
     await consume('outage', [consumer]);
     await publishEvent(broker);
     await until(async () => (await effects('outage')) === 1);
+    await until(async () => outcomes.length >= 7);
     expect(outcomes).toEqual([...Array.from({ length: 6 }, () => 'retried'), 'done']);
   });
 });

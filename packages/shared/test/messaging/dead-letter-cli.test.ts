@@ -1,55 +1,27 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Broker } from '../../src/messaging/broker.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
-import { type Consumers, startConsumers } from '../../src/messaging/start-consumers.ts';
-import type { Connection } from '../../src/mongo/connect.ts';
-import {
-  amqpUrl,
-  dropDatabase,
-  log,
-  openBroker,
-  openDatabase,
-  orderPlaced,
-  publishEvent,
-  removeBroker,
-  until,
-} from './support.ts';
+import { amqpUrl, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
 
 const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
 const SERVICE = 'counter';
 
-let connection: Connection;
-let broker: Broker;
-let consumers: Consumers;
+const { broker, consume, close } = await openConsumers({ retryDelaysMs: [] });
 let broken = true;
 let handled = 0;
 
-beforeAll(async () => {
-  connection = await openDatabase();
-  broker = await openBroker();
-  consumers = await startConsumers({
-    connection,
-    broker,
-    service: SERVICE,
-    log,
-    retryDelaysMs: [],
-    consumers: [
-      onEvent(orderPlaced, async () => {
-        if (broken) throw new Error('out of order');
-        handled += 1;
-      }),
-    ],
-  });
-});
+beforeAll(() =>
+  consume(SERVICE, [
+    onEvent(orderPlaced, async () => {
+      if (broken) throw new Error('out of order');
+      handled += 1;
+    }),
+  ]),
+);
 
-afterAll(async () => {
-  await consumers.close();
-  await removeBroker(broker, [SERVICE], []);
-  await dropDatabase(connection);
-});
+afterAll(() => close());
 
 const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {

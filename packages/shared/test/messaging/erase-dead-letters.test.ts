@@ -94,14 +94,14 @@ test('two replicas erase twenty accounts at once: all their personal dead letter
       data: { user_id: id, amount: 1 },
     });
   }
-  await until(() => failures === people.length * 3);
+  await until(() => failures >= people.length * 3);
   const erased = people.slice(0, 20);
   await Promise.all(
     erased.map((id) =>
       publishEvent(first(), { type: personErased.type, subject: `${id}`, data: { user_id: id } }),
     ),
   );
-  await until(() => erasures === erased.length);
+  await until(() => erasures >= erased.length);
   const left = people.flatMap((id) =>
     erased.includes(id) ? [`sale ${id}`] : [`sale ${id}`, `photo ${id}`, `broken ${id}`],
   );

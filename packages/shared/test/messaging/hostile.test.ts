@@ -1,83 +1,40 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { systemRandom } from '../../src/kernel/clock.ts';
-import type { Broker } from '../../src/messaging/broker.ts';
-import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { commandQueue, createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
-import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
 import { deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
-import type { Connection } from '../../src/mongo/connect.ts';
-import {
-  cutConnection,
-  dropDatabase,
-  effectsOf,
-  log,
-  openBroker,
-  openDatabase,
-  orderPlaced,
-  publishEvent,
-  removeBroker,
-  until,
-} from './support.ts';
+import { cutConnection, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
 
-const RETRY_DELAYS_MS = [50];
 const PREFETCH = 4;
 /** The prefetch of a command queue. */
 const COMMAND_PREFETCH = 20;
 
-let connection: Connection;
-let broker: Broker;
-let running: Consumers | undefined;
-let outcomes: EventOutcome[] = [];
-const services: string[] = [];
+const { broker, outcomes, consume, reset, close, effects, orderConsumer, record, recorder } =
+  await openConsumers({
+    retryDelaysMs: [50],
+    prefetch: PREFETCH,
+  });
 const queues: string[] = [];
 const unhandled: unknown[] = [];
 const note = (error: unknown): void => void unhandled.push(error);
 
-beforeAll(async () => {
-  process.on('unhandledRejection', note);
-  connection = await openDatabase();
-  broker = await openBroker();
+beforeAll(() => void process.on('unhandledRejection', note));
+
+// A late rejection of an earlier file of this process is not this file's.
+beforeEach(() => {
+  unhandled.length = 0;
 });
 
 afterEach(async () => {
-  await running?.close();
-  running = undefined;
-  outcomes = [];
+  await reset();
   expect(unhandled).toEqual([]);
 });
 
 afterAll(async () => {
   process.off('unhandledRejection', note);
-  await removeBroker(broker, services, RETRY_DELAYS_MS, queues);
-  await dropDatabase(connection);
+  await close(queues);
 });
-
-const consume = async (service: string, consumers: EventConsumer[]): Promise<void> => {
-  services.push(service);
-  running = await startConsumers({
-    connection,
-    broker,
-    service,
-    consumers,
-    log,
-    prefetch: PREFETCH,
-    retryDelaysMs: RETRY_DELAYS_MS,
-    onOutcome: (_type, outcome) => void outcomes.push(outcome),
-  });
-};
-
-const record =
-  (consumer: string): EventConsumer['handle'] =>
-  async (event, { session }) => {
-    await effectsOf(connection).create([{ consumer, eventId: event.id }], { session });
-  };
-
-const recorder = (consumer: string): EventConsumer =>
-  onEvent(orderPlaced, record(consumer), { name: consumer });
-
-const effects = (consumer: string) => effectsOf(connection).countDocuments({ consumer });
 
 const envelope = (change: Record<string, unknown> = {}): string =>
   JSON.stringify({
@@ -154,15 +111,11 @@ describe('the connection to the broker breaks', () => {
         cut += 1;
         if (cut === 1) await cutConnection(broker);
       };
-      const consumer = onEvent(
-        orderPlaced,
-        async (event, context) => {
-          if (phase === 'before its effect') await once();
-          else context.afterCommit(once);
-          await record(name)(event, context);
-        },
-        { name },
-      );
+      const consumer = orderConsumer(name, async (event, context) => {
+        if (phase === 'before its effect') await once();
+        else context.afterCommit(once);
+        await record(name)(event, context);
+      });
       await consume(name, [consumer]);
       await publishEvent(broker);
       await until(() => outcomes.includes('duplicate'));
@@ -172,15 +125,11 @@ describe('the connection to the broker breaks', () => {
 
   test('while a failed event is moved to its retry queue: it is retried or dead-lettered, and never lost', async () => {
     let tries = 0;
-    const consumer = onEvent(
-      orderPlaced,
-      async () => {
-        tries += 1;
-        if (tries <= 2) setTimeout(() => void cutConnection(broker).catch(() => undefined), 0);
-        throw new Error('never');
-      },
-      { name: 'cut-on-its-way' },
-    );
+    const consumer = orderConsumer('cut-on-its-way', async () => {
+      tries += 1;
+      if (tries <= 2) setTimeout(() => void cutConnection(broker).catch(() => undefined), 0);
+      throw new Error('never');
+    });
     await consume('cut-on-its-way', [consumer]);
     const id = await publishEvent(broker);
     const letters = createDeadLetters(broker);

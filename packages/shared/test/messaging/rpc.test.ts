@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { ManualClock } from '../../src/kernel/clock.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import {
   type Command,
@@ -10,6 +9,7 @@ import {
   type RpcServer,
   serveRpc,
 } from '../../src/messaging/rpc.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { amqpUrl, cutConnection, log, openBroker, removeBroker, until } from './support.ts';
 
 const request = z.object({ text: z.string() });

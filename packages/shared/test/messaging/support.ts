@@ -4,9 +4,12 @@ import { defineEvent, type EventDefinition } from '@fitness/proto/events/define-
 import mongoose from 'mongoose';
 import pino from 'pino';
 import { z } from 'zod';
-import { systemRandom } from '../../src/kernel/clock.ts';
+import { type Clock, systemRandom } from '../../src/kernel/clock.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
-import { type Connection, connectMongo, syncIndexes } from '../../src/mongo/connect.ts';
+import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
+import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
+import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
+import { syncIndexes } from '../../src/mongo/indexes.ts';
 import { deleteTopology } from '../../src/testing/events.ts';
 import { eventually } from '../../src/testing/harness.ts';
 
@@ -138,3 +141,63 @@ export const effectsOf = (connection: Connection) =>
       { collection: 'effects', versionKey: false },
     ),
   );
+
+/** The consumers of one test file: each test has its own service, and so its own queues. */
+export const openConsumers = async (given: { retryDelaysMs: readonly number[]; prefetch?: number }) => {
+  const connection = await openDatabase();
+  const broker = await openBroker();
+  const services = new Set<string>();
+  const outcomes: EventOutcome[] = [];
+  let running: Consumers | undefined;
+  type Handle = Parameters<typeof onEvent<typeof orderPlaced>>[1];
+  /** A consumer of `orderPlaced` with this name. */
+  const orderConsumer = (name: string, handle: Handle): EventConsumer => ({
+    ...onEvent(orderPlaced, handle),
+    name,
+  });
+  /** A handler whose repeated effect is visible. */
+  const record =
+    (name: string): Handle =>
+    async (event, { session }) => {
+      await effectsOf(connection).create([{ consumer: name, eventId: event.id }], { session });
+    };
+  /** Stops the running consumers. */
+  const stop = async (): Promise<void> => {
+    await running?.close();
+    running = undefined;
+  };
+  return {
+    connection,
+    broker,
+    /** In order, since the last `reset`. */
+    outcomes,
+    orderConsumer,
+    record,
+    recorder: (name: string) => orderConsumer(name, record(name)),
+    effects: (name: string) => effectsOf(connection).countDocuments({ consumer: name }),
+    consume: async (service: string, consumers: EventConsumer[], clock?: Clock): Promise<void> => {
+      services.add(service);
+      const onOutcome = (_type: string, outcome: EventOutcome) => void outcomes.push(outcome);
+      running = await startConsumers({
+        ...given,
+        connection,
+        broker,
+        service,
+        consumers,
+        log,
+        clock,
+        onOutcome,
+      });
+    },
+    stop,
+    reset: async (): Promise<void> => {
+      await stop();
+      outcomes.length = 0;
+    },
+    close: async (queues: string[] = []): Promise<void> => {
+      await stop();
+      await removeBroker(broker, [...services], given.retryDelaysMs, queues);
+      await dropDatabase(connection);
+    },
+  };
+};

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { created, defineRoute } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
 import { CALLER_HEADER } from '../../src/kernel/caller.ts';
-import { DAY_MS, ManualClock, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
@@ -19,6 +19,7 @@ import { inTransaction } from '../../src/mongo/transaction.ts';
 import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
 import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
 import { caller, testSigner } from '../../src/testing/harness.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { dropDatabase, log, openDatabase, redisUrl } from '../messaging/support.ts';
 
 const NAMESPACE = `test-${systemRandom.uuid()}`;

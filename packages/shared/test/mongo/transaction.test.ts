@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import mongoose, { type Model } from 'mongoose';
-import { pingMongo, syncIndexes, trusted } from '../../src/mongo/connect.ts';
+import { pingMongo, trusted } from '../../src/mongo/connect.ts';
+import { syncIndexes } from '../../src/mongo/indexes.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { afterCommit, beforeCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
 import { dropDatabase, openDatabase, until } from '../messaging/support.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
-import { ManualClock } from '../../src/kernel/clock.ts';
 import { type Upgrade, upgradeData } from '../../src/mongo/upgrades.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { dropDatabase, log, openDatabase } from '../messaging/support.ts';
 import { pricesAreNumbers, products } from './upgrade-example.ts';
 

@@ -128,8 +128,8 @@ describe('with Redis', () => {
     const [limiter] = await twoReplicas(redisUrl());
     const budget = limit({ points: 1, windowS: 1 });
     expect(letIn(await consumeAtOnce([limiter], budget, 3))).toBe(1);
-    await until(async () => (await limiter.consume(budget, 'user:1')).allowed);
-    expect((await limiter.consume(budget, 'user:1')).allowed).toBe(false);
+    // On a stalled machine the three may fall into two windows.
+    await until(async () => letIn(await consumeAtOnce([limiter], budget, 3)) === 1);
   });
 });
 

@@ -1,14 +1,8 @@
-import { syncIndexes } from '@fitness/shared/mongo/connect.ts';
-import {
-  type CommandWatch,
-  FILL_TIMEOUT_MS,
-  FILLED,
-  fillLike,
-  monitored,
-  type PlanException,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import type { PlanException } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Collection, Connection } from 'mongoose';
 import { connectMongo } from '../../src/mongo/connect.ts';
@@ -30,7 +24,7 @@ beforeAll(async () => {
   await fillLike(connection, 'things', (n) => ({ _id: n, owner: Math.floor(n / 4) }));
   await few.insertOne({ owner: 1 });
   watch = watchCommands(config.MONGODB_DATABASE);
-}, FILL_TIMEOUT_MS);
+});
 afterAll(async () => {
   await connection.close();
   await dropDatabase(config);

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
 import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
-import { type TraineeResource, toTrainee } from './trainee-resource.ts';
+import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
   trainingServiceId: number;
@@ -37,13 +37,13 @@ export const createBuyTrainingService = (
     const key =
       purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
     // Fetched before the payment, so that a purchase that was made is never answered with 503.
-    const buyers = await dependencies.users.show([caller.userId], caller);
+    const buyers = await dependencies.users.find([caller.userId], caller);
     const started = await findStarted(caller.userId, purchase.trainingServiceId, key);
-    if (started !== undefined && isPaid(started)) return toTrainee(started, buyers);
+    if (started !== undefined && isPaid(started)) return toTraineeResource(started, buyers);
     const trainee = started ?? (await start(caller.userId, purchase, key));
     await pay(trainee);
     return activate(trainee.traineeId, async (session, active) => {
-      const resource = toTrainee(active, buyers);
+      const resource = toTraineeResource(active, buyers);
       await complete(session, resource);
       return resource;
     });

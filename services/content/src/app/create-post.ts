@@ -6,7 +6,7 @@ import { isPublicPost, type Post, type PostFields } from '../domain/post.ts';
 import { cellOf, countKey } from '../domain/post-lists.ts';
 import { isPublicProfile, type ProfileRef } from '../domain/profile.ts';
 import { createFetchProfile } from './post-owner.ts';
-import { type PostResource, toPost } from './post-resource.ts';
+import { type PostResource, toPostResource } from './post-resource.ts';
 import { createRefreshProfile } from './update-profile.ts';
 
 const unknownProfile = () => invalid({ profile_id: message('validation.unknown') });
@@ -46,6 +46,6 @@ export const createCreatePost = (
       await store.counters.incrementPosts(session, id, { [cellOf(fields, ref.kind, state)]: 1 }, id);
       return post;
     });
-    return toPost(created);
+    return toPostResource(created);
   };
 };

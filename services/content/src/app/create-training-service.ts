@@ -7,7 +7,7 @@ import { publishTrainingServiceChanged } from './publish.ts';
 import {
   createFetchSeller,
   type TrainingServiceResource,
-  toTrainingService,
+  toTrainingServiceResource,
 } from './training-service-resource.ts';
 
 /** 403 for an account that was erased since the token was checked. */
@@ -36,6 +36,6 @@ export const createCreateTrainingService = (
       await store.counters.incrementServices(session, { [activityOf(service)]: 1 }, service.id);
       await publishTrainingServiceChanged(dependencies, session, service);
     });
-    return toTrainingService(service, user);
+    return toTrainingServiceResource(service, user);
   };
 };

@@ -3,7 +3,7 @@ import { conflict, forbidden, message, notFound } from '@fitness/shared/kernel/e
 import type { Dependencies } from '../dependencies.ts';
 import { isPaid } from '../domain/trainee.ts';
 import { publishTraineeDelivered } from './publish.ts';
-import { type TraineeResource, toTrainee } from './trainee-resource.ts';
+import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 /** 404 unless the caller is buyer or seller of a paid trainee, 403 for the buyer, 409 when it is already delivered. */
 export const createDeliverTrainee = (
@@ -17,13 +17,13 @@ export const createDeliverTrainee = (
     if (trainee === undefined || !isPaid(trainee) || !(isSeller || isBuyer)) throw notFound();
     if (!isSeller) throw forbidden(`trainee ${id} is delivered by its seller`);
     // Fetched before the write, so that a delivery that was made is never answered with 503.
-    const buyers = await users.show([trainee.buyerUserId], caller, { withErased: true });
+    const buyers = await users.find([trainee.buyerUserId], caller, { withErased: true });
     return store.transaction(async (session) => {
       const delivered = await store.trainees.deliver(session, id, clock.now());
       if (delivered === undefined)
         throw conflict('trainees.already_delivered', message('trainees.already_delivered'));
       await publishTraineeDelivered(dependencies, session, delivered);
-      return toTrainee(delivered, buyers);
+      return toTraineeResource(delivered, buyers);
     });
   };
 };

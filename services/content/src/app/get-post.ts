@@ -5,7 +5,7 @@ import { seesPost } from '../domain/access.ts';
 import { createPresentPost, type PostResource } from './post-resource.ts';
 
 /** 404 for an unknown post, and for one that the viewer may not see. */
-export const createGetPost = (dependencies: Pick<Dependencies, 'store' | 'decorations'>) => {
+export const createGetPost = (dependencies: Pick<Dependencies, 'store' | 'media'>) => {
   const { store } = dependencies;
   const presentPost = createPresentPost(dependencies);
   return async (viewer: Caller, id: number): Promise<PostResource> => {

@@ -3,30 +3,30 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { seesService, sells } from '../domain/access.ts';
 import {
-  createDecorateTrainingServices,
+  createFetchEmbedded,
   createFetchSeller,
   type TrainingServiceResource,
-  toTrainingService,
+  toTrainingServiceResource,
 } from './training-service-resource.ts';
 
 /** 404 for one that the viewer may not see: inactive, or of an account with a scheduled deletion. */
 export const createGetTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'users' | 'decorations'>,
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts'>,
 ) => {
   const { store, users } = dependencies;
-  const decorate = createDecorateTrainingServices(dependencies);
+  const fetchEmbedded = createFetchEmbedded(dependencies);
   const fetchSeller = createFetchSeller(dependencies);
   return async (viewer: Caller, id: number): Promise<TrainingServiceResource> => {
     const service = await store.trainingServices.find(id);
     if (service === undefined || !seesService(viewer, service)) throw notFound();
     const sellerId = service.user_id;
     const seesHidden = sells(viewer, service) || can(viewer, 'users.view_all');
-    const [hidden, user, decorated] = await Promise.all([
+    const [hidden, user, embedded] = await Promise.all([
       seesHidden ? undefined : users.hidden([sellerId]),
       fetchSeller(sellerId, viewer),
-      decorate([id]),
+      fetchEmbedded([id]),
     ]);
     if (user === undefined || hidden?.pending.has(sellerId) || hidden?.gone.has(sellerId)) throw notFound();
-    return toTrainingService(service, user, decorated);
+    return toTrainingServiceResource(service, user, embedded);
   };
 };

@@ -30,7 +30,7 @@ export type ListPosts = (
 ) => Promise<{ page: PageOf<unknown>; data: PostResource[] }>;
 
 export const createListPosts = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'decorations'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'media'>,
 ): ListPosts => {
   const { store } = dependencies;
   const listsOfProfiles = createListsOfProfiles(dependencies);

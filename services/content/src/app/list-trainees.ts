@@ -2,7 +2,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { TraineeFilter } from '../store/trainees.ts';
-import { type TraineeResource, toTrainee } from './trainee-resource.ts';
+import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 /** The caller's trainees as buyer and as seller. */
 export const createListTrainees =
@@ -14,6 +14,6 @@ export const createListTrainees =
   ): Promise<{ page: PageOf<unknown>; data: TraineeResource[] }> => {
     const page = await store.trainees.page(filter, request);
     const buyerIds = page.rows.map(({ buyerUserId }) => buyerUserId);
-    const buyers = await users.show(buyerIds, viewer, { withErased: true });
-    return { page, data: page.rows.map((trainee) => toTrainee(trainee, buyers)) };
+    const buyers = await users.find(buyerIds, viewer, { withErased: true });
+    return { page, data: page.rows.map((trainee) => toTraineeResource(trainee, buyers)) };
   };

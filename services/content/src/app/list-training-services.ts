@@ -1,14 +1,14 @@
 /** The list of training services: boosted ones first, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { asksForText } from '@fitness/shared/kernel/text-search.ts';
+import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import {
-  createDecorateTrainingServices,
+  createFetchEmbedded,
   type TrainingServiceResource,
-  toTrainingService,
+  toTrainingServiceResource,
 } from './training-service-resource.ts';
 
 interface TrainingServiceQuery {
@@ -29,7 +29,7 @@ export type ListTrainingServices = (
 export const CURSOR_LENGTH = 2;
 
 export const createListTrainingServices = (
-  dependencies: Pick<Dependencies, 'store' | 'users' | 'decorations' | 'clock'>,
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts' | 'clock'>,
 ): ListTrainingServices => {
   const presentPage = createPresentPage(dependencies);
   return async (viewer, query, request) => {
@@ -67,7 +67,11 @@ const readPage = async (
   const { newest, ...counts } = await store.counters.services();
   const total = await totalOf(store, filter, counts);
   if (request.mode === 'page' && request.skip >= total)
-    return { rows: [], total: asksForText(filter.search) && total > 0 ? undefined : total, next: undefined };
+    return {
+      rows: [],
+      total: hasSearchTerms(filter.search) && total > 0 ? undefined : total,
+      next: undefined,
+    };
   return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
 };
 
@@ -89,9 +93,9 @@ const totalOf = async (
 };
 
 /** Four calls for any page: hidden sellers, users, media, boosts. `sellerId`: the one that the query asks for. */
-const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'decorations'>) => {
+const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 'boosts'>) => {
   const { users } = dependencies;
-  const decorate = createDecorateTrainingServices(dependencies);
+  const fetchEmbedded = createFetchEmbedded(dependencies);
   return async (
     viewer: Caller,
     { rows, total }: PageOf<TrainingService>,
@@ -100,10 +104,10 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'decoratio
     const sellers = rows.map(({ user_id }) => user_id);
     // A page past the end has no row of the seller, but its total would reveal how many there are.
     const maybeHidden = sellerId !== undefined && total !== 0 ? [...sellers, sellerId] : sellers;
-    const [hidden, shownUsers, decorated] = await Promise.all([
+    const [hidden, shownUsers, embedded] = await Promise.all([
       can(viewer, 'users.view_all') ? undefined : users.hidden(maybeHidden),
-      users.show(sellers, viewer),
-      decorate(rows.map(({ id }) => id)),
+      users.find(sellers, viewer),
+      fetchEmbedded(rows.map(({ id }) => id)),
     ]);
     const isHidden = (id: number): boolean =>
       hidden?.pending.has(id) === true || hidden?.gone.has(id) === true;
@@ -111,7 +115,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'decoratio
       const user = shownUsers.get(service.user_id);
       // An account without a user is erased; the event that deletes its training services is on the way.
       if (user === undefined || isHidden(service.user_id)) return [];
-      return [toTrainingService(service, user, decorated)];
+      return [toTrainingServiceResource(service, user, embedded)];
     });
     const isGone = rows.length > 0 && data.length === 0;
     return { data, isSellerHidden: sellerId !== undefined && (isGone || isHidden(sellerId)) };

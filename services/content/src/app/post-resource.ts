@@ -22,7 +22,7 @@ export const postSchema = z
 export type PostResource = z.output<typeof postSchema>;
 
 /** `media`: none for a new post. */
-export const toPost = (post: Post, media: MediaResource[] = []): PostResource => ({
+export const toPostResource = (post: Post, media: MediaResource[] = []): PostResource => ({
   id: post.id,
   profile_type: typeOf(post.profile.kind),
   profile_id: post.profile.id,
@@ -34,16 +34,16 @@ export const toPost = (post: Post, media: MediaResource[] = []): PostResource =>
 
 /** Posts in the order given; their media are fetched in one call. */
 export const createPresentPosts =
-  ({ decorations }: Pick<Dependencies, 'decorations'>) =>
+  (dependencies: Pick<Dependencies, 'media'>) =>
   async (posts: readonly Post[]): Promise<PostResource[]> => {
-    const media = await decorations.media(
+    const media = await dependencies.media.findOrEmpty(
       MODEL.post,
       posts.map(({ id }) => id),
     );
-    return posts.map((post) => toPost(post, media.get(post.id)));
+    return posts.map((post) => toPostResource(post, media.get(post.id)));
   };
 
-export const createPresentPost = (dependencies: Pick<Dependencies, 'decorations'>) => {
+export const createPresentPost = (dependencies: Pick<Dependencies, 'media'>) => {
   const presentPosts = createPresentPosts(dependencies);
   return async (post: Post): Promise<PostResource> => (await presentPosts([post]))[0] as PostResource;
 };

@@ -4,7 +4,7 @@ import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts'
 import { parseTimestamp } from '../domain/timestamp.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 
-type Needs = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'decorations'>;
+type Needs = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts'>;
 
 const BATCH = 100;
 
@@ -88,9 +88,9 @@ const recount = (store: Dependencies['store']): Promise<void> =>
 const NEVER_BOOSTED = new Date(0);
 
 const createRebuildBoosts =
-  ({ store, decorations }: Needs) =>
+  ({ store, boosts }: Needs) =>
   async (ids: readonly number[]): Promise<void> => {
-    const live = await decorations.boosts.known(ids);
+    const live = await boosts.find('training_service', ids);
     for (const id of ids) {
       const boost = live.get(id);
       const endsAt = boost === undefined ? NEVER_BOOSTED : parseTimestamp(boost.ends_at);

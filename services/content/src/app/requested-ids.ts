@@ -1,10 +1,10 @@
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { assertMaxItems } from '@fitness/shared/kernel/error.ts';
 
 const IDS_MAX = 200;
 
 /** The ids of a gRPC request without repetitions. 422 for more than 200. */
 export const requestedIds = (ids: readonly number[]): number[] => {
   const unique = [...new Set(ids)];
-  if (unique.length > IDS_MAX) throw invalid({ ids: message('validation.max_items', { max: IDS_MAX }) });
+  assertMaxItems('ids', unique, IDS_MAX);
   return unique;
 };

@@ -22,7 +22,10 @@ export const traineeSchema = z
 export type TraineeResource = z.output<typeof traineeSchema>;
 
 /** A paid trainee. `buyers`: as the viewer may see them; a missing one is shown as erased. */
-export const toTrainee = (trainee: Trainee, buyers: ReadonlyMap<number, UserResource>): TraineeResource => ({
+export const toTraineeResource = (
+  trainee: Trainee,
+  buyers: ReadonlyMap<number, UserResource>,
+): TraineeResource => ({
   id: trainee.traineeId,
   training_service_id: trainee.trainingServiceId,
   title: trainee.title,

@@ -28,18 +28,18 @@ export const trainingServiceSchema = z
 
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
 
-interface Decorated {
+interface EmbeddedResources {
   media: ReadonlyMap<number, MediaResource[]>;
   boosts: ReadonlyMap<number, BoostResource>;
 }
 
 /** The media and boosts of training services, in one call each. Never rejects. */
-export const createDecorateTrainingServices =
-  ({ decorations }: Pick<Dependencies, 'decorations'>) =>
-  async (ids: readonly number[]): Promise<Decorated> => {
+export const createFetchEmbedded =
+  (dependencies: Pick<Dependencies, 'media' | 'boosts'>) =>
+  async (ids: readonly number[]): Promise<EmbeddedResources> => {
     const [media, boosts] = await Promise.all([
-      decorations.media(MODEL.trainingService, ids),
-      decorations.boosts.shown(ids),
+      dependencies.media.findOrEmpty(MODEL.trainingService, ids),
+      dependencies.boosts.findOrEmpty('training_service', ids),
     ]);
     return { media, boosts };
   };
@@ -51,20 +51,20 @@ export const createDecorateTrainingServices =
 export const createFetchSeller =
   ({ users }: Pick<Dependencies, 'users'>) =>
   async (userId: number, viewer: Caller): Promise<UserResource | undefined> =>
-    (await users.show([userId], viewer)).get(userId);
+    (await users.find([userId], viewer)).get(userId);
 
-/** Without `decorated`: a new one, which has no media and no boost. */
-export const toTrainingService = (
+/** Without `embedded`: a new one, which has no media and no boost. */
+export const toTrainingServiceResource = (
   service: TrainingService,
   user: UserResource,
-  decorated?: Decorated,
+  embedded?: EmbeddedResources,
 ): TrainingServiceResource => ({
   id: service.id,
   user_id: service.user_id,
   user,
   ...pickTrainingServiceFields(service),
-  boost: decorated?.boosts.get(service.id) ?? null,
-  media: decorated?.media.get(service.id) ?? [],
+  boost: embedded?.boosts.get(service.id) ?? null,
+  media: embedded?.media.get(service.id) ?? [],
   created_at: formatTimestamp(service.created_at),
   updated_at: formatTimestamp(service.updated_at),
 });

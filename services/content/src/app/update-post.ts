@@ -8,9 +8,7 @@ import { createRequireOwner } from './post-owner.ts';
 import { createPresentPost, type PostResource } from './post-resource.ts';
 
 /** 404 unless the caller sees the post, 403 unless they own its profile. */
-export const createUpdatePost = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'decorations'>,
-) => {
+export const createUpdatePost = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media'>) => {
   const { store, clock } = dependencies;
   const requireOwner = createRequireOwner(dependencies);
   const presentPost = createPresentPost(dependencies);

@@ -6,19 +6,19 @@ import { activityOf, type TrainingServiceFields } from '../domain/training-servi
 import { createFindManagedService } from './managed-service.ts';
 import { publishTrainingServiceChanged } from './publish.ts';
 import {
-  createDecorateTrainingServices,
+  createFetchEmbedded,
   createFetchSeller,
   type TrainingServiceResource,
-  toTrainingService,
+  toTrainingServiceResource,
 } from './training-service-resource.ts';
 
 /** 404 unless the caller sees it, 403 unless they sell or manage it. */
 export const createUpdateTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'decorations'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'media' | 'boosts'>,
 ) => {
   const { store, clock } = dependencies;
   const findManaged = createFindManagedService(dependencies);
-  const decorate = createDecorateTrainingServices(dependencies);
+  const fetchEmbedded = createFetchEmbedded(dependencies);
   const fetchSeller = createFetchSeller(dependencies);
   return async (
     caller: UserCaller,
@@ -40,6 +40,6 @@ export const createUpdateTrainingService = (
       await publishTrainingServiceChanged(dependencies, session, service);
       return service;
     });
-    return toTrainingService(updated, user, await decorate([id]));
+    return toTrainingServiceResource(updated, user, await fetchEmbedded([id]));
   };
 };

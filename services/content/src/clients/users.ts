@@ -1,8 +1,8 @@
-import { createUserDirectory, type UserDirectory } from '@fitness/contracts/user.ts';
+import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
-export interface Users extends Pick<UserDirectory, 'show'> {
+export interface Users extends Pick<UserReader, 'find'> {
   /**
    * Which of these accounts are hidden now. `pending`: with a scheduled deletion. `gone`: erased or unknown. Throws
    * `unavailable` when identity does not answer.
@@ -11,7 +11,7 @@ export interface Users extends Pick<UserDirectory, 'show'> {
 }
 
 export const createUsers = (identity: GrpcClient<IdentityDefinition>): Users => ({
-  show: createUserDirectory(identity).show,
+  find: createUserReader(identity).find,
   hidden: async (ids) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return { pending: new Set(), gone: new Set() };

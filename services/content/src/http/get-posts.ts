@@ -25,7 +25,7 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
       order: z.enum(['ASC', 'DESC']).default('DESC'),
       ...pageQuery,
     }),
-    mayRefuse: [404],
+    errorStatuses: [404],
     responses: { 200: listOf(postSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);

@@ -12,7 +12,7 @@ export const postDeliverRoute = ({ deliverTrainee }: Pick<UseCases, 'deliverTrai
     tag: 'training services',
     access: 'user',
     params: idParams,
-    mayRefuse: [409],
+    errorStatuses: [409],
     responses: { 200: z.object({ data: traineeSchema }) },
     handle: async ({ caller, params }) => ok({ data: await deliverTrainee(caller, params.id) }),
   });

@@ -1,6 +1,6 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
 import { type TraineeResource, traineeSchema } from '../app/trainee-resource.ts';
@@ -24,7 +24,7 @@ export const postPurchaseRoute = (
     access: 'user',
     permissions: ['payments.view_own'],
     // `payments.view_own` lets a third-party token see payments, not make them.
-    tokenKinds: FIRST_PARTY,
+    tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
     body: z.object({ price: trainingServiceInput.price.optional() }),
     idempotent: true,

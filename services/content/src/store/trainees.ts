@@ -1,6 +1,6 @@
 /** Trainees. Each change of status is one conditional update, so that it happens once. */
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
 import type { Models, TraineeDocument } from './models.ts';
@@ -107,10 +107,7 @@ const pageOf = async (
     lists.push(await query.limit(skip + request.perPage + 1).lean<TraineeDocument[]>());
   }
   const found = lists.flat().toSorted((a, b) => b._id - a._id);
-  const rows = found.slice(skip, skip + request.perPage).map(fromDocument);
-  const last = rows.at(-1);
-  const more = found.length > skip + request.perPage;
-  return { rows, total, next: more && last !== undefined ? [last.traineeId] : undefined };
+  return toPage(found.slice(skip).map(fromDocument), request, ({ traineeId }) => traineeId, total);
 };
 
 export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({

@@ -1,7 +1,7 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { asksForText } from '@fitness/shared/kernel/text-search.ts';
+import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { holdsText } from '@fitness/shared/mongo/gram-shares.ts';
+import { containsText } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   createListReader,
   type Listed,
@@ -107,7 +107,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
   /** All that are boosted now, newest first. Boosts cost money, so they are few. */
   const boostedIds = async (filter: ServiceFilter, now: Date): Promise<number[]> => {
     const facets = new Set(filter.facets);
-    const fields = ['facets', 'price', ...(asksForText(filter.search) ? TEXTS : [])];
+    const fields = ['facets', 'price', ...(hasSearchTerms(filter.search) ? TEXTS : [])];
     const found = await collection
       .find(
         { boosted_until: { $gt: now } },
@@ -116,7 +116,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       .toArray();
     return (found as unknown as ListRow[])
       .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
-      .filter((row) => !asksForText(filter.search) || holdsText(row, TEXTS, filter.search))
+      .filter((row) => !hasSearchTerms(filter.search) || containsText(row, TEXTS, filter.search))
       .map(({ _id }) => _id)
       .toSorted((a, b) => b - a);
   };
@@ -166,7 +166,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     const more = boosted.length > skip + first.length || rest.more;
     const last = rows.at(-1);
     const matches = rest.total === undefined ? undefined : boosted.length + rest.total;
-    const total = asksForText(filter.search) ? matches : pageRequest.total;
+    const total = hasSearchTerms(filter.search) ? matches : pageRequest.total;
     return {
       rows,
       total: isPaged ? total : undefined,

@@ -12,9 +12,9 @@ export const checkReferences = async (
   const unknown = message('validation.unknown');
   const fields: Record<string, Message> = {};
   const [cities, majors, owners] = await Promise.all([
-    store.reference.cities(cityId == null ? [] : [cityId]),
-    store.reference.majors(majorIds),
-    users.getMany(ownerId == null ? [] : [ownerId]),
+    store.referenceData.cities(cityId == null ? [] : [cityId]),
+    store.referenceData.majors(majorIds),
+    users.findRecords(ownerId == null ? [] : [ownerId]),
   ]);
   if (cityId != null && !cities.has(cityId)) fields.city_id = unknown;
   if (majorIds.some((id) => !majors.has(id))) fields.major_ids = unknown;

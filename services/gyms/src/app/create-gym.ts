@@ -11,13 +11,14 @@ import { publishChanged } from './publish.ts';
 export const createCreateGym =
   (dependencies: Dependencies) =>
   async (details: Omit<Partial<GymDetails>, 'ownerId'>, caller: UserCaller): Promise<Gym> => {
-    const { store, sequences, clock, outbox, transact } = dependencies;
+    const { store, sequences, clock, outbox } = dependencies;
     await checkReferences(dependencies, details);
     await store.owners.prepare(caller.userId);
     const id = await sequences.next('gym');
     const gym = newGym(id, { ...details, ownerId: caller.userId }, clock.now());
-    await transact(async (session) => {
-      if (!(await store.owners.lock(session, caller.userId))) throw forbidden('the account is erased');
+    await store.transaction(async (session) => {
+      if (!(await store.owners.lockUnlessErased(session, caller.userId)))
+        throw forbidden('the account is erased');
       await store.gyms.insert(session, gym);
       await publishChanged(outbox, session, gym);
     });

@@ -6,9 +6,9 @@ import { publishDeleted } from './publish.ts';
 
 /** Throws 404 and 403. */
 export const createDeleteGym =
-  ({ store, outbox, transact }: Pick<Dependencies, 'store' | 'outbox' | 'transact'>) =>
+  ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>) =>
   (id: number, caller: UserCaller): Promise<void> =>
-    transact(async (session) => {
+    store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
       await store.gyms.remove(session, gym);
       await store.ratings.removeOfGym(session, id);

@@ -11,11 +11,11 @@ import { publishChanged, publishLicenseCleared } from './publish.ts';
 export const createEraseAccount =
   ({ store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>) =>
   async (session: ClientSession, userId: number): Promise<void> => {
-    await store.owners.erase(session, userId);
+    await store.owners.markErased(session, userId);
     await store.ratings.pseudonymise(session, userId);
     for (const gym of await store.gyms.findOwnedBy(session, userId)) {
       const { license, clearedMediaId } = reviewLicense(gym.license, { clearDocument: true });
-      const changed = await store.gyms.change(session, gym, { ownerId: null, license }, { now: clock.now() });
+      const changed = await store.gyms.update(session, gym, { ownerId: null, license }, { now: clock.now() });
       await publishChanged(outbox, session, changed);
       if (clearedMediaId !== null) await publishLicenseCleared(outbox, session, changed, clearedMediaId);
     }

@@ -2,11 +2,11 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { existsForChange, type Gym, mayUpdate } from '../domain/gym.ts';
-import type { GymStore } from '../store/gym-store.ts';
+import type { Gyms } from '../store/gyms.ts';
 
 /** Throws 404 when the gym does not exist for the caller, 403 when `may` refuses. */
 export const findForChange = async (
-  gyms: GymStore,
+  gyms: Gyms,
   id: number,
   caller: UserCaller,
   session: ClientSession | undefined,

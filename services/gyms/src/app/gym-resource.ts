@@ -2,6 +2,7 @@
 
 import { boostSchema } from '@fitness/contracts/boost.ts';
 import { mediaSchema } from '@fitness/contracts/media.ts';
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { DEFAULT_LOCALE, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -11,7 +12,7 @@ import { crowdLevel, type Gym, ratingAverage, seesAllOf } from '../domain/gym.ts
 import { shownShape, toShown } from '../domain/gym-fields.ts';
 import type { LocalizedName, MajorRow } from '../domain/reference-data.ts';
 import { workingStatus } from '../domain/working-periods.ts';
-import type { City } from '../store/reference-store.ts';
+import type { City } from '../store/reference-data.ts';
 
 export const citySchema = z
   .object({ id: z.int(), name: z.string(), state: z.object({ id: z.int(), name: z.string() }) })
@@ -89,14 +90,15 @@ const ownerFieldsOf = (gym: Gym) => ({
 
 /** In the order given; what the gyms embed is fetched for all of them together. */
 export const createPresentGyms =
-  ({ store, extras, clock }: Pick<Dependencies, 'store' | 'extras' | 'clock'>) =>
+  (dependencies: Pick<Dependencies, 'store' | 'media' | 'boosts' | 'clock'>) =>
   async (gyms: readonly Gym[], { caller, locale }: Reader): Promise<GymResource[]> => {
+    const { store, clock } = dependencies;
     const ids = gyms.map((gym) => gym.id);
     const [cities, majors, boosts, media] = await Promise.all([
-      store.reference.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
-      store.reference.majors(gyms.flatMap((gym) => gym.majorIds)),
-      extras.boosts(ids),
-      extras.media(ids),
+      store.referenceData.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
+      store.referenceData.majors(gyms.flatMap((gym) => gym.majorIds)),
+      dependencies.boosts.findOrEmpty('gym', ids),
+      dependencies.media.findOrEmpty(MODEL.gym, ids),
     ]);
     const now = clock.now();
     return gyms.map((gym) => {

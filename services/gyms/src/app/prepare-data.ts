@@ -5,6 +5,6 @@ import { CITIES, MAJORS, STATES } from '../domain/reference-data.ts';
 export const createPrepareData =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (): Promise<void> => {
-    await store.reference.seed({ states: STATES, cities: CITIES, majors: MAJORS });
+    await store.referenceData.seed({ states: STATES, cities: CITIES, majors: MAJORS });
     await store.counters.prepare();
   };

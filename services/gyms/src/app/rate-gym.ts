@@ -25,7 +25,7 @@ type Refusals = Map<Rating, unknown>;
  * at every moment. Of two concurrent first ratings of one user the unique index refuses one; its batch runs again and
  * replaces the other's score.
  */
-const createStoreBatch = ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) => {
+const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) => {
   const storeAll = async (session: ClientSession, id: number, batch: readonly Rating[]) => {
     const refusals: Refusals = new Map();
     const gym = await store.gyms.find(id, session);
@@ -33,7 +33,7 @@ const createStoreBatch = ({ store, clock, transact }: Pick<Dependencies, 'store'
     for (const rating of batch) {
       const { caller, score } = rating;
       if (gym === undefined || !sees(gym, caller)) refusals.set(rating, notFound());
-      else if (!(await store.owners.lock(session, caller.userId)))
+      else if (!(await store.owners.lockUnlessErased(session, caller.userId)))
         refusals.set(rating, forbidden('the account is erased'));
       else {
         const now = clock.now();
@@ -51,7 +51,7 @@ const createStoreBatch = ({ store, clock, transact }: Pick<Dependencies, 'store'
   return async (id: number, batch: readonly Rating[]) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await transact((session) => storeAll(session, id, batch));
+        return await store.transaction((session) => storeAll(session, id, batch));
       } catch (error) {
         if (!isDuplicateKey(error) || attempt >= ATTEMPTS) throw error;
       }

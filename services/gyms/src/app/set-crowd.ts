@@ -14,12 +14,12 @@ interface CrowdReport {
 
 /** Throws 404 and 403, and 422 when no capacity was ever given. */
 export const createSetCrowd =
-  ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) =>
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   (id: number, { current, capacity: given }: CrowdReport, caller: UserCaller): Promise<Gym> =>
-    transact(async (session) => {
+    store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
       const capacity = given ?? gym.crowd?.capacity;
       if (capacity === undefined) throw invalid({ capacity: message('validation.required') });
       const crowd = { current, capacity };
-      return store.gyms.change(session, gym, { crowd }, { now: clock.now(), keepVersion: true });
+      return store.gyms.update(session, gym, { crowd }, { now: clock.now(), keepVersion: true });
     });

@@ -8,14 +8,14 @@ import { findForChange } from './find-for-change.ts';
 
 /** Throws 422 for periods that overlap, 404 and 403. */
 export const createSetWorkingPeriods =
-  ({ store, clock, transact }: Pick<Dependencies, 'store' | 'clock' | 'transact'>) =>
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async (id: number, periods: WorkingPeriod[], caller: UserCaller): Promise<Gym> => {
     if (overlap(periods)) throw invalid({ working_periods: message('gyms.periods_overlap') });
     const workingPeriods = periods.toSorted(
       (a, b) => a.weekday - b.weekday || a.opensAt.localeCompare(b.opensAt),
     );
-    return transact(async (session) => {
+    return store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
-      return store.gyms.change(session, gym, { workingPeriods }, { now: clock.now(), keepVersion: true });
+      return store.gyms.update(session, gym, { workingPeriods }, { now: clock.now(), keepVersion: true });
     });
   };

@@ -37,13 +37,13 @@ const mayApply =
  * that the previous owner changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
-  const { store, outbox, clock, documents, gymQueue, transact } = dependencies;
+  const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate) => {
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
     const changesLicense = update.license.clearDocument || requestsReview(update);
     const changes = changesLicense ? { ...update.details, license } : update.details;
-    const changed = await store.gyms.change(session, gym, changes, { now: clock.now() });
+    const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
     if (reviewed !== null) await publishLicenseReviewed(outbox, session, changed, reviewed);
     if (clearedMediaId !== null) await publishLicenseCleared(outbox, session, changed, clearedMediaId);
@@ -58,12 +58,12 @@ export const createUpdateGym = (dependencies: Dependencies) => {
     if (newOwnerId !== undefined) await store.owners.prepare(newOwnerId);
     const write = async (session: ClientSession) => {
       const current = await findForChange(store.gyms, id, caller, session, may);
-      if (newOwnerId !== undefined && !(await store.owners.lock(session, newOwnerId)))
+      if (newOwnerId !== undefined && !(await store.owners.lockUnlessErased(session, newOwnerId)))
         throw invalid({ user_id: message('validation.unknown') });
       return apply(session, current, update);
     };
-    const { gym, clearedMediaId } = await gymQueue.run(String(id), () => transact(write));
-    if (clearedMediaId !== null) await documents.deleteNow(id, clearedMediaId);
+    const { gym, clearedMediaId } = await gymQueue.run(String(id), () => store.transaction(write));
+    if (clearedMediaId !== null) await licenseDocuments.delete(id, clearedMediaId);
     return gym;
   };
 };

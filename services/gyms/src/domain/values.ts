@@ -1,5 +1,5 @@
 /** The schemas of single values that clients send. */
-import { says, wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 export const SHORT_TEXT_MAX = 255;
@@ -11,7 +11,7 @@ export const text = (max: number) =>
   wellFormed(z.string())
     .refine(
       (value) => value.length <= max || Array.from(value).length <= max,
-      says('validation.max_length', { max }),
+      withMessage('validation.max_length', { max }),
     )
     .meta({ maxLength: max });
 
@@ -32,12 +32,12 @@ const parseIds = (value: string): number[] => [
 export const idList = z
   .string()
   .max(ID_LIST_MAX)
-  .refine((value) => ID_LIST.test(value), says('validation.format'))
+  .refine((value) => ID_LIST.test(value), withMessage('validation.format'))
   .transform(parseIds);
 
 /** As {@link idList}; `0` stands for none. */
 export const idListOrNone = z
   .string()
   .max(ID_LIST_MAX)
-  .refine((value) => value.trim() === '0' || ID_LIST.test(value), says('validation.format'))
+  .refine((value) => value.trim() === '0' || ID_LIST.test(value), withMessage('validation.format'))
   .transform((value) => (value.trim() === '0' ? [] : parseIds(value)));

@@ -1,6 +1,6 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import { invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
+import { assertMaxItems, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
@@ -20,7 +20,7 @@ export const createGymsService = ({
   grpcService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
       const wanted = [...new Set(ids)];
-      if (wanted.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
+      assertMaxItems('ids', wanted, MAX_IDS);
       const found = await findGyms(wanted);
       return {
         gyms: found.map((gym) => ({

@@ -1,7 +1,6 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
-import { TAG } from './tag.ts';
 
 export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Route =>
   defineRoute({
@@ -9,7 +8,7 @@ export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Rout
     path: '/gyms/:id',
     summary: 'Delete a gym',
     description: 'Its ratings, media and posts are deleted with it.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
     params: idParams,

@@ -4,7 +4,6 @@ import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { citySchema, toCity } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
-import { TAG } from './tag.ts';
 
 export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, baseUrl: string): Route =>
   defineRoute({
@@ -12,7 +11,7 @@ export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, bas
     path: '/cities',
     summary: 'Cities with their states',
     description: 'In the order of their ids, in the reader’s language; `state_id` for those of one state.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'guest',
     query: z.object({ ...pageQuery, state_id: queryId.optional() }),
     responses: { 200: listOf(citySchema) },

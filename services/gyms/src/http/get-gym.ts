@@ -2,7 +2,6 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | 'presentGyms'>): Route =>
   defineRoute({
@@ -10,7 +9,7 @@ export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | '
     path: '/gyms/:id',
     summary: 'One gym',
     description: 'An inactive gym is 404 to everyone but its owner and holders of `gyms.view_all`.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'guest',
     params: idParams,
     responses: { 200: gymBody },

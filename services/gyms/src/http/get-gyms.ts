@@ -1,12 +1,11 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
-import { says } from '@fitness/shared/kernel/refinements.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
 import { idList, latitude, longitude } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
-import { TAG } from './tag.ts';
 
 const SEARCH_MAX = 255;
 const DECIMAL = /^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/;
@@ -24,7 +23,7 @@ const isPoint = (value: string): boolean => {
 /** `lat,lng` in degrees. */
 const near = z
   .string()
-  .refine(isPoint, says('validation.format'))
+  .refine(isPoint, withMessage('validation.format'))
   .transform((value) => {
     const [lat = 0, lng = 0] = value.split(',').map(Number);
     return { lat, lng };
@@ -51,7 +50,7 @@ export const getGymsRoute = (
       'Newest first; with `near=lat,lng` nearest first, without those that have no location. `search` matches a ' +
       'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
       'are shown to their owner and to holders of `gyms.view_all`.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'guest',
     query,
     responses: { 200: listOf(gymSchema) },

@@ -3,7 +3,6 @@ import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http
 import { z } from 'zod';
 import { majorSchema, toMajor } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
-import { TAG } from './tag.ts';
 
 export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, baseUrl: string): Route =>
   defineRoute({
@@ -11,7 +10,7 @@ export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, bas
     path: '/majors',
     summary: 'Majors that a gym may offer',
     description: 'In the order of their ids, in the reader’s language.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'guest',
     query: z.object(pageQuery),
     responses: { 200: listOf(majorSchema) },

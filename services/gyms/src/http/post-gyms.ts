@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { createShape, toDetails } from '../domain/gym-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 export const postGymsRoute = ({
   createGym,
@@ -13,7 +12,7 @@ export const postGymsRoute = ({
     method: 'POST',
     path: '/gyms',
     summary: 'Create a gym of your own',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.create'],
     body: z.object(createShape),

@@ -3,7 +3,6 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 const PEOPLE_MAX = 100_000;
 
@@ -15,7 +14,7 @@ export const putCrowdRoute = ({ setCrowd, presentGyms }: Pick<UseCases, 'setCrow
     description:
       '`capacity` is kept when it is left out. `crowd` is shown, with a `level` of low (below half), medium, high ' +
       '(four fifths and more) or full, while `show_crowd` is true.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
     params: idParams,

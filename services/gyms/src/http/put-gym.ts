@@ -1,17 +1,16 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { says } from '@fitness/shared/kernel/refinements.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { GymUpdate } from '../app/update-gym.ts';
 import { toDetails, updateShape } from '../domain/gym-fields.ts';
 import { LONG_TEXT_MAX, text } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 const onlyNull = z
   .unknown()
-  .refine((value) => value === null || value === undefined, says('gyms.license_upload_only'))
+  .refine((value) => value === null || value === undefined, withMessage('gyms.license_upload_only'))
   .optional()
   .meta({
     override: { type: 'null' },
@@ -42,7 +41,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     description:
       'Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for ' +
       'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
     params: idParams,

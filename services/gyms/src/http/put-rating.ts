@@ -3,7 +3,6 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym' | 'presentGyms'>): Route =>
   defineRoute({
@@ -11,7 +10,7 @@ export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym
     path: '/gyms/:id/rating',
     summary: 'Rate a gym',
     description: 'One score from 1 to 5 for each user; rating again replaces it.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     params: idParams,
     body: z.object({ score: z.int().min(1).max(5) }),

@@ -1,14 +1,14 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { says } from '@fitness/shared/kernel/refinements.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
-import { TAG } from './tag.ts';
 
 const PERIODS_MAX = 50;
 
-const time = (pattern: RegExp) => z.string().refine((value) => pattern.test(value), says('validation.time'));
+const time = (pattern: RegExp) =>
+  z.string().refine((value) => pattern.test(value), withMessage('validation.time'));
 
 const period = z.object({
   weekday: z.int().min(0).max(6).meta({ description: '0 is Saturday, 6 is Friday.' }),
@@ -27,7 +27,7 @@ export const putWorkingPeriodsRoute = ({
     description:
       'Replaces the whole week, in the local time of Tehran. A period that closes before it opens, or as it opens, ' +
       'ends on the next day. Periods may touch but not overlap.',
-    tag: TAG,
+    tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
     params: idParams,

@@ -113,7 +113,7 @@ const visibleTo = ({ isActive, ownerId }: DerivedFrom): number => (isActive ? EV
 const geohash = ({ lat, lng }: DerivedFrom): string | null =>
   lat === null || lng === null ? null : encodeGeohash({ lat, lng });
 
-/** For gym-counters.ts. */
+/** For counters.ts. */
 export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geohash'> => ({
   isActive: gym.isActive,
   geohash: geohash(gym),

@@ -1,12 +1,12 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { asksForText } from '@fitness/shared/kernel/text-search.ts';
-import { holdsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
+import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { containsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
 import { createListReader, type ListRow, readListPage } from '@fitness/shared/mongo/list-reader.ts';
 import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
-import type { GymCounters } from './gym-counters.ts';
+import type { Counters } from './counters.ts';
 import {
   EVERYONE,
   type GymDocument,
@@ -102,7 +102,7 @@ interface Placed extends Point {
 const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id - a.id;
 
 /** How many gyms a list has, before it is read. */
-const createTotals = (connection: Connection, counters: GymCounters) => {
+const createTotals = (connection: Connection, counters: Counters) => {
   const gyms = gymModel(connection);
 
   /** The inactive gyms of a user. */
@@ -156,7 +156,7 @@ const createNearest = (connection: Connection, totals: Totals) => {
       { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
     ]);
     return found
-      .filter((row) => search === undefined || holdsText({ ...row }, texts, search))
+      .filter((row) => search === undefined || containsText({ ...row }, texts, search))
       .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
   };
 
@@ -173,7 +173,7 @@ const createNearest = (connection: Connection, totals: Totals) => {
   /** Every gym that matches the filters and the text. */
   const matching = async (query: GymQuery, from: Point): Promise<Placed[]> => {
     const { search, ownerId } = query;
-    if (!asksForText(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
+    if (!hasSearchTerms(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
     const sample = { newest: await totals.newest(), size: 128 };
     const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
     const grams = gram === undefined ? {} : { grams: gram.text };
@@ -194,7 +194,7 @@ const createNearest = (connection: Connection, totals: Totals) => {
       wanted: number,
       after: (gym: Placed) => boolean,
     ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
-      if (isFiltered(query) || asksForText(query.search)) {
+      if (isFiltered(query) || hasSearchTerms(query.search)) {
         const found = await matching(query, from);
         return { ordered: found.filter(after).toSorted(byDistance), isAll: true };
       }
@@ -211,7 +211,7 @@ const createNearest = (connection: Connection, totals: Totals) => {
   };
 };
 
-export const createGymLists = (connection: Connection, counters: GymCounters): GymLists => {
+export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
   const gyms = gymModel(connection);
   const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: FILTERED });
   const totals = createTotals(connection, counters);
@@ -238,7 +238,7 @@ export const createGymLists = (connection: Connection, counters: GymCounters): G
     const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
     const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
     const skip = page.mode === 'page' ? page.skip : 0;
-    const isFilteredOrSearched = isFiltered(query) || asksForText(query.search);
+    const isFilteredOrSearched = isFiltered(query) || hasSearchTerms(query.search);
     if (skip > 0 && !isFilteredOrSearched) {
       const placed = await totals.ofPlaced(query);
       if (skip >= placed) return { rows: [], total: placed, next: undefined };

@@ -1,25 +1,30 @@
-import type { Connection } from 'mongoose';
-import { createGymCounters, type GymCounters } from './gym-counters.ts';
-import { createGymStore, type GymStore } from './gym-store.ts';
-import { createOwnerStore, type OwnerStore } from './owner-store.ts';
-import { createRatingStore, type RatingStore } from './rating-store.ts';
-import { createReferenceStore, type ReferenceStore } from './reference-store.ts';
+/** The collections of this service. */
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { type Counters, createCounters } from './counters.ts';
+import { createGyms, type Gyms } from './gyms.ts';
+import { createOwners, type Owners } from './owners.ts';
+import { createRatings, type Ratings } from './ratings.ts';
+import { createReferenceData, type ReferenceData } from './reference-data.ts';
 
 export interface Store {
-  gyms: GymStore;
-  counters: GymCounters;
-  owners: OwnerStore;
-  ratings: RatingStore;
-  reference: ReferenceStore;
+  gyms: Gyms;
+  counters: Counters;
+  owners: Owners;
+  ratings: Ratings;
+  referenceData: ReferenceData;
+  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection): Store => {
-  const counters = createGymCounters(connection);
+export const createStore = (connection: Connection, log: Logger): Store => {
+  const counters = createCounters(connection);
   return {
-    gyms: createGymStore(connection, counters),
+    gyms: createGyms(connection, counters),
     counters,
-    owners: createOwnerStore(connection),
-    ratings: createRatingStore(connection),
-    reference: createReferenceStore(connection),
+    owners: createOwners(connection),
+    ratings: createRatings(connection),
+    referenceData: createReferenceData(connection),
+    transaction: (work) => inTransaction(connection, work, { log }),
   };
 };

@@ -8,7 +8,7 @@ import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.t
 import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
 import type { SendCode } from './send-code.ts';
 
-interface ArmDeletionDependencies extends Pick<Dependencies, 'users' | 'passwords' | 'blockers'> {
+interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
   sendCode: SendCode;
 }
 

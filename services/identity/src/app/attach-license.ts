@@ -17,21 +17,18 @@ export type AttachLicense = (
   session?: ClientSession,
 ) => Promise<boolean | undefined>;
 
-export const createAttachLicense = ({
-  users,
-  transact,
-}: Pick<Dependencies, 'users' | 'transact'>): AttachLicense => {
+export const createAttachLicense = ({ store }: Pick<Dependencies, 'store'>): AttachLicense => {
   const attach = async (
     session: ClientSession,
     { userId, mediaId, filename }: LicenseDocument,
   ): Promise<boolean | undefined> => {
-    const user = await users.findById(userId, session);
+    const user = await store.users.find(userId, session);
     if (user === null) return undefined;
     const license = attachDocument(user, { mediaId, filename });
     if (license === undefined) return user.trainer_license_media_id === mediaId;
-    await users.update(session, userId, license);
+    await store.users.update(session, userId, license);
     return true;
   };
   return (document, session) =>
-    session === undefined ? transact((own) => attach(own, document)) : attach(session, document);
+    session === undefined ? store.transaction((own) => attach(own, document)) : attach(session, document);
 };

@@ -7,12 +7,12 @@ import { publishDeletionCancelled } from './publish.ts';
 type CancelDeletion = (userId: number) => Promise<User>;
 
 export const createCancelDeletion =
-  ({ users, outbox, transact }: Pick<Dependencies, 'users' | 'outbox' | 'transact'>): CancelDeletion =>
+  ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>): CancelDeletion =>
   (userId) =>
-    transact(async (session) => {
-      const restored = await users.cancelDeletion(session, userId);
+    store.transaction(async (session) => {
+      const restored = await store.users.cancelDeletion(session, userId);
       if (restored === null) {
-        const user = await users.findById(userId, session);
+        const user = await store.users.find(userId, session);
         if (user === null) throw unauthenticated();
         return user;
       }

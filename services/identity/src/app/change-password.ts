@@ -3,27 +3,24 @@ import type { Dependencies } from '../dependencies.ts';
 import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-account.ts';
 import { publishCredentialsRevoked } from './publish.ts';
 
-type ChangePasswordDependencies = Pick<
-  Dependencies,
-  'users' | 'tokens' | 'codes' | 'passwords' | 'outbox' | 'transact'
->;
+type ChangePasswordDependencies = Pick<Dependencies, 'store' | 'passwords' | 'outbox'>;
 
 /** Revokes every other credential of the account. 422 under `current_password`. */
 type ChangePassword = (caller: UserCaller, currentPassword: string, password: string) => Promise<void>;
 
 export const createChangePassword = (dependencies: ChangePasswordDependencies): ChangePassword => {
-  const { users, tokens, codes, passwords, transact } = dependencies;
+  const { store, passwords } = dependencies;
   return async (caller, currentPassword, password) => {
     const user = await findOwnAccount(dependencies, caller.userId);
     await assertCurrentPassword(dependencies, user, currentPassword);
     const passwordHash = await passwords.hash(password);
-    await transact(async (session) => {
-      const updated = await users.setPassword(session, user._id, passwordHash, user.credential_epoch);
+    await store.transaction(async (session) => {
+      const updated = await store.users.setPassword(session, user._id, passwordHash, user.credential_epoch);
       // A concurrent change was first: the verified password is no longer the current one.
       if (updated === null) throw wrongPassword();
-      await tokens.revokeOthers(session, user._id, caller.tokenId);
+      await store.tokens.revokeOthers(session, user._id, caller.tokenId);
       // A reset code that somebody else has requested must not undo the change.
-      await codes.invalidate(session, user._id);
+      await store.codes.invalidate(session, user._id);
       const account = { userId: user._id, version: updated.version };
       await publishCredentialsRevoked(dependencies, session, account, 'password_changed');
     });

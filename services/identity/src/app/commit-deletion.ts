@@ -10,7 +10,7 @@ import { publishCredentialsRevoked, publishDeletionRequested } from './publish.t
 
 type CommitDeletionDependencies = Pick<
   Dependencies,
-  'users' | 'tokens' | 'codes' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'transact' | 'graceDays'
+  'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays'
 >;
 
 /** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
@@ -20,7 +20,7 @@ type CommitDeletion = (
 ) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
-  const { users, tokens, codes, clock, graceDays, transact } = dependencies;
+  const { store, clock, graceDays } = dependencies;
 
   const schedule = async (
     session: ClientSession,
@@ -28,12 +28,12 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     codeId: string,
   ): Promise<DeletionSchedule> => {
     const now = clock.now();
-    if (!(await codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
+    if (!(await store.codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
     const dates = scheduleDeletion(now, graceDays);
-    const user = await users.scheduleDeletion(session, userId, dates);
+    const user = await store.users.scheduleDeletion(session, userId, dates);
     // The deletion is pending already: the code was sent before that.
     if (user === null) throw codeRejected();
-    await tokens.revokeAll(session, userId);
+    await store.tokens.revokeAll(session, userId);
     const scheduled = toDeletionSchedule(dates);
     const account = { userId, version: user.version };
     await publishDeletionRequested(dependencies, session, account, scheduled);
@@ -44,10 +44,10 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
   return async (userId, { password, code }) => {
     const user = await findOwnAccount(dependencies, userId);
     await assertCurrentPassword(dependencies, user, password);
-    const codeId = await codes.check(userId, 'deletion', code, clock.now());
+    const codeId = await store.codes.check(userId, 'deletion', code, clock.now());
     if (codeId === undefined) throw codeRejected();
     await assertNoBlockers(dependencies, userId);
-    return transact((session) => schedule(session, userId, codeId));
+    return store.transaction((session) => schedule(session, userId, codeId));
   };
 };
 

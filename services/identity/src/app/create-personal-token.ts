@@ -9,7 +9,7 @@ import type { Token } from '../store/tokens.ts';
 
 type CreatePersonalTokenDependencies = Pick<
   Dependencies,
-  'users' | 'tokens' | 'sequences' | 'random' | 'clock' | 'transact' | 'tokenLifetimeDays'
+  'store' | 'sequences' | 'random' | 'clock' | 'tokenLifetimeDays'
 >;
 
 interface PersonalTokenInput {
@@ -31,7 +31,7 @@ type CreatePersonalToken = (
 export const createCreatePersonalToken = (
   dependencies: CreatePersonalTokenDependencies,
 ): CreatePersonalToken => {
-  const { users, tokens, sequences, random, clock, transact, tokenLifetimeDays } = dependencies;
+  const { store, sequences, random, clock, tokenLifetimeDays } = dependencies;
   return async (caller, { name, permissions, expiresAt }) => {
     const now = clock.now();
     if (permissions !== undefined && !holdsAll(caller.permissions, permissions)) {
@@ -51,17 +51,17 @@ export const createCreatePersonalToken = (
       created_at: now,
       expires_at: expiresAt ?? new Date(now.getTime() + tokenLifetimeDays * DAY_MS),
     };
-    const row = await transact(async (session) => {
+    const row = await store.transaction(async (session) => {
       // The presented token may have been revoked since it was introspected.
-      const presented = await tokens.findLive(caller.tokenId, clock.now(), session);
-      const user = await users.findById(caller.userId, session);
+      const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
+      const user = await store.users.find(caller.userId, session);
       if (presented === null || user === null) throw unauthenticated();
       const issued = {
         ...requested,
         permissions: requested.permissions ?? presented.permissions,
         expires_at: limitExpiry(presented, requested.expires_at, expiresAt !== undefined),
       };
-      if (!(await tokens.insert(session, issued, user.credential_epoch))) throw unauthenticated();
+      if (!(await store.tokens.insert(session, issued, user.credential_epoch))) throw unauthenticated();
       return issued;
     });
     return { token, row };

@@ -7,7 +7,7 @@ import type { EraseAccount } from './erase-account.ts';
 import { findManageableUser } from './manageable-user.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 
-interface DeleteUserDependencies extends Pick<Dependencies, 'users' | 'roles' | 'blockers' | 'transact'> {
+interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'> {
   eraseAccount: EraseAccount;
 }
 
@@ -20,14 +20,14 @@ type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 export const createDeleteUser =
   (dependencies: DeleteUserDependencies): DeleteUser =>
   async (caller, userId) => {
-    const { roles, transact, eraseAccount } = dependencies;
+    const { store, eraseAccount } = dependencies;
     if (caller.userId === userId) throw forbidden('the own account');
     await findManageableUser(dependencies, caller, userId);
     await assertNoBlockers(dependencies, userId);
-    await transact(async (session) => {
+    await store.transaction(async (session) => {
       // Roles may have been assigned since the first check.
       const user = await findManageableUser(dependencies, caller, userId, session);
-      if (canManageRoles(await roles.findByIds(user.role_ids, session))) {
+      if (canManageRoles(await store.roles.findMany(user.role_ids, session))) {
         await assertRoleManagerRemains(dependencies, session, { userId });
       }
       if (!(await eraseAccount(session, userId))) throw notFound();

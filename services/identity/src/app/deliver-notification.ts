@@ -9,15 +9,11 @@ export type DeliverNotification = (
 ) => Promise<void>;
 
 export const createDeliverNotification =
-  ({
-    users,
-    notifications,
-    sequences,
-  }: Pick<Dependencies, 'users' | 'notifications' | 'sequences'>): DeliverNotification =>
+  ({ store, sequences }: Pick<Dependencies, 'store' | 'sequences'>): DeliverNotification =>
   async (session, { userId, type, data, at }) => {
-    if (!(await users.touchIfLive(session, userId))) return;
+    if (!(await store.users.touchIfLive(session, userId))) return;
     const id = await sequences.next('notifications');
-    await notifications.insert(session, {
+    await store.notifications.insert(session, {
       _id: id,
       user_id: userId,
       type,

@@ -6,9 +6,9 @@ import { detachDocument } from '../domain/trainer-license.ts';
 type DetachLicense = (document: { userId: number; mediaId: number }, session: ClientSession) => Promise<void>;
 
 export const createDetachLicense =
-  ({ users }: Pick<Dependencies, 'users'>): DetachLicense =>
+  ({ store }: Pick<Dependencies, 'store'>): DetachLicense =>
   async ({ userId, mediaId }, session) => {
-    const user = await users.findById(userId, session);
+    const user = await store.users.find(userId, session);
     const license = user === null ? undefined : detachDocument(user, mediaId);
-    if (license !== undefined) await users.update(session, userId, license);
+    if (license !== undefined) await store.users.update(session, userId, license);
   };

@@ -8,7 +8,7 @@ type FirstAdministrator = Pick<Registration, 'username' | 'email' | 'phone' | 'p
 
 type EnsureFirstAdministratorDependencies = Pick<
   Dependencies,
-  'users' | 'passwords' | 'sequences' | 'random' | 'clock' | 'log' | 'transact'
+  'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'log'
 >;
 
 /**
@@ -16,20 +16,27 @@ type EnsureFirstAdministratorDependencies = Pick<
  * that the unique key lets one of them create it.
  */
 export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdministratorDependencies) => {
-  const { users, passwords, sequences, random, clock, log, transact } = dependencies;
+  const { store, passwords, sequences, random, clock, log } = dependencies;
   return async (person: FirstAdministrator): Promise<void> => {
-    if (await users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
+    if (await store.users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
     const passwordHash = await passwords.hash(person.password);
     const id = await sequences.next('users');
-    const named = { ...person, first_name: person.username, last_name: 'Administrator' };
-    const code = toReferralCode(random.bytes(REFERRAL_CODE_BYTES));
-    const account = newMember(id, named, passwordHash, code, null, clock.now());
+    const account = newMember({
+      id,
+      person: { ...person, first_name: person.username, last_name: 'Administrator' },
+      passwordHash,
+      referralCode: toReferralCode(random.bytes(REFERRAL_CODE_BYTES)),
+      referrerId: null,
+      createdAt: clock.now(),
+    });
     try {
-      await transact((session) => users.insert(session, { ...account, role_ids: [ADMINISTRATOR_ROLE_ID] }));
+      await store.transaction((session) =>
+        store.users.insert(session, { ...account, role_ids: [ADMINISTRATOR_ROLE_ID] }),
+      );
       log.info({ user_id: id }, 'created the first administrator');
     } catch (error) {
-      if (users.takenField(error) === undefined) throw error;
-      if (await users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
+      if (store.users.takenField(error) === undefined) throw error;
+      if (await store.users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
       log.error(
         'the first administrator was not created: another account has its user name, e-mail or phone',
       );

@@ -3,10 +3,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { publishAccountDeleted, publishCredentialsRevoked } from './publish.ts';
 
-type EraseAccountDependencies = Pick<
-  Dependencies,
-  'users' | 'tokens' | 'codes' | 'notifications' | 'scores' | 'idempotency' | 'outbox' | 'clock'
->;
+type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'clock'>;
 
 /**
  * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
@@ -15,16 +12,16 @@ type EraseAccountDependencies = Pick<
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
-  const { users, tokens, codes, notifications, scores, idempotency, clock } = dependencies;
+  const { store, idempotency, clock } = dependencies;
   return async (session, userId, dueOn) => {
     const now = clock.now();
     // First, because every transaction that stores data about the account writes this document, too: they conflict.
-    const version = await users.erase(session, userId, now, dueOn);
+    const version = await store.users.erase(session, userId, now, dueOn);
     if (version === null) return false;
-    await tokens.revokeAll(session, userId);
-    await codes.eraseAccount(session, userId);
-    await notifications.eraseAccount(session, userId);
-    await scores.eraseAccount(session, userId);
+    await store.tokens.revokeAll(session, userId);
+    await store.codes.eraseAccount(session, userId);
+    await store.notifications.eraseAccount(session, userId);
+    await store.scores.eraseAccount(session, userId);
     await idempotency.eraseAccount(session, userId);
     const account = { userId, version };
     await publishCredentialsRevoked(dependencies, session, account, 'account_erased');

@@ -4,6 +4,6 @@ import type { User } from '../domain/user.ts';
 import { findOwnAccount } from './own-account.ts';
 
 export const createGetProfile =
-  (dependencies: Pick<Dependencies, 'users'>) =>
+  (dependencies: Pick<Dependencies, 'store'>) =>
   ({ userId }: UserCaller): Promise<User> =>
     findOwnAccount(dependencies, userId);

@@ -4,9 +4,9 @@ import type { User } from '../domain/user.ts';
 
 /** 404 for an unknown and for an erased account. */
 export const createGetUser =
-  ({ users }: Pick<Dependencies, 'users'>) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
   async (id: number): Promise<User> => {
-    const user = await users.findById(id);
+    const user = await store.users.find(id);
     if (user === null) throw notFound();
     return user;
   };

@@ -16,14 +16,14 @@ interface Introspection {
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect =
-  ({ users, tokens, roles, clock }: Pick<Dependencies, 'users' | 'tokens' | 'roles' | 'clock'>): Introspect =>
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>): Introspect =>
   async (token) => {
     if (!isWellFormedToken(token)) throw unauthenticated();
-    const credential = await tokens.findLive(hashToken(token), clock.now());
+    const credential = await store.tokens.findLive(hashToken(token), clock.now());
     if (credential === null) throw unauthenticated();
-    const user = await users.findById(credential.user_id);
+    const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
-    const held = permissionsOf(await roles.findByIds(user.role_ids));
+    const held = permissionsOf(await store.roles.findMany(user.role_ids));
     return {
       userId: user._id,
       permissions: effectivePermissions(credential, held),

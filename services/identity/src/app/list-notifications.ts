@@ -4,11 +4,11 @@ import type { NotificationRow } from '../store/notifications.ts';
 
 /** Newest first; `unread` counts all of the user's unread notifications. */
 export const createListNotifications =
-  ({ notifications }: Pick<Dependencies, 'notifications'>) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
   async (
     userId: number,
     request: PageRequest,
   ): Promise<{ page: PageOf<NotificationRow>; unread: number }> => {
-    const page = await notifications.list(userId, request);
-    return { page, unread: await notifications.unreadCount(userId) };
+    const page = await store.notifications.list(userId, request);
+    return { page, unread: await store.notifications.unreadCount(userId) };
   };

@@ -4,9 +4,9 @@ import type { Role } from '../domain/roles.ts';
 
 /** By id. */
 export const createListRoles =
-  ({ roles }: Pick<Dependencies, 'roles'>) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
   async (request: PageRequest): Promise<PageOf<Role>> => {
-    const all = await roles.findAll();
+    const all = await store.roles.findAll();
     const start =
       request.mode === 'page' ? request.skip : all.findIndex((role) => role._id > (request.after[0] ?? 0));
     const rows = start < 0 ? [] : all.slice(start, start + request.perPage);

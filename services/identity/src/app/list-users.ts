@@ -20,11 +20,13 @@ interface UserSearch {
  */
 type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
 
-export const createListUsers = ({ users, roles }: Pick<Dependencies, 'users' | 'roles'>): ListUsers => {
+export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUsers => {
   const findRoleId = async (viewer: Caller, role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
     if (!can(viewer, 'users.view_all')) throw forbidden('role needs users.view_all');
-    const found = await (/^\d{1,9}$/.test(role) ? roles.findById(Number(role)) : roles.findByName(role));
+    const found = await (/^\d{1,9}$/.test(role)
+      ? store.roles.find(Number(role))
+      : store.roles.findByName(role));
     if (found === null) throw invalid({ role: message('validation.unknown') });
     return found._id;
   };
@@ -39,7 +41,7 @@ export const createListUsers = ({ users, roles }: Pick<Dependencies, 'users' | '
       withPending: viewsAll,
       ascending: order === 'ASC',
     };
-    const found = await users.list(filter, {
+    const found = await store.users.list(filter, {
       skip: request.mode === 'page' ? request.skip : 0,
       limit: request.perPage + 1,
       afterId: request.mode === 'cursor' ? request.after[0] : undefined,
@@ -48,7 +50,7 @@ export const createListUsers = ({ users, roles }: Pick<Dependencies, 'users' | '
     const last = rows.at(-1);
     return {
       rows,
-      total: request.mode === 'page' ? await users.count(filter) : undefined,
+      total: request.mode === 'page' ? await store.users.count(filter) : undefined,
       next: found.length > rows.length && last !== undefined ? [last._id] : undefined,
     };
   };

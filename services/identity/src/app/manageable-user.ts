@@ -7,14 +7,14 @@ import type { User } from '../domain/user.ts';
 
 /** 404 for an unknown account; 403 for one with a permission that the caller lacks. */
 export const findManageableUser = async (
-  { users, roles }: Pick<Dependencies, 'users' | 'roles'>,
+  { store }: Pick<Dependencies, 'store'>,
   caller: UserCaller,
   userId: number,
   session?: ClientSession,
 ): Promise<User> => {
-  const user = await users.findById(userId, session);
+  const user = await store.users.find(userId, session);
   if (user === null) throw notFound();
-  const held = permissionsOf(await roles.findByIds(user.role_ids, session));
+  const held = permissionsOf(await store.roles.findMany(user.role_ids, session));
   if (!holdsAll(caller.permissions, held))
     throw forbidden('the account has a permission that the caller lacks');
   return user;

@@ -4,9 +4,9 @@ import type { NotificationRow } from '../store/notifications.ts';
 
 /** 404 for a notification of another user. */
 export const createMarkNotificationRead =
-  ({ notifications, clock }: Pick<Dependencies, 'notifications' | 'clock'>) =>
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async (userId: number, id: number): Promise<NotificationRow> => {
-    const row = await notifications.markRead(userId, id, clock.now());
+    const row = await store.notifications.markRead(userId, id, clock.now());
     if (row === null) throw notFound();
     return row;
   };

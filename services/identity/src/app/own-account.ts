@@ -5,10 +5,10 @@ import type { User } from '../domain/user.ts';
 
 /** 401 when the account was erased after the token was introspected. */
 export const findOwnAccount = async (
-  { users }: Pick<Dependencies, 'users'>,
+  { store }: Pick<Dependencies, 'store'>,
   userId: number,
 ): Promise<User> => {
-  const user = await users.findById(userId);
+  const user = await store.users.find(userId);
   if (user === null) throw unauthenticated();
   return user;
 };

@@ -12,8 +12,7 @@ import type { DueAccount } from '../store/users.ts';
 import type { DeliverNotification } from './deliver-notification.ts';
 import type { EraseAccount } from './erase-account.ts';
 
-interface PurgeAccountsDependencies
-  extends Pick<Dependencies, 'users' | 'blockers' | 'clock' | 'log' | 'transact'> {
+interface PurgeAccountsDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'clock' | 'log'> {
   eraseAccount: EraseAccount;
   deliverNotification: DeliverNotification;
 }
@@ -28,19 +27,21 @@ type PurgeOutcome = 'erased' | 'postponed' | 'not_due' | 'failed';
 type PurgeAccounts = (stopping?: AbortSignal) => Promise<Record<PurgeOutcome, number>>;
 
 export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): PurgeAccounts => {
-  const { users, blockers, clock, log, transact, eraseAccount, deliverNotification } = dependencies;
+  const { store, blockers, clock, log, eraseAccount, deliverNotification } = dependencies;
 
   const erase = ({ userId, scheduledAt }: DueAccount): Promise<PurgeOutcome> =>
-    transact(async (session) => ((await eraseAccount(session, userId, scheduledAt)) ? 'erased' : 'not_due'));
+    store.transaction(async (session) =>
+      (await eraseAccount(session, userId, scheduledAt)) ? 'erased' : 'not_due',
+    );
 
   const postpone = (
     { userId, scheduledAt }: DueAccount,
     applied: readonly AppliedBlocker[],
   ): Promise<PurgeOutcome> =>
-    transact(async (session) => {
+    store.transaction(async (session) => {
       const at = clock.now();
       const dates = { from: scheduledAt, to: postponeDeletion(scheduledAt, at) };
-      if ((await users.postponeDeletion(session, userId, dates)) === null) return 'not_due';
+      if ((await store.users.postponeDeletion(session, userId, dates)) === null) return 'not_due';
       const data = {
         deletion_scheduled_at: formatTimestamp(dates.to),
         blockers: applied.map(({ code }) => code),
@@ -61,7 +62,7 @@ export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): Pu
 
   return async (stopping) => {
     const count = { erased: 0, postponed: 0, not_due: 0, failed: 0 };
-    for await (const due of users.dueForDeletion(clock.now())) {
+    for await (const due of store.users.dueForDeletion(clock.now())) {
       if (stopping?.aborted === true) break;
       count[await purge(due)] += 1;
     }

@@ -30,13 +30,11 @@ export interface ReferralsReader {
   ): Promise<Map<number, Referrals>>;
 }
 
-interface ReferralsReaderDependencies extends Pick<Dependencies, 'scoreLocks' | 'clock'> {
-  users: Pick<Dependencies['users'], 'countReferralsByUser' | 'countReferralsOfAll' | 'referredReferrers'>;
-  scores: Pick<Dependencies['scores'], 'findLast' | 'save'>;
-}
-
-export const createReferralsReader = (dependencies: ReferralsReaderDependencies): ReferralsReader => {
-  const { users, scores, scoreLocks, clock } = dependencies;
+export const createReferralsReader = ({
+  store,
+  scoreLocks,
+  clock,
+}: Pick<Dependencies, 'store' | 'scoreLocks' | 'clock'>): ReferralsReader => {
   const computations = new Map<number, Promise<number>>();
   const withinLimit = createConcurrencyLimit(MAX_COMPUTATIONS);
 
@@ -47,8 +45,8 @@ export const createReferralsReader = (dependencies: ReferralsReaderDependencies)
 
   const compute = async (userId: number): Promise<number> => {
     const computedAt = clock.now();
-    const score = await computeScore(userId, users);
-    await scores.save({ _id: userId, score, computed_at: computedAt });
+    const score = await computeScore(userId, store.users);
+    await store.scores.save({ _id: userId, score, computed_at: computedAt });
     return score;
   };
 
@@ -58,7 +56,7 @@ export const createReferralsReader = (dependencies: ReferralsReaderDependencies)
       const release = await scoreLocks.acquire(userId);
       try {
         // Another process may have stored it before this one acquired the lock.
-        const score = freshScore((await scores.findLast([userId])).get(userId));
+        const score = freshScore((await store.scores.findLast([userId])).get(userId));
         if (score !== undefined) return score;
         if (release !== undefined) return await withinLimit(() => compute(userId));
       } finally {
@@ -78,10 +76,10 @@ export const createReferralsReader = (dependencies: ReferralsReaderDependencies)
 
   return {
     read: async (userIds, { timeoutMs } = {}) => {
-      const counts = await users.countReferralsByUser(userIds);
+      const counts = await store.users.countReferralsByUser(userIds);
       // Without referrals the score is 0 and is not cached: the ten hours begin with the first referral.
       const referrerIds = [...counts.keys()];
-      const cached = await scores.findLast(referrerIds);
+      const cached = await store.scores.findLast(referrerIds);
       const scoreOf = async (userId: number, timeout: Promise<unknown> | undefined): Promise<number> => {
         const last = cached.get(userId);
         const fresh = freshScore(last);

@@ -9,10 +9,7 @@ import type { NewSessionToken, Session } from './new-session-token.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
-  extends Pick<
-    Dependencies,
-    'users' | 'tokens' | 'passwords' | 'sequences' | 'random' | 'clock' | 'transact'
-  > {
+  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock'> {
   newSessionToken: NewSessionToken;
 }
 
@@ -34,11 +31,11 @@ type Register = (registration: Registration) => Promise<Session>;
 const MAX_CODE_ATTEMPTS = 5;
 
 export const createRegister = (dependencies: RegisterDependencies): Register => {
-  const { users, tokens, passwords, sequences, clock, transact, newSessionToken } = dependencies;
+  const { store, passwords, sequences, clock, newSessionToken } = dependencies;
 
   const findReferrer = async (code: string | null | undefined): Promise<number | null> => {
     if (code == null) return null;
-    const referrer = await users.findByReferralCode(normalizeReferralCode(code));
+    const referrer = await store.users.findByReferralCode(normalizeReferralCode(code));
     if (referrer === null) throw invalid({ referral_code: message('auth.unknown_referral_code') });
     return referrer._id;
   };
@@ -50,11 +47,18 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
     const id = await sequences.next('users');
     const { token, row } = newSessionToken(id);
     const insert = async (referralCode: string): Promise<User> => {
-      const account = newMember(id, registration, passwordHash, referralCode, referrerId, clock.now());
+      const account = newMember({
+        id,
+        person: registration,
+        passwordHash,
+        referralCode,
+        referrerId,
+        createdAt: clock.now(),
+      });
       return rejectTaken(dependencies, () =>
-        transact(async (session) => {
-          const user = await users.insert(session, account);
-          await tokens.insert(session, row, user.credential_epoch);
+        store.transaction(async (session) => {
+          const user = await store.users.insert(session, account);
+          await store.tokens.insert(session, row, user.credential_epoch);
           return user;
         }),
       );
@@ -65,26 +69,35 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
 };
 
 const withUniqueReferralCode = async <T>(
-  { users, random }: RegisterDependencies,
+  { store, random }: RegisterDependencies,
   insert: (referralCode: string) => Promise<T>,
 ): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await insert(toReferralCode(random.bytes(REFERRAL_CODE_BYTES)));
     } catch (error) {
-      if (users.takenField(error) !== 'referral_code' || attempt === MAX_CODE_ATTEMPTS) throw error;
+      if (store.users.takenField(error) !== 'referral_code' || attempt === MAX_CODE_ATTEMPTS) throw error;
     }
   }
 };
 
-export const newMember = (
-  id: number,
-  person: Omit<Registration, 'password' | 'referral_code'>,
-  passwordHash: string,
-  referralCode: string,
-  referrerId: number | null,
-  now: Date,
-): NewUser => ({
+interface Member {
+  id: number;
+  person: Omit<Registration, 'password' | 'referral_code'>;
+  passwordHash: string;
+  referralCode: string;
+  referrerId: number | null;
+  createdAt: Date;
+}
+
+export const newMember = ({
+  id,
+  person,
+  passwordHash,
+  referralCode,
+  referrerId,
+  createdAt,
+}: Member): NewUser => ({
   _id: id,
   username: person.username,
   email: person.email,
@@ -92,7 +105,7 @@ export const newMember = (
   password_hash: passwordHash,
   first_name: person.first_name,
   last_name: person.last_name,
-  created_at: now,
+  created_at: createdAt,
   referral_code: referralCode,
   referrer_user_id: referrerId,
   role_ids: [MEMBER_ROLE_ID],

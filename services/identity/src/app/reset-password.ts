@@ -15,16 +15,7 @@ import type { SendCode } from './send-code.ts';
 interface ResetPasswordDependencies
   extends Pick<
     Dependencies,
-    | 'users'
-    | 'tokens'
-    | 'codes'
-    | 'passwords'
-    | 'limiter'
-    | 'outbox'
-    | 'clock'
-    | 'log'
-    | 'transact'
-    | 'responseDelayMs'
+    'store' | 'passwords' | 'limiter' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'responseDelayMs'
   > {
   sendCode: SendCode;
 }
@@ -34,18 +25,15 @@ interface ResetPassword {
   request(login: string, locale: Locale): Promise<void>;
   /** 422 under `code` for every reason. */
   reset(input: { login: string; code: string; password: string }): Promise<void>;
-  /** Waits for the codes that are being sent. */
-  close(): Promise<void>;
 }
 
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
-  const { users, tokens, codes, passwords, limiter, clock, log, transact } = dependencies;
-  const { sendCode, responseDelayMs } = dependencies;
-  const sending = new Set<Promise<unknown>>();
+  const { store, passwords, limiter, clock, log } = dependencies;
+  const { sendCode, backgroundTasks, responseDelayMs } = dependencies;
 
   /** Undefined for an unknown login, and when the rate limit is exceeded. */
   const findWithinLimit = async (login: string): Promise<User | undefined> => {
-    const user = await users.findByLogin(login);
+    const user = await store.users.findByLogin(login);
     const key = user === null ? unknownLoginLimitKey(login) : codeLimitKey(user._id);
     const { allowed } = await limiter.consume(CODE_LIMIT, key);
     return user !== null && allowed ? user : undefined;
@@ -64,20 +52,17 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     codeId: string,
     passwordHash: string,
   ): Promise<void> => {
-    if (!(await codes.consume(session, userId, 'reset', codeId, clock.now()))) throw codeRejected();
-    const user = await users.setPassword(session, userId, passwordHash);
+    if (!(await store.codes.consume(session, userId, 'reset', codeId, clock.now()))) throw codeRejected();
+    const user = await store.users.setPassword(session, userId, passwordHash);
     if (user === null) throw codeRejected();
-    await tokens.revokeAll(session, userId);
+    await store.tokens.revokeAll(session, userId);
     const account = { userId, version: user.version };
     await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
   };
 
   return {
     request: async (login, locale) => {
-      const task = send(login, locale)
-        .catch((error: unknown) => log.error({ err: error }, 'a reset code was not sent'))
-        .finally(() => sending.delete(task));
-      sending.add(task);
+      backgroundTasks.run('reset code', () => send(login, locale));
       await sleep(responseDelayMs);
     },
 
@@ -85,13 +70,9 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       const user = await findWithinLimit(login);
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password);
-      const codeId = await codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
+      const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
       if (user === undefined || codeId === undefined) throw codeRejected();
-      await transact((session) => commit(session, user._id, codeId, passwordHash));
-    },
-
-    close: async () => {
-      await Promise.all(sending);
+      await store.transaction((session) => commit(session, user._id, codeId, passwordHash));
     },
   };
 };

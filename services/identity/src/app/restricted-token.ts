@@ -8,11 +8,11 @@ import type { Dependencies } from '../dependencies.ts';
  * without a list. 401 when the token was revoked or has expired since it was introspected.
  */
 export const tokenRestriction = async (
-  { tokens, clock }: Pick<Dependencies, 'tokens' | 'clock'>,
+  { store, clock }: Pick<Dependencies, 'store' | 'clock'>,
   caller: UserCaller,
 ): Promise<readonly string[] | undefined> => {
   if (caller.tokenKind === 'session') return undefined;
-  const presented = await tokens.findLive(caller.tokenId, clock.now());
+  const presented = await store.tokens.findLive(caller.tokenId, clock.now());
   if (presented === null) throw unauthenticated();
   return presented.permissions ?? undefined;
 };

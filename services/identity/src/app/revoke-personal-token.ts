@@ -5,8 +5,8 @@ import { tokenRestriction } from './restricted-token.ts';
 
 /** 404 for a token that the caller's token does not list. */
 export const createRevokePersonalToken =
-  ({ tokens, clock }: Pick<Dependencies, 'tokens' | 'clock'>) =>
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async (caller: UserCaller, id: number): Promise<void> => {
-    const restriction = await tokenRestriction({ tokens, clock }, caller);
-    if (!(await tokens.deletePersonal(caller.userId, id, restriction))) throw notFound();
+    const restriction = await tokenRestriction({ store, clock }, caller);
+    if (!(await store.tokens.deletePersonal(caller.userId, id, restriction))) throw notFound();
   };

@@ -15,16 +15,16 @@ export const canManageRoles = (roles: readonly Role[]): boolean => permissionsOf
  * conflict, and the second one finds no remaining account.
  */
 export const assertRoleManagerRemains = async (
-  { users, roles }: Pick<Dependencies, 'users' | 'roles'>,
+  { store }: Pick<Dependencies, 'store'>,
   session: ClientSession,
   removed: { userId?: number; roleId?: number },
 ): Promise<void> => {
-  const managing = (await roles.findAll(session)).filter(
+  const managing = (await store.roles.findAll(session)).filter(
     (role) => role._id !== removed.roleId && canManageRoles([role]),
   );
   const roleIds = managing.map((role) => role._id);
-  const remaining = await users.findHolder(roleIds, removed.userId, session);
-  if (remaining === undefined || !(await users.touchIfLive(session, remaining))) {
+  const remaining = await store.users.findHolder(roleIds, removed.userId, session);
+  if (remaining === undefined || !(await store.users.touchIfLive(session, remaining))) {
     throw conflict('roles.last_manager', message('roles.last_manager'));
   }
 };

@@ -4,9 +4,9 @@ import { ADMINISTRATOR_ROLE_ID, SEEDED_ROLES } from '../domain/roles.ts';
 
 /** Creates missing roles; edited ones stay. Administrators get the permissions that a release has added. */
 export const createSeedRoles =
-  ({ roles }: Pick<Dependencies, 'roles'>) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
   async (): Promise<void> => {
-    await roles.seed(SEEDED_ROLES);
+    await store.roles.seed(SEEDED_ROLES);
     // Only a holder of a permission can assign it: a permission without a holder could never be assigned.
-    await roles.addPermissions(ADMINISTRATOR_ROLE_ID, PERMISSIONS);
+    await store.roles.addPermissions(ADMINISTRATOR_ROLE_ID, PERMISSIONS);
   };

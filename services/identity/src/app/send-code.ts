@@ -18,13 +18,13 @@ export type SendCode = (purpose: CodePurpose, recipient: CodeRecipient) => Promi
  * received the new one.
  */
 export const createSendCode =
-  ({ codes, sms, clock, random }: Pick<Dependencies, 'codes' | 'sms' | 'clock' | 'random'>): SendCode =>
+  ({ store, sms, clock, random }: Pick<Dependencies, 'store' | 'sms' | 'clock' | 'random'>): SendCode =>
   async (purpose, { userId, phone, locale }) => {
     const digits = random.digits(CODE_LENGTH);
     const issued = issueCode(random.uuid(), digits, clock.now());
-    const previous = await codes.replace(userId, purpose, issued);
+    const previous = await store.codes.replace(userId, purpose, issued);
     const { outcome } = await sms.send({ receptor: phone, purpose, code: digits, locale });
     if (outcome === 'sent') return 'sent';
-    if (outcome === 'refused') await codes.restore(userId, purpose, issued, previous);
+    if (outcome === 'refused') await store.codes.restore(userId, purpose, issued, previous);
     return 'failed';
   };

@@ -4,7 +4,7 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { PresentUsers } from './user-resource.ts';
 
-interface ShowUsersDependencies extends Pick<Dependencies, 'users'> {
+interface ShowUsersDependencies extends Pick<Dependencies, 'store'> {
   presentUsers: PresentUsers;
 }
 
@@ -19,9 +19,9 @@ export type ShowUsers = (
 ) => Promise<UserResource[]>;
 
 export const createShowUsers =
-  ({ users, presentUsers }: ShowUsersDependencies): ShowUsers =>
+  ({ store, presentUsers }: ShowUsersDependencies): ShowUsers =>
   async (ids, viewer, { withErased }) => {
-    const shown = await presentUsers(await users.findByIds(ids), viewer);
-    const erased = withErased ? await users.findErased(ids) : [];
+    const shown = await presentUsers(await store.users.findMany(ids), viewer);
+    const erased = withErased ? await store.users.findErased(ids) : [];
     return [...shown, ...erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)))];
   };

@@ -6,8 +6,7 @@ import type { User } from '../domain/user.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 import { LOGIN_LIMIT, loginLimitKey } from './rate-limits.ts';
 
-interface SignInDependencies
-  extends Pick<Dependencies, 'users' | 'tokens' | 'passwords' | 'limiter' | 'transact'> {
+interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter'> {
   newSessionToken: NewSessionToken;
 }
 
@@ -24,10 +23,10 @@ export interface SignIn {
 const MAX_ATTEMPTS = 5;
 
 export const createSignIn = (dependencies: SignInDependencies): SignIn => {
-  const { users, tokens, passwords, limiter, transact, newSessionToken } = dependencies;
+  const { store, passwords, limiter, newSessionToken } = dependencies;
 
   const authenticate = async (login: string, password: string): Promise<User> => {
-    const user = await users.findByLogin(login);
+    const user = await store.users.findByLogin(login);
     const matches =
       user === null
         ? await passwords.verifyDummy(password)
@@ -49,9 +48,9 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const user = await authenticate(login, password);
         const { token, row } = newSessionToken(user._id);
-        const current = await transact(async (session) => {
-          if (!(await tokens.insert(session, row, user.credential_epoch))) return null;
-          return users.findById(user._id, session);
+        const current = await store.transaction(async (session) => {
+          if (!(await store.tokens.insert(session, row, user.credential_epoch))) return null;
+          return store.users.find(user._id, session);
         });
         // Otherwise all credentials were revoked meanwhile and the password may have changed: it is verified again.
         if (current !== null) return { token, expiresAt: row.expires_at, user: current };

@@ -3,6 +3,6 @@ import type { Dependencies } from '../dependencies.ts';
 
 /** Revokes the presented token; a repeated call has no effect. */
 export const createSignOut =
-  ({ tokens }: Pick<Dependencies, 'tokens'>) =>
+  ({ store }: Pick<Dependencies, 'store'>) =>
   ({ tokenId }: UserCaller): Promise<void> =>
-    tokens.delete(tokenId);
+    store.tokens.delete(tokenId);

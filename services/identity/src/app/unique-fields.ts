@@ -10,24 +10,24 @@ const taken = (fields: readonly string[]): AppError =>
 
 /** Names every taken field. Does not replace the unique keys of the store, which decide concurrent writes. */
 export const assertNotTaken = async (
-  { users }: Pick<Dependencies, 'users'>,
+  { store }: Pick<Dependencies, 'store'>,
   wanted: Partial<Record<LoginField, User[LoginField] | undefined>>,
   exceptUserId?: number,
 ): Promise<void> => {
   const { username, email, phone } = wanted;
-  const fields = await users.findTaken(omitUndefined({ username, email, phone }), exceptUserId);
+  const fields = await store.users.findTaken(omitUndefined({ username, email, phone }), exceptUserId);
   if (fields.length > 0) throw taken(fields);
 };
 
 /** Runs `write` and turns a violated unique key into the 422 of its field. */
 export const rejectTaken = async <T>(
-  { users }: Pick<Dependencies, 'users'>,
+  { store }: Pick<Dependencies, 'store'>,
   write: () => Promise<T>,
 ): Promise<T> => {
   try {
     return await write();
   } catch (error) {
-    const field = users.takenField(error);
+    const field = store.users.takenField(error);
     throw field === undefined || field === 'referral_code' ? error : taken([field]);
   }
 };

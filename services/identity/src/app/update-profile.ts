@@ -15,10 +15,7 @@ import {
 import { tokenRestriction } from './restricted-token.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateProfileDependencies = Pick<
-  Dependencies,
-  'users' | 'tokens' | 'codes' | 'passwords' | 'licenseDocuments' | 'clock' | 'transact'
->;
+type UpdateProfileDependencies = Pick<Dependencies, 'store' | 'passwords' | 'licenseDocuments' | 'clock'>;
 
 /**
  * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new bank account by
@@ -27,7 +24,7 @@ type UpdateProfileDependencies = Pick<
 type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
-  const { users, codes, licenseDocuments, clock, transact } = dependencies;
+  const { store, licenseDocuments, clock } = dependencies;
   return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
     assertNotBornInFuture(fields, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
@@ -43,13 +40,13 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
       await licenseDocuments.delete(user._id, clearedMediaId);
     }
     const updated = await rejectTaken(dependencies, () =>
-      transact(async (session) => {
-        const current = await users.findById(user._id, session);
+      store.transaction(async (session) => {
+        const current = await store.users.find(user._id, session);
         if (current === null) return null;
         const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
         // A code that was sent to the old phone proves nothing about the owner of the new one.
-        if (changesPhone(current, fields)) await codes.invalidate(session, user._id);
-        return users.update(session, user._id, { ...omitUndefined(fields), ...license });
+        if (changesPhone(current, fields)) await store.codes.invalidate(session, user._id);
+        return store.users.update(session, user._id, { ...omitUndefined(fields), ...license });
       }),
     );
     if (updated === null) throw unauthenticated();

@@ -18,10 +18,10 @@ interface RoleChanges {
 type UpdateRole = (caller: UserCaller, id: number, changes: RoleChanges) => Promise<Role>;
 
 export const createUpdateRole =
-  ({ users, roles, transact }: Pick<Dependencies, 'users' | 'roles' | 'transact'>): UpdateRole =>
+  ({ store }: Pick<Dependencies, 'store'>): UpdateRole =>
   (caller, id, { title, permissions }) =>
-    transact(async (session) => {
-      const role = await roles.findById(id, session);
+    store.transaction(async (session) => {
+      const role = await store.roles.find(id, session);
       if (role === null) throw notFound();
       const concerned = [...permissionsOf([role]), ...(permissions ?? [])];
       if (!holdsAll(caller.permissions, concerned)) {
@@ -29,10 +29,10 @@ export const createUpdateRole =
       }
       if (permissions !== undefined && id === ADMINISTRATOR_ROLE_ID) assertEveryPermission(permissions);
       if (permissions !== undefined && canManageRoles([role]) && !permissions.includes(ROLE_MANAGEMENT)) {
-        await assertRoleManagerRemains({ users, roles }, session, { roleId: id });
+        await assertRoleManagerRemains({ store }, session, { roleId: id });
       }
       const unique = permissions === undefined ? undefined : [...new Set(permissions)];
-      const updated = await roles.update(session, id, omitUndefined({ title, permissions: unique }));
+      const updated = await store.roles.update(session, id, omitUndefined({ title, permissions: unique }));
       if (updated === null) throw notFound();
       return updated;
     });

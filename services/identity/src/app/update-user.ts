@@ -19,10 +19,7 @@ import {
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateUserDependencies = Pick<
-  Dependencies,
-  'users' | 'roles' | 'codes' | 'notifications' | 'licenseDocuments' | 'sequences' | 'clock' | 'transact'
->;
+type UpdateUserDependencies = Pick<Dependencies, 'store' | 'licenseDocuments' | 'sequences' | 'clock'>;
 
 interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
@@ -37,10 +34,10 @@ interface OperatorChanges extends ProfileChanges {
 type UpdateUser = (caller: UserCaller, userId: number, changes: OperatorChanges) => Promise<User>;
 
 export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
-  const { users, roles, codes, licenseDocuments, clock, transact } = dependencies;
+  const { store, licenseDocuments, clock } = dependencies;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
-    const found = await roles.findByIds(roleIds);
+    const found = await store.roles.findMany(roleIds);
     if (found.length < new Set(roleIds).size) throw invalid({ role_ids: message('validation.unknown') });
   };
 
@@ -49,7 +46,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     roleIds: readonly number[],
     session?: ClientSession,
   ): Promise<void> => {
-    const allowed = permissionsOf(await roles.findByIds(roleIds, session));
+    const allowed = permissionsOf(await store.roles.findMany(roleIds, session));
     if (!holdsAll(caller.permissions, allowed)) {
       throw forbidden('the role has a permission that the caller lacks');
     }
@@ -60,8 +57,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     roleIds: readonly number[],
     session: ClientSession,
   ): Promise<void> => {
-    if (canManageRoles(await roles.findByIds(roleIds, session))) return;
-    if (!canManageRoles(await roles.findByIds(current.role_ids, session))) return;
+    if (canManageRoles(await store.roles.findMany(roleIds, session))) return;
+    if (!canManageRoles(await store.roles.findMany(current.role_ids, session))) return;
     await assertRoleManagerRemains(dependencies, session, { userId: current._id });
   };
 
@@ -82,14 +79,14 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const notifyOfReview = await prepareReviewNotification(dependencies, changes);
     const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
     return rejectTaken(dependencies, () =>
-      transact(async (session) => {
+      store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
         const current = await findManageableUser(dependencies, caller, userId, session);
         if (roleIds !== undefined) {
           await assertCanAssign(caller, roleIds, session);
           await assertNotLastManager(current, roleIds, session);
         }
-        const updated = await users.update(session, userId, {
+        const updated = await store.users.update(session, userId, {
           ...omitUndefined(profile),
           ...(roleIds === undefined ? {} : { role_ids: roleIds }),
           ...(trainer_license_image === null
@@ -97,7 +94,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
             : reviewDocument(current, review)),
         });
         if (updated === null) throw notFound();
-        if (changesPhone(current, profile)) await codes.invalidate(session, userId);
+        if (changesPhone(current, profile)) await store.codes.invalidate(session, userId);
         await notifyOfReview(session, current, updated);
         return updated;
       }),
@@ -126,7 +123,7 @@ const reviewDocument = (current: User, review: LicenseReview) => {
  * the transaction, which must not wait for the sequence.
  */
 const prepareReviewNotification = async (
-  { notifications, sequences, clock }: Pick<UpdateUserDependencies, 'notifications' | 'sequences' | 'clock'>,
+  { store, sequences, clock }: Pick<UpdateUserDependencies, 'store' | 'sequences' | 'clock'>,
   changes: OperatorChanges,
 ) => {
   if (typeof changes.trainer_license_approved !== 'boolean') return async () => undefined;
@@ -135,7 +132,7 @@ const prepareReviewNotification = async (
   return async (session: ClientSession, before: User, after: User): Promise<void> => {
     const approved = after.trainer_license_approved;
     if (approved === null || approved === before.trainer_license_approved) return;
-    await notifications.insert(session, {
+    await store.notifications.insert(session, {
       _id: id,
       user_id: after._id,
       type,

@@ -1,8 +1,8 @@
 /** The user resource (specification 2.1). */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import {
+  canSeeAllFields,
   limitUser,
-  seesEverythingOf,
   type UserResource,
   userSchema,
   type WholeUser,
@@ -14,7 +14,7 @@ import type { StoredUserFields, User } from '../domain/user.ts';
 import type { ReferralsReader } from './referrals-reader.ts';
 import { toRole } from './role-resource.ts';
 
-interface PresentUserDependencies extends Pick<Dependencies, 'roles' | 'readMedia' | 'readSubscriptions'> {
+interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'media' | 'subscriptions'> {
   referralsReader: ReferralsReader;
 }
 
@@ -41,19 +41,19 @@ export const createPresentUser =
   };
 
 const present = async (
-  { roles, referralsReader, readMedia, readSubscriptions }: PresentUserDependencies,
+  { store, referralsReader, media, subscriptions }: PresentUserDependencies,
   users: readonly User[],
   viewer: Caller,
   scoreTimeoutMs?: number,
 ): Promise<UserResource[]> => {
   const ids = users.map((user) => user._id);
   // The hidden fields are read only for users that the viewer sees completely.
-  const visibleIds = ids.filter((id) => seesEverythingOf(viewer, id));
-  const [referrals, allRoles, media, subscriptions] = await Promise.all([
+  const visibleIds = ids.filter((id) => canSeeAllFields(viewer, id));
+  const [referrals, allRoles, mediaByUser, subscriptionByUser] = await Promise.all([
     referralsReader.read(visibleIds, { timeoutMs: scoreTimeoutMs }),
-    visibleIds.length === 0 ? [] : roles.findAll(),
-    readMedia(MODEL.user, ids),
-    readSubscriptions(ids),
+    visibleIds.length === 0 ? [] : store.roles.findAll(),
+    media.findOrEmpty(MODEL.user, ids),
+    subscriptions.findOrEmpty(ids),
   ]);
   return users.map((user) => {
     const resource: WholeUser = {
@@ -61,8 +61,8 @@ const present = async (
       referral_score: referrals.get(user._id)?.score ?? 0,
       referrals_count: referrals.get(user._id)?.count ?? 0,
       roles: allRoles.filter((role) => user.role_ids.includes(role._id)).map(toRole),
-      media: media.get(user._id) ?? [],
-      current_subscription: subscriptions.get(user._id) ?? null,
+      media: mediaByUser.get(user._id) ?? [],
+      current_subscription: subscriptionByUser.get(user._id) ?? null,
     };
     return limitUser(resource, viewer);
   });

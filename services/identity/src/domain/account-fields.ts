@@ -1,6 +1,6 @@
 /** The rules of an account's fields, the same in every request and in the configuration. */
 import { GENDERS } from '@fitness/contracts/user.ts';
-import { says, wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
 import { normalizePhone } from './phone.ts';
@@ -8,7 +8,7 @@ import { normalizePhone } from './phone.ts';
 /** One line, without control characters. */
 const name = wellFormed(z.string().trim().min(1).max(100)).refine(
   (value) => !/\p{Cc}/u.test(value),
-  says('validation.format'),
+  withMessage('validation.format'),
 );
 
 export const firstNameField = name;
@@ -18,7 +18,7 @@ export const usernameField = z
   .string()
   .min(3)
   .max(50)
-  .refine((value) => /^[A-Za-z0-9._-]*$/.test(value), says('validation.username'));
+  .refine((value) => /^[A-Za-z0-9._-]*$/.test(value), withMessage('validation.username'));
 
 export const emailField = z.string().trim().max(254).pipe(z.email());
 
@@ -26,7 +26,7 @@ export const emailField = z.string().trim().max(254).pipe(z.email());
 export const phoneField = z
   .string()
   .max(40)
-  .refine((value) => normalizePhone(value) !== undefined, says('validation.phone'))
+  .refine((value) => normalizePhone(value) !== undefined, withMessage('validation.phone'))
   .transform((value) => normalizePhone(value) ?? value);
 
 /** `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone. */
@@ -43,7 +43,7 @@ const toInstant = (value: string): Date | undefined => {
 export const timestampField = z
   .string()
   .max(40)
-  .refine((value) => toInstant(value) !== undefined, says('validation.timestamp'))
+  .refine((value) => toInstant(value) !== undefined, withMessage('validation.timestamp'))
   .transform((value) => toInstant(value) as Date);
 
 export const tokenNameField = name;
@@ -57,14 +57,17 @@ const heightField = z.int().min(50).max(300).nullable();
 /** An existing day. The use case checks that it is not in the future. */
 const birthDateField = z.iso
   .date()
-  .refine((date) => date >= EARLIEST_BIRTH_DATE, says('validation.min_value', { min: EARLIEST_BIRTH_DATE }))
+  .refine(
+    (date) => date >= EARLIEST_BIRTH_DATE,
+    withMessage('validation.min_value', { min: EARLIEST_BIRTH_DATE }),
+  )
   .nullable();
 const genderField = z.enum(GENDERS).nullable();
 const bankAccountNumberField = z
   .string()
   .min(1)
   .max(34)
-  .refine((value) => /^[A-Za-z0-9-]*$/.test(value), says('validation.format'))
+  .refine((value) => /^[A-Za-z0-9-]*$/.test(value), withMessage('validation.format'))
   .nullable();
 
 /** The fields that the account itself and an operator may change. */

@@ -4,7 +4,7 @@ import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/iden
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
-import { invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
+import { assertMaxItems, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { User } from '../domain/user.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -19,14 +19,14 @@ const documentSchema = z.object({
 
 type IdentityUseCases = Pick<
   UseCases,
-  'introspect' | 'findUsers' | 'showUsers' | 'findHiddenUsers' | 'attachLicense' | 'getDeletionBlockers'
+  'introspect' | 'getUsers' | 'showUsers' | 'getHiddenUsers' | 'attachLicense' | 'getDeletionBlockers'
 >;
 
 export const createIdentityService = ({
   introspect,
-  findUsers,
+  getUsers,
   showUsers,
-  findHiddenUsers,
+  getHiddenUsers,
   attachLicense,
   getDeletionBlockers,
 }: IdentityUseCases): GrpcService =>
@@ -36,16 +36,16 @@ export const createIdentityService = ({
       return { user_id: userId, permissions, token_id: tokenId, token_kind: tokenKind };
     },
     GetUsers: async ({ ids }) => {
-      assertMaxIds(ids);
-      return { users: (await findUsers(ids)).map(toUserRecord) };
+      assertMaxItems('ids', ids, MAX_IDS);
+      return { users: (await getUsers(ids)).map(toUserRecord) };
     },
     ShowUsers: async ({ ids, with_erased: withErased }, { caller }) => {
-      assertMaxIds(ids);
+      assertMaxItems('ids', ids, MAX_IDS);
       return { users: (await showUsers(ids, caller, { withErased })).map(toUserMessage) };
     },
     GetHiddenUsers: async ({ ids }) => {
-      assertMaxIds(ids);
-      const { pending, gone } = await findHiddenUsers(ids);
+      assertMaxItems('ids', ids, MAX_IDS);
+      const { pending, gone } = await getHiddenUsers(ids);
       return { pending_ids: pending, gone_ids: gone };
     },
     AttachLicense: async (request) => {
@@ -63,10 +63,6 @@ export const createIdentityService = ({
       };
     },
   });
-
-const assertMaxIds = (ids: readonly number[]): void => {
-  if (ids.length > MAX_IDS) throw invalid({ ids: message('validation.max_items', { max: MAX_IDS }) });
-};
 
 const toUserRecord = (user: User): UserRecord =>
   omitNull({

@@ -1,6 +1,6 @@
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
+import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
@@ -17,7 +17,7 @@ export const deleteDeleteAccountRoute = ({
     tag: 'auth',
     access: 'user',
     // A valid token is the only requirement (specification 5, rule 2).
-    tokenKinds: ANY_TOKEN,
+    tokenKinds: ALL_TOKEN_KINDS,
     responses: { 200: z.object({ message: z.string(), user: userSchema }) },
     handle: async ({ caller, t }) => {
       const user = await cancelDeletion(caller.userId);

@@ -1,6 +1,6 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revokePersonalToken'>): Route =>
@@ -10,7 +10,7 @@ export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revoke
     summary: 'Revoke a personal access token',
     tag: 'auth',
     access: 'user',
-    tokenKinds: FIRST_PARTY,
+    tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

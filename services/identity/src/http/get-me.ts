@@ -1,6 +1,6 @@
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
+import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
@@ -14,7 +14,7 @@ export const getMeRoute = ({
     summary: 'The own account',
     tag: 'auth',
     access: 'user',
-    tokenKinds: ANY_TOKEN,
+    tokenKinds: ALL_TOKEN_KINDS,
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller }) => {
       const user = await getProfile(caller);

@@ -1,5 +1,5 @@
 import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
+import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import { CODE_LIMIT } from '../app/rate-limits.ts';
@@ -28,7 +28,7 @@ export const postDeleteAccountRoute = ({
     tag: 'auth',
     access: 'user',
     // A valid token is the only authorization (specification 5, rule 2); the password confirms the user's intent.
-    tokenKinds: ANY_TOKEN,
+    tokenKinds: ALL_TOKEN_KINDS,
     limit: CODE_LIMIT,
     body: z.object({
       current_password: givenPasswordField,

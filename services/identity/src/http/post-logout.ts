@@ -1,5 +1,5 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
-import { ANY_TOKEN } from '@fitness/shared/kernel/caller.ts';
+import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =>
@@ -10,7 +10,7 @@ export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =
     description: 'Every later request with the presented token is 401.',
     tag: 'auth',
     access: 'user',
-    tokenKinds: ANY_TOKEN,
+    tokenKinds: ALL_TOKEN_KINDS,
     responses: { 204: null },
     handle: async ({ caller }) => {
       await signOut(caller);

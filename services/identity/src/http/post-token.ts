@@ -1,5 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import { personalTokenSchema, toPersonalToken } from '../app/personal-token-resource.ts';
 import { timestampField, tokenNameField } from '../domain/account-fields.ts';
@@ -14,7 +14,7 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
       'The token is shown once. It never has more permissions than the presented one; without `permissions` it has the same. Created with a personal token, it expires with that one at the latest.',
     tag: 'auth',
     access: 'user',
-    tokenKinds: FIRST_PARTY,
+    tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({
       name: tokenNameField,
       permissions: z.array(z.string().max(100)).max(100).nullish(),

@@ -17,7 +17,7 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],
-    mayRefuse: [409],
+    errorStatuses: [409],
     params: idParams,
     body: z.object({
       title: wellFormed(z.string().trim().min(1).max(100)).optional(),

@@ -19,7 +19,7 @@ export const putUserRoute = ({
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
-    mayRefuse: [409],
+    errorStatuses: [409],
     params: idParams,
     body: z.object({
       ...profileShape,

@@ -5,19 +5,16 @@
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { Transact } from '../dependencies.ts';
 import { hashToken } from '../domain/token.ts';
-import type { NewOauthRecord, OauthRecord, OauthStore } from '../store/oauth.ts';
-import type { TokenStore } from '../store/tokens.ts';
+import type { NewOauthRecord, OauthRecord } from '../store/oauth.ts';
+import type { Store } from '../store/store.ts';
 
 /** Anyone may register a client; one that no user consents to within this time is deleted. */
 const UNUSED_CLIENT_MS = DAY_MS;
 
 export interface AdapterDependencies {
-  oauth: OauthStore;
-  tokens: TokenStore;
+  store: Store;
   clock: Clock;
-  transact: Transact;
   issuer: string;
   createGrantRevokedError: () => Error;
   /** Another request has completed the interaction. */
@@ -70,9 +67,9 @@ const toPayload = (kind: string, id: string, record: OauthRecord, issuer: string
 const unused = async (): Promise<undefined> => undefined;
 
 export const createAdapterFactory = (dependencies: AdapterDependencies): ((kind: string) => Adapter) => {
-  const { oauth, transact } = dependencies;
+  const { store } = dependencies;
   const revokeGrant = (grantId: string): Promise<void> =>
-    transact((session) => oauth.revokeGrant(session, grantKey(grantId), grantId));
+    store.transaction((session) => store.oauth.revokeGrant(session, grantKey(grantId), grantId));
   return (kind) => {
     switch (kind) {
       case 'Client':
@@ -92,13 +89,13 @@ export const createAdapterFactory = (dependencies: AdapterDependencies): ((kind:
   };
 };
 
-const createClientAdapter = ({ oauth, clock }: AdapterDependencies): Adapter => ({
+const createClientAdapter = ({ store, clock }: AdapterDependencies): Adapter => ({
   upsert: async (id, metadata) => {
     const expiresAt = new Date(clock.now().getTime() + UNUSED_CLIENT_MS);
-    await oauth.insertClient(id, JSON.stringify(metadata), expiresAt);
+    await store.oauth.insertClient(id, JSON.stringify(metadata), expiresAt);
   },
   find: async (id) => {
-    const metadata = await oauth.findClient(id, clock.now());
+    const metadata = await store.oauth.findClient(id, clock.now());
     return metadata === null ? undefined : (JSON.parse(metadata) as AdapterPayload);
   },
   findByUid: unused,
@@ -109,19 +106,19 @@ const createClientAdapter = ({ oauth, clock }: AdapterDependencies): Adapter => 
 });
 
 /** For sessions, interactions and other records that belong to no grant. */
-const createRecordAdapter = ({ oauth, clock, issuer }: AdapterDependencies, kind: string): Adapter => {
+const createRecordAdapter = ({ store, clock, issuer }: AdapterDependencies, kind: string): Adapter => {
   const read = (id: string, record: OauthRecord | null): AdapterPayload | undefined =>
     record === null ? undefined : toPayload(kind, id, record, issuer);
   return {
     upsert: (id, payload, expiresInS = 0) =>
-      oauth.put(toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS))),
-    find: async (id) => read(id, await oauth.find(recordKey(kind, id), clock.now())),
+      store.oauth.put(toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS))),
+    find: async (id) => read(id, await store.oauth.find(recordKey(kind, id), clock.now())),
     // The id is unknown here, because only its hash is stored; the library does not need it.
-    findByUid: async (uid) => read('', await oauth.findByUid(uid, clock.now())),
+    findByUid: async (uid) => read('', await store.oauth.findByUid(uid, clock.now())),
     findByUserCode: unused,
     consume: unused,
     destroy: async (id) => {
-      await oauth.delete(recordKey(kind, id));
+      await store.oauth.delete(recordKey(kind, id));
     },
     revokeByGrantId: unused,
   };
@@ -131,7 +128,7 @@ const createRecordAdapter = ({ oauth, clock, issuer }: AdapterDependencies, kind
 const createInteractionAdapter = (dependencies: AdapterDependencies): Adapter => ({
   ...createRecordAdapter(dependencies, 'Interaction'),
   destroy: async (id) => {
-    const deleted = await dependencies.oauth.delete(recordKey('Interaction', id));
+    const deleted = await dependencies.store.oauth.delete(recordKey('Interaction', id));
     if (!deleted) throw dependencies.createInteractionCompletedError();
   },
 });
@@ -142,21 +139,21 @@ const createGrantedAdapter = (
   kind: string,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => {
-  const { oauth, clock, transact, createGrantRevokedError } = dependencies;
+  const { store, clock, createGrantRevokedError } = dependencies;
   return {
     ...createRecordAdapter(dependencies, kind),
     upsert: async (id, payload, expiresInS = 0) => {
       const record = toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS));
       const key = grantKey(payload.grantId ?? '');
-      const issued = await transact((session) => oauth.insertUnderGrant(session, key, record));
+      const issued = await store.transaction((session) => store.oauth.insertUnderGrant(session, key, record));
       if (!issued) throw createGrantRevokedError();
     },
     consume: async (id) => {
       const now = clock.now();
       const key = recordKey(kind, id);
-      if (await oauth.consume(key, now)) return;
+      if (await store.oauth.consume(key, now)) return;
       // Used twice: one of the two callers is not the client, so the grant is revoked.
-      const grantId = (await oauth.find(key, now))?.grant_id ?? null;
+      const grantId = (await store.oauth.find(key, now))?.grant_id ?? null;
       if (grantId !== null) await revokeGrant(grantId);
       throw createGrantRevokedError();
     },
@@ -167,13 +164,13 @@ const createGrantedAdapter = (
 
 /** Access tokens are stored with the other credentials, where introspection finds them. */
 const createAccessTokenAdapter = (
-  { oauth, tokens, clock, transact, createGrantRevokedError }: AdapterDependencies,
+  { store, clock, createGrantRevokedError }: AdapterDependencies,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => ({
   upsert: async (id, { accountId, clientId, grantId, scope }, expiresInS = 0) => {
     const now = clock.now();
-    const issued = await transact((session) =>
-      oauth.insertAccessToken(session, grantKey(grantId ?? ''), {
+    const issued = await store.transaction((session) =>
+      store.oauth.insertAccessToken(session, grantKey(grantId ?? ''), {
         _id: hashToken(id),
         user_id: Number(accountId),
         kind: 'oauth',
@@ -189,7 +186,7 @@ const createAccessTokenAdapter = (
     if (!issued) throw createGrantRevokedError();
   },
   find: async (id) => {
-    const token = await oauth.findAccessToken(hashToken(id));
+    const token = await store.oauth.findAccessToken(hashToken(id));
     if (token === null || token.expires_at <= clock.now()) return undefined;
     return {
       kind: 'AccessToken',
@@ -205,6 +202,6 @@ const createAccessTokenAdapter = (
   findByUid: unused,
   findByUserCode: unused,
   consume: unused,
-  destroy: (id) => tokens.delete(hashToken(id)),
+  destroy: (id) => store.tokens.delete(hashToken(id)),
   revokeByGrantId: revokeGrant,
 });

@@ -9,22 +9,16 @@ import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import type { SignIn } from '../app/sign-in.ts';
-import type { Transact } from '../dependencies.ts';
 import { permissionsOf } from '../domain/roles.ts';
 import { isPendingDeletion, type User } from '../domain/user.ts';
-import type { OauthStore } from '../store/oauth.ts';
-import type { RoleStore } from '../store/roles.ts';
-import type { UserStore } from '../store/users.ts';
+import type { Store } from '../store/store.ts';
 import { recordKey, toRecord } from './adapter.ts';
 import { consentPage, type FormState, loginPage, type Page, pendingPage, problemPage } from './pages.ts';
 import { GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
 
 export interface InteractionDependencies {
   signIn: SignIn;
-  users: UserStore;
-  roles: RoleStore;
-  oauth: OauthStore;
-  transact: Transact;
+  store: Store;
   clock: Clock;
   /** Key of the HMAC that protects the forms against cross-site request forgery. */
   csrfKey: string;
@@ -171,12 +165,12 @@ const submitLogin = async (
 
 /** The requested permissions that the user holds. Undefined without an account, or while its deletion is pending. */
 const findGrantable = async (
-  { users, roles }: InteractionDependencies,
+  { store }: InteractionDependencies,
   { details }: Step,
 ): Promise<{ user: User; permissions: Permission[] } | undefined> => {
-  const user = await users.findById(Number(details.session?.accountId));
+  const user = await store.users.find(Number(details.session?.accountId));
   if (user === null || isPendingDeletion(user)) return undefined;
-  const held = permissionsOf(await roles.findByIds(user.role_ids));
+  const held = permissionsOf(await store.roles.findMany(user.role_ids));
   const asked = textOf(details.params.scope).split(' ');
   return { user, permissions: asked.filter(isOauthScope).filter((permission) => held.has(permission)) };
 };
@@ -203,7 +197,7 @@ const allow = async (dependencies: InteractionDependencies, step: Step): Promise
 
 /** Replaces the library's `save`, because the credential epoch must be checked in the same transaction. */
 const insertGrant = async (
-  { oauth, transact, clock }: InteractionDependencies,
+  { store, clock }: InteractionDependencies,
   { request, details }: Step,
   userId: number,
   permissions: readonly Permission[],
@@ -221,10 +215,10 @@ const insertGrant = async (
   const { jti: grantId, payload } = await serialize(grant);
   const now = clock.now();
   const record = toRecord('Grant', grantId, payload, new Date(now.getTime() + GRANT_LIFETIME_MS));
-  const inserted = await transact(async (session) => {
-    if (!(await oauth.consume(recordKey('Interaction', details.uid), now, session))) return false;
-    if (!(await oauth.insertGrant(session, record, credentialEpoch))) return false;
-    await oauth.extendClientExpiry(session, clientId, new Date(now.getTime() + CLIENT_LIFETIME_MS));
+  const inserted = await store.transaction(async (session) => {
+    if (!(await store.oauth.consume(recordKey('Interaction', details.uid), now, session))) return false;
+    if (!(await store.oauth.insertGrant(session, record, credentialEpoch))) return false;
+    await store.oauth.extendClientExpiry(session, clientId, new Date(now.getTime() + CLIENT_LIFETIME_MS));
     return true;
   });
   return inserted ? grantId : undefined;

@@ -5,19 +5,16 @@
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
-import { type Clock, DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
 import { CLIENT_METADATA, registrationError } from '../domain/oauth-client.ts';
 import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } from '../domain/token.ts';
-import type { UserStore } from '../store/users.ts';
 import { type AdapterDependencies, createAdapterFactory } from './adapter.ts';
 
 export interface ProviderOptions
   extends Omit<AdapterDependencies, 'createGrantRevokedError' | 'createInteractionCompletedError'> {
-  users: UserStore;
-  clock: Clock;
   random: Random;
   log: Logger;
   /** The cookie keys are derived from it. The same in every replica. */
@@ -108,7 +105,7 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
     policy: policy(library),
   },
   findAccount: async (_ctx, accountId) => {
-    const user = await options.users.findById(Number(accountId));
+    const user = await options.store.users.find(Number(accountId));
     return user === null ? undefined : { accountId, claims: async () => ({ sub: accountId }) };
   },
   loadExistingGrant: async ({ oidc }) => {

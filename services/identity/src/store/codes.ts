@@ -47,7 +47,7 @@ privacy(
   erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
 );
 
-export interface CodeStore {
+export interface Codes {
   /** Makes `issued` the only valid code. Returns the code that it replaces. */
   replace(userId: number, purpose: CodePurpose, issued: IssuedCode): Promise<IssuedCode | null>;
   /** Makes `older` valid again, unless `issued` was replaced meanwhile. */
@@ -71,7 +71,7 @@ export interface CodeStore {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
-export const createCodeStore = (connection: Connection): CodeStore => {
+export const createCodes = (connection: Connection): Codes => {
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
   /** Counts one attempt at a valid code; null when there is none, or the account is locked out. */

@@ -1,5 +1,5 @@
 /** In-app notifications, stored as data. The text is rendered in the reader's language when it is read. */
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
@@ -32,7 +32,7 @@ privacy(
   erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
 );
 
-interface NotificationStore {
+export interface Notifications {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
   list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
   unreadCount(userId: number): Promise<number>;
@@ -41,7 +41,7 @@ interface NotificationStore {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
-export const createNotificationStore = (connection: Connection): NotificationStore => {
+export const createNotifications = (connection: Connection): Notifications => {
   const model = connection.model<NotificationRow>('Notification', schema);
   return {
     insert: async (session, row) => {
@@ -57,13 +57,8 @@ export const createNotificationStore = (connection: Connection): NotificationSto
         .skip(request.mode === 'page' ? request.skip : 0)
         .limit(request.perPage + 1)
         .lean<NotificationRow[]>();
-      const rows = found.slice(0, request.perPage);
-      const last = rows.at(-1);
-      return {
-        rows,
-        total: request.mode === 'page' ? await model.countDocuments(byUser) : undefined,
-        next: found.length > request.perPage && last !== undefined ? [last._id] : undefined,
-      };
+      const total = request.mode === 'page' ? await model.countDocuments(byUser) : undefined;
+      return toPage(found, request, ({ _id }) => _id, total);
     },
     unreadCount: (userId) => model.countDocuments({ user_id: userId, read_at: null }),
     markRead: async (userId, id, now) => {

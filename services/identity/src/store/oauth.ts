@@ -11,9 +11,9 @@ export type { OauthRecord } from './oauth-record.ts';
 
 export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'issued'>;
 
-export type OauthStore = ReturnType<typeof createOauthStore>;
+export type OauthRecords = ReturnType<typeof createOauthRecords>;
 
-export const createOauthStore = (connection: Connection) => ({
+export const createOauthRecords = (connection: Connection) => ({
   ...createRecords(connection),
   ...createGrants(connection),
   ...createClients(connection),

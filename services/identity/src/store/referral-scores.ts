@@ -18,7 +18,9 @@ const schema = new mongoose.Schema<CachedScore>(
 
 privacy(schema, erase('computed from the referrals of the account', '_id', 'score', 'computed_at'));
 
-export const createReferralScoreStore = (connection: Connection) => {
+export type ReferralScores = ReturnType<typeof createReferralScores>;
+
+export const createReferralScores = (connection: Connection) => {
   const scores = connection.model<CachedScore>('ReferralScore', schema);
   return {
     /** The last known scores, of any age. Users without one are missing. */

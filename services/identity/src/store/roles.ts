@@ -17,9 +17,9 @@ const schema = new mongoose.Schema<Role>(
 
 privacy(schema, retain('not about a person', '_id', 'name', 'title', 'permissions'));
 
-export type RoleStore = ReturnType<typeof createRoleStore>;
+export type Roles = ReturnType<typeof createRoles>;
 
-export const createRoleStore = (connection: Connection) => {
+export const createRoles = (connection: Connection) => {
   const roles = connection.model<Role>('Role', schema);
   return {
     /** In the order of ids. There are few roles. */
@@ -30,13 +30,13 @@ export const createRoleStore = (connection: Connection) => {
         .session(session ?? null)
         .lean<Role[]>(),
 
-    findByIds: (ids: readonly number[], session?: ClientSession): Promise<Role[]> =>
+    findMany: (ids: readonly number[], session?: ClientSession): Promise<Role[]> =>
       roles
         .find({ _id: trusted({ $in: [...ids] }) })
         .session(session ?? null)
         .lean<Role[]>(),
 
-    findById: (id: number, session?: ClientSession): Promise<Role | null> =>
+    find: (id: number, session?: ClientSession): Promise<Role | null> =>
       roles
         .findById(id)
         .session(session ?? null)

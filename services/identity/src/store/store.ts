@@ -1,21 +1,33 @@
 /** All stores of identity. */
-import type { Connection } from '@fitness/shared/mongo/connect.ts';
-import { createCodeStore } from './codes.ts';
-import { createNotificationStore } from './notifications.ts';
-import { createOauthStore } from './oauth.ts';
-import { createReferralScoreStore } from './referral-scores.ts';
-import { createRoleStore } from './roles.ts';
-import { createTokenStore } from './tokens.ts';
-import { createUserStore } from './users.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { type Codes, createCodes } from './codes.ts';
+import { createNotifications, type Notifications } from './notifications.ts';
+import { createOauthRecords, type OauthRecords } from './oauth.ts';
+import { createReferralScores, type ReferralScores } from './referral-scores.ts';
+import { createRoles, type Roles } from './roles.ts';
+import { createTokens, type Tokens } from './tokens.ts';
+import { createUsers, type Users } from './users.ts';
 
-export const createStore = (connection: Connection) => ({
-  users: createUserStore(connection),
-  tokens: createTokenStore(connection),
-  oauth: createOauthStore(connection),
-  roles: createRoleStore(connection),
-  scores: createReferralScoreStore(connection),
-  codes: createCodeStore(connection),
-  notifications: createNotificationStore(connection),
+export interface Store {
+  users: Users;
+  tokens: Tokens;
+  oauth: OauthRecords;
+  roles: Roles;
+  scores: ReferralScores;
+  codes: Codes;
+  notifications: Notifications;
+  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+}
+
+export const createStore = (connection: Connection, log: Logger): Store => ({
+  users: createUsers(connection),
+  tokens: createTokens(connection),
+  oauth: createOauthRecords(connection),
+  roles: createRoles(connection),
+  scores: createReferralScores(connection),
+  codes: createCodes(connection),
+  notifications: createNotifications(connection),
+  transaction: (work) => inTransaction(connection, work, { log }),
 });
-
-export type Store = ReturnType<typeof createStore>;

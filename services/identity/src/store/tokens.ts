@@ -61,9 +61,9 @@ const restrictedTo = (within: readonly string[] | undefined): Record<string, unk
 /** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
 const personalOf = (userId: number) => ({ $match: { user_id: userId, kind: 'personal' } });
 
-export type TokenStore = ReturnType<typeof createTokenStore>;
+export type Tokens = ReturnType<typeof createTokens>;
 
-export const createTokenStore = (connection: Connection) => {
+export const createTokens = (connection: Connection) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);

@@ -34,9 +34,9 @@ const takenField = (error: unknown): LoginField | 'referral_code' | undefined =>
   return isDuplicateKey(error, 'referral_code') ? 'referral_code' : undefined;
 };
 
-export type UserStore = ReturnType<typeof createUserStore>;
+export type Users = ReturnType<typeof createUsers>;
 
-export const createUserStore = (connection: Connection) => {
+export const createUsers = (connection: Connection) => {
   const keys = createLoginKeys(connection);
   return {
     /** The unique field that made a write fail; undefined for every other error. */
@@ -68,10 +68,10 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
   const findOne = createFindOne(connection);
   return {
     /** null for an erased or unknown account. */
-    findById: (id: number, session?: ClientSession) => findOne({ _id: id }, session),
+    find: (id: number, session?: ClientSession) => findOne({ _id: id }, session),
 
     /** In any order, without erased and unknown accounts. */
-    findByIds: async (ids: readonly number[]): Promise<User[]> => {
+    findMany: async (ids: readonly number[]): Promise<User[]> => {
       const found = await users
         .find({ _id: trusted({ $in: [...ids] }) })
         .select(WITH_ERASED_AT)

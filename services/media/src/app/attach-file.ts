@@ -43,7 +43,7 @@ const INSERT_ATTEMPTS = 5;
 const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
-  const { attachmentGuards, storage, targets, licenseOwners, sequences, clock } = dependencies;
+  const { store, storage, targets, licenseOwners, sequences, clock } = dependencies;
   const deleteFiles = createDeleteFiles(dependencies);
   return {
     authorize: async (caller, { attachableType, attachableId, purpose }) => {
@@ -75,7 +75,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         uploaded_by: caller.userId,
         created_at: clock.now(),
       };
-      for (const target of guardedTargets(row)) await attachmentGuards.prepare(target);
+      for (const target of guardedTargets(row)) await store.attachmentGuards.prepare(target);
       let replaced: MediaRow[];
       try {
         // Placed before the commit: a crash can leave a file without a row, never a row without its file.
@@ -106,7 +106,7 @@ const guardedTargets = (row: MediaRow): Target[] => {
 const insertReplacing = async (dependencies: Dependencies, row: MediaRow): Promise<MediaRow[]> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await dependencies.transact((session) => replace(dependencies, session, row));
+      return await dependencies.store.transaction((session) => replace(dependencies, session, row));
     } catch (error) {
       if (!isDuplicateKey(error) || attempt >= INSERT_ATTEMPTS) throw error;
     }
@@ -114,16 +114,16 @@ const insertReplacing = async (dependencies: Dependencies, row: MediaRow): Promi
 };
 
 const replace = async (
-  { media, attachmentGuards, outbox }: Dependencies,
+  { store, outbox }: Dependencies,
   session: ClientSession,
   row: MediaRow,
 ): Promise<MediaRow[]> => {
   for (const target of guardedTargets(row)) {
-    if (!(await attachmentGuards.pass(session, target))) throw unknownTarget();
+    if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
   }
-  const replaced = row.purpose === null ? [] : await media.deleteByPurpose(session, row, row.purpose);
+  const replaced = row.purpose === null ? [] : await store.media.deleteByPurpose(session, row, row.purpose);
   for (const old of replaced) await publishDeleted(outbox, session, old);
-  await media.insert(session, row);
+  await store.media.insert(session, row);
   await publishAttached(outbox, session, row);
   return replaced;
 };

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../dependencies.ts';
 import type { Target } from '../domain/media.ts';
 import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts';
 
@@ -6,16 +5,14 @@ import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts'
 const BATCH_SIZE = 50;
 
 /** Deletes every file of a target that no longer exists, private documents included. Repeatable, also after a crash. */
-export const createDeleteMediaOfTarget = (
-  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'media' | 'attachmentGuards'>,
-) => {
-  const { media, attachmentGuards } = dependencies;
+export const createDeleteMediaOfTarget = (dependencies: DeleteRowsDependencies) => {
+  const { store } = dependencies;
   const deleteRows = createDeleteRows(dependencies);
   return async (target: Target): Promise<void> => {
     // Committed first: no file is attached after it, so that the loop finds every row.
-    await attachmentGuards.close(target);
+    await store.attachmentGuards.close(target);
     for (;;) {
-      const deleted = await deleteRows((session) => media.deleteBatch(session, target, BATCH_SIZE));
+      const deleted = await deleteRows((session) => store.media.deleteBatch(session, target, BATCH_SIZE));
       if (deleted.length === 0) return;
     }
   };

@@ -6,20 +6,18 @@ import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts'
 import { mayEdit } from './may-edit.ts';
 
 /** For callers that may edit the target. Throws 404 for an unknown file, 403 for any other caller. */
-export const createDeleteMedia = (
-  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'media' | 'targets'>,
-) => {
-  const { media, targets } = dependencies;
+export const createDeleteMedia = (dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets'>) => {
+  const { store, targets } = dependencies;
   const deleteRows = createDeleteRows(dependencies);
   return async (caller: UserCaller, id: number): Promise<void> => {
-    const row = await media.findById(id);
-    if (row === null) throw notFound();
+    const row = await store.media.find(id);
+    if (row === undefined) throw notFound();
     const kind = attachableKind(row.attachable_type);
     const target = kind === undefined ? undefined : await targets.find(kind, row.attachable_id);
     // The event of the target's deletion deletes the row.
     if (target === undefined) throw notFound();
     if (!mayEdit(caller, target)) throw forbidden();
-    const deleted = await deleteRows((session) => media.delete(session, id));
+    const deleted = await deleteRows((session) => store.media.delete(session, id));
     if (deleted.length === 0) throw notFound();
   };
 };

@@ -4,17 +4,17 @@ import type { MediaRow } from '../domain/media.ts';
 import { createDeleteFiles } from './delete-files.ts';
 import { publishDeleted } from './publish.ts';
 
-export type DeleteRowsDependencies = Pick<Dependencies, 'outbox' | 'storage' | 'log' | 'transact'>;
+export type DeleteRowsDependencies = Pick<Dependencies, 'store' | 'outbox' | 'storage' | 'log'>;
 
 /**
  * Deletes rows and publishes their events in one transaction, then deletes their files. `deleteFrom` deletes the rows
  * in the store and returns them.
  */
 export const createDeleteRows = (dependencies: DeleteRowsDependencies) => {
-  const { outbox, transact } = dependencies;
+  const { store, outbox } = dependencies;
   const deleteFiles = createDeleteFiles(dependencies);
   return async (deleteFrom: (session: ClientSession) => Promise<MediaRow[]>): Promise<MediaRow[]> => {
-    const rows = await transact(async (session) => {
+    const rows = await store.transaction(async (session) => {
       const deleted = await deleteFrom(session);
       for (const row of deleted) await publishDeleted(outbox, session, row);
       return deleted;

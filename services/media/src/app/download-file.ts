@@ -14,13 +14,13 @@ export interface DownloadFile {
 }
 
 export const createDownloadFile = ({
-  media,
+  store,
   storage,
   targets,
-}: Pick<Dependencies, 'media' | 'storage' | 'targets'>): DownloadFile => ({
+}: Pick<Dependencies, 'store' | 'storage' | 'targets'>): DownloadFile => ({
   find: async (caller, id) => {
-    const row = await media.findById(id);
-    if (row === null) throw notFound();
+    const row = await store.media.find(id);
+    if (row === undefined) throw notFound();
     await assertMayDownload(caller, row, targets);
     return row;
   },

@@ -1,16 +1,13 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { createDeleteMediaOfTarget } from './delete-media-of-target.ts';
 import type { DeleteRowsDependencies } from './delete-rows.ts';
 
 /** Contract 2.2: deletes the files of the account, and its id from files that it uploaded to other targets. */
-export const createEraseAccount = (
-  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'media' | 'attachmentGuards'>,
-) => {
-  const { media } = dependencies;
+export const createEraseAccount = (dependencies: DeleteRowsDependencies) => {
+  const { store } = dependencies;
   const deleteMediaOfTarget = createDeleteMediaOfTarget(dependencies);
   return async (userId: number): Promise<void> => {
     await deleteMediaOfTarget({ attachable_type: MODEL.user, attachable_id: userId });
-    await media.removeUploader(userId);
+    await store.media.removeUploader(userId);
   };
 };

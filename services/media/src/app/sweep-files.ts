@@ -10,11 +10,11 @@ const BATCH_SIZE = 500;
  * Deletes files that no row names: a crash between the writes of a row and a file leaves one. Returns their number.
  */
 export const createSweepFiles =
-  ({ media, storage, clock, log }: Pick<Dependencies, 'media' | 'storage' | 'clock' | 'log'>) =>
+  ({ store, storage, clock, log }: Pick<Dependencies, 'store' | 'storage' | 'clock' | 'log'>) =>
   async (): Promise<number> => {
     let swept = 0;
     const sweep = async (keys: readonly string[]): Promise<void> => {
-      const known = await media.knownStorageKeys(keys);
+      const known = await store.media.knownStorageKeys(keys);
       for (const key of keys.filter((candidate) => !known.has(candidate))) {
         await storage.delete(key);
         swept += 1;

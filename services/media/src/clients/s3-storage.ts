@@ -17,8 +17,8 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
+import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
-import CircuitBreaker from 'opossum';
 import { FILE_MISSING, type StoredFile } from '../domain/media.ts';
 import { createSpool } from './spool.ts';
 import { asStorageKey, isStorageKey, type Storage } from './storage.ts';
@@ -43,13 +43,7 @@ const DEADLINE_MS = 30_000;
 const IDLE_MS = 60_000;
 const SOCKETS = 200;
 const ATTEMPTS = 3;
-const BREAKER = {
-  timeout: false as const,
-  volumeThreshold: 10,
-  errorThresholdPercentage: 50,
-  rollingCountTimeout: 10_000,
-  resetTimeout: 2_000,
-};
+const BREAKER_RESET_MS = 2_000;
 
 const ignore = (): void => undefined;
 /** The SDK logs errors that it also throws; the caller logs those. */
@@ -91,9 +85,12 @@ const missing = (cause: unknown): Error =>
 export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   const spool = await createSpool(join(options.directory, 'arriving'));
   const client = new S3Client(clientConfig(options));
-  const breaker = new CircuitBreaker((work: () => Promise<unknown>) => work(), {
-    ...BREAKER,
-    errorFilter: isRefusal,
+  const breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
+    target: 'storage',
+    // The storage is opened before the service, which creates the metrics.
+    metrics: undefined,
+    resetTimeoutMs: BREAKER_RESET_MS,
+    isRefusal,
   });
   const Bucket = options.bucket;
 

@@ -5,12 +5,12 @@ import { toMedia } from '../app/media-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createMediaService = (
-  { listMedia, deleteMediaByPurpose }: UseCases,
+  { findMedia, deleteMediaByPurpose }: UseCases,
   baseUrl: string,
 ): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
-      const rows = await listMedia(targets);
+      const rows = await findMedia(targets);
       return { media: rows.map((row) => toMedia(row, baseUrl)) };
     },
     DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {

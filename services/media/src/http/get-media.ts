@@ -32,7 +32,7 @@ const routeAt = (
     access: 'guest',
     params,
     produces: 'application/octet-stream',
-    mayRefuse: [403],
+    errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
     handle: async ({ params: { id }, caller, request, reply }) => {
       await serve(downloadFile, id, caller, request, reply);

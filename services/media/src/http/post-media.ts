@@ -47,7 +47,7 @@ export const postMediaRoute = (
     access: 'user',
     rawBody: true,
     rawBodySchema: { mediaType: 'multipart/form-data', fields: documentedFields },
-    mayRefuse: [403],
+    errorStatuses: [403],
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
       const upload = await readUpload(request, receiveFile, uploadDeadlineMs);

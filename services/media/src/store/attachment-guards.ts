@@ -32,7 +32,7 @@ privacy(
   retain('prevents further attachments to a deleted target', 'shut', 'passed'),
 );
 
-export interface AttachmentGuardStore {
+export interface AttachmentGuards {
   /** Creates the guard of a target. Call it before the transaction: two concurrent inserts would conflict in it. */
   prepare(target: Target): Promise<void>;
   /** Locks a prepared guard in the transaction that attaches a file; false when the target was deleted. */
@@ -41,7 +41,7 @@ export interface AttachmentGuardStore {
   close(target: Target): Promise<void>;
 }
 
-export const createAttachmentGuardStore = (connection: Connection): AttachmentGuardStore => {
+export const createAttachmentGuards = (connection: Connection): AttachmentGuards => {
   const guards: Model<AttachmentGuardDocument> =
     connection.models.AttachmentGuard ?? connection.model<AttachmentGuardDocument>('AttachmentGuard', schema);
   const prepare = async (target: Target): Promise<void> => {

@@ -52,8 +52,8 @@ privacy(
   erase('removed from files of other targets, which remain', 'uploaded_by'),
 );
 
-export interface MediaStore {
-  findById(id: number): Promise<MediaRow | null>;
+export interface Media {
+  find(id: number): Promise<MediaRow | undefined>;
   /** Rows without a purpose, in the order of their ids. */
   findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
   /** Those of `keys` that belong to a row. */
@@ -84,7 +84,7 @@ const toDocument = (row: MediaRow): MediaDocument => ({
     : { document_key: documentKey(row, row.purpose) }),
 });
 
-export const createMediaStore = (connection: Connection): MediaStore => {
+export const createMedia = (connection: Connection): Media => {
   const model: Model<MediaDocument> =
     connection.models.Media ?? connection.model<MediaDocument>('Media', schema);
   const deleteById = async (session: ClientSession, id: number): Promise<MediaRow[]> => {
@@ -92,7 +92,7 @@ export const createMediaStore = (connection: Connection): MediaStore => {
     return deleted === null ? [] : [deleted];
   };
   return {
-    findById: (id) => model.findById(id).lean<MediaRow>(),
+    find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
     findPublic: async (targets) => {
       const keys = [...new Set(targets.map(targetKey))];
       const found = await model.find({ public_target: trusted({ $in: keys }) }).lean<MediaRow[]>();

@@ -5,7 +5,7 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Boost, Grant, Subscription } from '../domain/grant.ts';
 import { modelNameOf } from '../domain/target.ts';
 
-export const toSubscription = (subscription: Subscription): SubscriptionResource => ({
+export const toSubscriptionResource = (subscription: Subscription): SubscriptionResource => ({
   id: subscription.id,
   user_id: subscription.userId,
   type: subscription.type,
@@ -14,7 +14,7 @@ export const toSubscription = (subscription: Subscription): SubscriptionResource
   created_at: formatTimestamp(subscription.createdAt),
 });
 
-export const toBoost = (boost: Boost): BoostResource => ({
+export const toBoostResource = (boost: Boost): BoostResource => ({
   id: boost.id,
   boostable_type: modelNameOf(boost.target.type),
   boostable_id: boost.target.id,
@@ -24,5 +24,5 @@ export const toBoost = (boost: Boost): BoostResource => ({
   created_at: formatTimestamp(boost.createdAt),
 });
 
-export const toGrant = (grant: Grant): SubscriptionResource | BoostResource =>
-  grant.kind === 'premium' ? toSubscription(grant) : toBoost(grant);
+export const toGrantResource = (grant: Grant): SubscriptionResource | BoostResource =>
+  grant.kind === 'premium' ? toSubscriptionResource(grant) : toBoostResource(grant);

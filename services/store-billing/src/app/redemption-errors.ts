@@ -1,5 +1,5 @@
 /** The errors of a redemption. */
-import { AppError, badRequest, failure, message } from '@fitness/shared/kernel/error.ts';
+import { AppError, badRequest, internalError, message } from '@fitness/shared/kernel/error.ts';
 import type { Offer } from '../domain/offer.ts';
 
 /** One error for an unknown product, another user's token and another product's token, so that it reveals nothing. */
@@ -28,10 +28,10 @@ export const alreadyRunning = (offer: Offer): AppError => {
 };
 
 export const providerError = (detail: string): AppError =>
-  failure('payments.provider_error', message('payments.provider_error'), detail);
+  internalError('payments.provider_error', message('payments.provider_error'), detail);
 
 export const grantFailed = (cause?: unknown): AppError =>
-  failure(
+  internalError(
     'store_purchase.grant_failed',
     message('store_purchase.grant_failed'),
     'confirmed by the store and not granted',

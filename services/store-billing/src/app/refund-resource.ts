@@ -17,7 +17,7 @@ export const refundSchema = z
   })
   .meta({ id: 'StorePurchaseRefund' });
 
-export const toRefund = (refund: Refund): z.output<typeof refundSchema> => ({
+export const toRefundResource = (refund: Refund): z.output<typeof refundSchema> => ({
   id: refund.id,
   channel: refund.channel,
   product_id: refund.productId,

@@ -1,18 +1,12 @@
 /** The RPC service of store-billing. */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
-import { toBoost, toSubscription } from '../app/grant-resource.ts';
+import { assertMaxItems } from '@fitness/shared/kernel/error.ts';
+import { toBoostResource, toSubscriptionResource } from '../app/grant-resource.ts';
 import { isTargetType } from '../domain/target.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const MAX_ITEMS = 200;
-
-/** Throws 422 under `name` for a request with too many items. */
-const assertMaxItems = (name: string, items: readonly unknown[]): void => {
-  if (items.length > MAX_ITEMS)
-    throw invalid({ [name]: message('validation.max_items', { max: MAX_ITEMS }) });
-};
 
 export const createStoreBillingService = ({
   getSubscriptions,
@@ -21,16 +15,16 @@ export const createStoreBillingService = ({
 }: Pick<UseCases, 'getSubscriptions' | 'getBoosts' | 'getPrices'>): GrpcService =>
   grpcService(grpcDefinitions.storeBilling(), {
     GetSubscriptions: async ({ user_ids }) => {
-      assertMaxItems('user_ids', user_ids);
+      assertMaxItems('user_ids', user_ids, MAX_ITEMS);
       const subscriptions = await getSubscriptions(user_ids);
-      return { subscriptions: subscriptions.map(toSubscription) };
+      return { subscriptions: subscriptions.map(toSubscriptionResource) };
     },
     GetBoosts: async ({ targets }) => {
-      assertMaxItems('targets', targets);
+      assertMaxItems('targets', targets, MAX_ITEMS);
       // A target of another type has no boost.
       const boostable = targets.flatMap(({ type, id }) => (isTargetType(type) ? [{ type, id }] : []));
       const boosts = await getBoosts(boostable);
-      return { boosts: boosts.map(toBoost) };
+      return { boosts: boosts.map(toBoostResource) };
     },
     GetPrices: async () => {
       const { premiumPlus, boostBasic, boostPro } = getPrices();

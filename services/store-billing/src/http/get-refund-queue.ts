@@ -1,7 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
-import { refundSchema, toRefund } from '../app/refund-resource.ts';
+import { refundSchema, toRefundResource } from '../app/refund-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds'>, baseUrl: string): Route =>
@@ -19,6 +19,6 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
     handle: async ({ query, url }) => {
       const request = toPageRequest(query);
       const page = await listRefunds(request);
-      return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRefund) }));
+      return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRefundResource) }));
     },
   });

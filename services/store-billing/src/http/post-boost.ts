@@ -2,7 +2,7 @@ import { boostSchema } from '@fitness/contracts/boost.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import { toBoost } from '../app/grant-resource.ts';
+import { toBoostResource } from '../app/grant-resource.ts';
 import type { Boost } from '../domain/grant.ts';
 import { BOOST_LEVELS } from '../domain/offer.ts';
 import { TARGET_TYPES } from '../domain/target.ts';
@@ -11,7 +11,7 @@ import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/boost';
 
-const toReply = (boost: Boost) => created({ data: toBoost(boost) });
+const toReply = (boost: Boost) => created({ data: toBoostResource(boost) });
 
 export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempotency: Idempotency): Route =>
   defineRoute({

@@ -2,14 +2,14 @@ import { subscriptionSchema } from '@fitness/contracts/subscription.ts';
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
-import { toSubscription } from '../app/grant-resource.ts';
+import { toSubscriptionResource } from '../app/grant-resource.ts';
 import type { Subscription } from '../domain/grant.ts';
 import type { UseCases } from '../use-cases.ts';
 import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/buy-premium';
 
-const toReply = (subscription: Subscription) => created({ data: toSubscription(subscription) });
+const toReply = (subscription: Subscription) => created({ data: toSubscriptionResource(subscription) });
 
 export const postBuyPremiumRoute = (
   { buyPremium }: Pick<UseCases, 'buyPremium'>,

@@ -1,9 +1,9 @@
 import { boostSchema } from '@fitness/contracts/boost.ts';
 import { subscriptionSchema } from '@fitness/contracts/subscription.ts';
 import { created, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { says } from '@fitness/shared/kernel/refinements.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import { toGrant } from '../app/grant-resource.ts';
+import { toGrantResource } from '../app/grant-resource.ts';
 import type { Catalogue } from '../domain/offer.ts';
 import { isStoreToken } from '../domain/purchase.ts';
 import { isTargetType, TARGET_TYPES, type Target } from '../domain/target.ts';
@@ -39,29 +39,33 @@ const bodySchema = ({ catalogue, channel }: BodyOptions) => {
   const has = (name: TargetField) => (body: unknown) => !isBoost(body) || !isAbsent(field(body, name));
   const isValid = (name: TargetField, check: (value: unknown) => boolean) => (body: unknown) =>
     !isBoost(body) || isAbsent(field(body, name)) || check(field(body, name));
-  const at = (name: TargetField, text: ReturnType<typeof says>) => ({
+  const at = (name: TargetField, text: ReturnType<typeof withMessage>) => ({
     path: [name] as PropertyKey[],
     when: () => true,
     ...text,
   });
-  const targetTypeError = says('validation.one_of', { values: TARGET_TYPES.join(', ') });
+  const targetTypeError = withMessage('validation.one_of', { values: TARGET_TYPES.join(', ') });
   return z
     .object({
       channel: z.enum([channel]),
       product_id: z.string().min(1).max(MAX_SKU),
-      purchase_token: z.string().min(1).max(MAX_TOKEN).refine(isStoreToken, says('validation.invalid')),
+      purchase_token: z
+        .string()
+        .min(1)
+        .max(MAX_TOKEN)
+        .refine(isStoreToken, withMessage('validation.invalid')),
       boostable_type: z
         .unknown()
         .optional()
         .meta({ type: 'string', enum: [...TARGET_TYPES], description: BOOSTS_ONLY }),
       boostable_id: z.unknown().optional().meta({ type: 'integer', description: BOOSTS_ONLY }),
     })
-    .refine(has('boostable_type'), at('boostable_type', says('validation.required')))
-    .refine(has('boostable_id'), at('boostable_id', says('validation.required')))
+    .refine(has('boostable_type'), at('boostable_type', withMessage('validation.required')))
+    .refine(has('boostable_id'), at('boostable_id', withMessage('validation.required')))
     .refine(isValid('boostable_type', isTargetType), at('boostable_type', targetTypeError))
     .refine(
       isValid('boostable_id', Number.isSafeInteger),
-      at('boostable_id', says('validation.type.integer')),
+      at('boostable_id', withMessage('validation.type.integer')),
     );
 };
 
@@ -94,7 +98,7 @@ export const postStorePurchaseRoute = (
       const isBoost = catalogue.bySku(productId)?.kind === 'boost';
       const target = isBoost ? ({ type: body.boostable_type, id: body.boostable_id } as Target) : null;
       const { isNew, grant } = await redeemStorePurchase(caller, { productId, purchaseToken, target });
-      const redeemed = { data: toGrant(grant) };
+      const redeemed = { data: toGrantResource(grant) };
       return isNew ? created(redeemed) : ok(redeemed);
     },
   });

@@ -13,7 +13,7 @@ import {
 } from '../domain/attempt.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { AttemptDocument, Models } from './models.ts';
-import { targetFields, toTarget } from './target-fields.ts';
+import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface Attempts {
   /**
@@ -42,13 +42,13 @@ const attemptId = ({ channel, purchaseToken, productId, userId, target }: Presen
     .update(JSON.stringify([channel, purchaseToken, productId, userId, target?.type, target?.id]))
     .digest('hex');
 
-const toAttempt = (found: AttemptDocument): Attempt => ({
+const fromDocument = (found: AttemptDocument): Attempt => ({
   id: found._id,
   channel: found.channel,
   purchaseToken: found.purchase_token,
   productId: found.product_id,
   userId: found.user_id,
-  target: toTarget(found),
+  target: fromTargetFields(found),
   state: found.state,
   revision: found.revision,
   tries: found.tries,
@@ -86,7 +86,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
             purchase_token: purchaseToken,
             product_id: productId,
             user_id: userId,
-            ...targetFields(target),
+            ...toTargetFields(target),
             created_at: now,
           },
         },
@@ -137,7 +137,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
         .find({ next_check_at: trusted({ $lte: now }), channel })
         .limit(limit)
         .lean<AttemptDocument[]>();
-      return found.map(toAttempt);
+      return found.map(fromDocument);
     },
     claim: async ({ id, revision, nextCheckAt }, now) => {
       const claimed = await attempts

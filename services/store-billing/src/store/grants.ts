@@ -31,7 +31,7 @@ export interface Grants {
   ): Promise<{ boost: Boost; version: number } | undefined>;
 }
 
-export const toSubscription = (found: SubscriptionDocument): Subscription => ({
+export const fromSubscriptionDocument = (found: SubscriptionDocument): Subscription => ({
   kind: 'premium',
   id: found._id,
   userId: found.user_id,
@@ -42,7 +42,7 @@ export const toSubscription = (found: SubscriptionDocument): Subscription => ({
   createdAt: found.created_at,
 });
 
-export const toBoost = (found: BoostDocument): Boost => ({
+export const fromBoostDocument = (found: BoostDocument): Boost => ({
   kind: 'boost',
   id: found._id,
   userId: found.user_id,
@@ -79,12 +79,12 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       const found = await subscriptions
         .findById(id, null, session === undefined ? {} : { session })
         .lean<SubscriptionDocument>();
-      return found === null ? undefined : toSubscription(found);
+      return found === null ? undefined : fromSubscriptionDocument(found);
     }
     const found = await boosts
       .findById(id, null, session === undefined ? {} : { session })
       .lean<BoostDocument>();
-    return found === null ? undefined : toBoost(found);
+    return found === null ? undefined : fromBoostDocument(found);
   },
   runningSubscriptions: async (userIds, now) => {
     if (userIds.length === 0) return [];
@@ -93,7 +93,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       { $match: { user_id: { $in: [...userIds] } } },
       { $match: { expires_at: { $gt: now } } },
     ]);
-    return found.map(toSubscription);
+    return found.map(fromSubscriptionDocument);
   },
   liveBoosts: async (targets, now) => {
     if (targets.length === 0) return [];
@@ -101,7 +101,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       { $match: { target: { $in: targets.map(targetKey) } } },
       { $match: { ends_at: { $gt: now } } },
     ]);
-    return found.map(toBoost);
+    return found.map(fromBoostDocument);
   },
   end: async (session, kind, id, now) => {
     const running = trusted({ $gt: now });
@@ -114,7 +114,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
           after,
         )
         .lean<SubscriptionDocument>();
-      return ended === null ? undefined : { grant: toSubscription(ended), version: ended.version };
+      return ended === null ? undefined : { grant: fromSubscriptionDocument(ended), version: ended.version };
     }
     const ended = await boosts
       .findOneAndUpdate(
@@ -123,7 +123,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
         after,
       )
       .lean<BoostDocument>();
-    return ended === null ? undefined : { grant: toBoost(ended), version: ended.version };
+    return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
   },
   boostsWithUnpublishedEnd: async (now, limit) => {
     const due = await boosts
@@ -140,6 +140,6 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
         { session, returnDocument: 'after' },
       )
       .lean<BoostDocument>();
-    return taken === null ? undefined : { boost: toBoost(taken), version: taken.version };
+    return taken === null ? undefined : { boost: fromBoostDocument(taken), version: taken.version };
   },
 });

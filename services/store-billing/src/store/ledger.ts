@@ -2,7 +2,7 @@
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Grant } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
-import { toBoost, toSubscription } from './grants.ts';
+import { fromBoostDocument, fromSubscriptionDocument } from './grants.ts';
 import type {
   BoostDocument,
   Models,
@@ -10,7 +10,7 @@ import type {
   StorePurchaseDocument,
   SubscriptionDocument,
 } from './models.ts';
-import { receiptKey, toPurchase } from './purchases.ts';
+import { fromStorePurchaseDocument, receiptKey } from './purchases.ts';
 import { type SlotState, stateOf } from './slots.ts';
 
 export interface RedeemedPurchase {
@@ -61,10 +61,11 @@ export const createLedger = (connection: Connection, models: Models): Ledger => 
 
 const redeemedOf = ({ receipt, subscriptions, boosts }: Found): LedgerView['redeemed'] => {
   if (receipt === undefined) return undefined;
-  const purchase = toPurchase(receipt);
+  const purchase = fromStorePurchaseDocument(receipt);
   const [subscription, boost] = [subscriptions[0], boosts[0]];
   if (purchase.grant.kind === 'premium' && subscription !== undefined)
-    return { purchase, grant: toSubscription(subscription) };
-  if (purchase.grant.kind === 'boost' && boost !== undefined) return { purchase, grant: toBoost(boost) };
+    return { purchase, grant: fromSubscriptionDocument(subscription) };
+  if (purchase.grant.kind === 'boost' && boost !== undefined)
+    return { purchase, grant: fromBoostDocument(boost) };
   throw new Error(`the grant of the receipt ${purchase.id} is missing`);
 };

@@ -42,7 +42,7 @@ export const receiptKey = (channel: string, purchaseToken: string): string => `$
 
 const keyOf = ({ channel, purchaseToken }: StorePurchase): string => receiptKey(channel, purchaseToken);
 
-export const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
+export const fromStorePurchaseDocument = (found: StorePurchaseDocument): StorePurchase => ({
   id: found.number,
   channel: found.channel,
   purchaseToken: found.purchase_token,
@@ -56,7 +56,7 @@ export const toPurchase = (found: StorePurchaseDocument): StorePurchase => ({
   acknowledgeTries: found.acknowledge_tries,
 });
 
-const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
+const toStorePurchaseDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
   _id: keyOf(purchase),
   number: purchase.id,
   channel: purchase.channel,
@@ -77,12 +77,12 @@ const toDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
 export const createPurchases = ({ storePurchases }: Models): Purchases => {
   const due = async (query: Record<string, unknown>, limit: number): Promise<StorePurchase[]> => {
     const found = await storePurchases.find(query).limit(limit).lean<StorePurchaseDocument[]>();
-    return found.map(toPurchase);
+    return found.map(fromStorePurchaseDocument);
   };
   return {
     insert: async (session, purchase) => {
       try {
-        await insertUnvalidated(storePurchases, session, toDocument(purchase));
+        await insertUnvalidated(storePurchases, session, toStorePurchaseDocument(purchase));
       } catch (error) {
         // Two unique indexes cover the token; the database reports one of them.
         const isTokenTaken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
@@ -131,7 +131,9 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
           { session, returnDocument: 'after' },
         )
         .lean<StorePurchaseDocument>();
-      return marked === null ? undefined : { purchase: toPurchase(marked), version: marked.version };
+      return marked === null
+        ? undefined
+        : { purchase: fromStorePurchaseDocument(marked), version: marked.version };
     },
   };
 };

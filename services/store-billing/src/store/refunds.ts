@@ -1,5 +1,5 @@
 /** The refund queue: purchases that were paid at the store and cannot be granted. */
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -8,7 +8,7 @@ import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchas
 import type { Refund, RefundReason } from '../domain/refund.ts';
 import type { Models, RefundDocument } from './models.ts';
 import { receiptKey } from './purchases.ts';
-import { targetFields, toTarget } from './target-fields.ts';
+import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface Refunds {
   /** Nothing happens when the purchase is in the queue, even for another product or target. */
@@ -25,13 +25,13 @@ export interface Refunds {
 
 type Purchase = Pick<Presentation, 'channel' | 'purchaseToken'>;
 
-const toRefund = (found: RefundDocument): Refund => ({
+const fromDocument = (found: RefundDocument): Refund => ({
   id: found._id,
   channel: found.channel,
   purchaseToken: found.purchase_token,
   productId: found.product_id,
   userId: found.user_id,
-  target: toTarget(found),
+  target: fromTargetFields(found),
   reason: found.reason,
   createdAt: found.created_at,
 });
@@ -47,13 +47,8 @@ const createPage =
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
       .lean<RefundDocument[]>();
-    const shown = rows.slice(0, request.perPage).map(toRefund);
-    const last = shown.at(-1);
-    return {
-      rows: shown,
-      total: request.mode === 'page' ? await refunds.countDocuments(open) : undefined,
-      next: rows.length > request.perPage && last !== undefined ? [last.id] : undefined,
-    };
+    const total = request.mode === 'page' ? await refunds.countDocuments(open) : undefined;
+    return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   };
 
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
@@ -70,7 +65,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
           purchase_token: purchaseToken,
           product_id: productId,
           user_id: userId,
-          ...targetFields(target),
+          ...toTargetFields(target),
           reason,
           created_at: now,
           resolved_at: null,
@@ -93,7 +88,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
         .find({ look_due_at: trusted({ $lte: now }), channel })
         .limit(limit)
         .lean<RefundDocument[]>();
-      return found.map(toRefund);
+      return found.map(fromDocument);
     },
     claimReconciliation: async ({ id }, now) => {
       const claimed = await refunds.updateOne(

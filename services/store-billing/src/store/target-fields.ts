@@ -6,10 +6,10 @@ export interface TargetFields {
   boostable_id: number | null;
 }
 
-export const toTarget = ({ boostable_type: type, boostable_id: id }: TargetFields): Target | null =>
+export const fromTargetFields = ({ boostable_type: type, boostable_id: id }: TargetFields): Target | null =>
   type === null || id === null ? null : { type, id };
 
-export const targetFields = (target: Target | null): TargetFields => ({
+export const toTargetFields = (target: Target | null): TargetFields => ({
   boostable_type: target?.type ?? null,
   boostable_id: target?.id ?? null,
 });

@@ -3,7 +3,7 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { sagaWaitMs, type WalletPurchase, type WalletPurchaseState } from '../domain/wallet-purchase.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { Models, WalletPurchaseDocument } from './models.ts';
-import { targetFields, toTarget } from './target-fields.ts';
+import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface WalletPurchases {
   insert(session: ClientSession, purchase: WalletPurchase): Promise<void>;
@@ -36,12 +36,12 @@ export interface WalletPurchases {
   due(now: Date, limit: number): Promise<string[]>;
 }
 
-const toPurchase = (found: WalletPurchaseDocument): WalletPurchase => ({
+const fromDocument = (found: WalletPurchaseDocument): WalletPurchase => ({
   id: found._id,
   order: {
     userId: found.user_id,
     offer: found.offer,
-    target: toTarget(found),
+    target: fromTargetFields(found),
   },
   amount: found.amount,
   grantId: found.grant_id,
@@ -64,7 +64,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
       _id: id,
       user_id: order.userId,
       offer: order.offer,
-      ...targetFields(order.target),
+      ...toTargetFields(order.target),
       amount: purchase.amount,
       grant_id: purchase.grantId,
       state: purchase.state,
@@ -82,14 +82,14 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     const found = await walletPurchases
       .findById(id, null, session === undefined ? {} : { session })
       .lean<WalletPurchaseDocument>();
-    return found === null ? undefined : toPurchase(found);
+    return found === null ? undefined : fromDocument(found);
   },
   findByClientKey: async (userId, clientKey, since) => {
     const found = await walletPurchases
       .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
       .lean<WalletPurchaseDocument[]>();
     const newest = found.sort(newestFirst)[0];
-    return newest === undefined ? undefined : toPurchase(newest);
+    return newest === undefined ? undefined : fromDocument(newest);
   },
   takeOver: async (id, owner, now) => {
     const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
@@ -103,7 +103,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
       )
       .lean<WalletPurchaseDocument>()
       .catch(whenTimedOut(null));
-    return taken === null ? undefined : toPurchase(taken);
+    return taken === null ? undefined : fromDocument(taken);
   },
   move: async (session, id, from, to) => {
     const moved = await walletPurchases.updateOne(

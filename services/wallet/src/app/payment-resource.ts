@@ -31,7 +31,7 @@ export const paymentSchema = z
 export type PaymentResource = z.output<typeof paymentSchema>;
 
 /** `user` as `viewer` may see them; `balance`: the user's spendable balance, shown only where `user_balance` is. */
-export const toPayment = (
+export const toPaymentResource = (
   payment: Payment,
   viewer: Caller,
   user: UserResource | undefined,
@@ -67,14 +67,15 @@ const createPresenter = async (
   payments: readonly Payment[],
   viewer: Caller,
 ): Promise<(payment: Payment) => PaymentResource> => {
-  const known = await users.show(
+  const known = await users.find(
     payments.map(({ userId }) => userId),
     viewer,
     { withErased: true },
   );
   const shown = payments.filter((payment) => seesBalanceOf(viewer, payment)).map(({ userId }) => userId);
   const balances = shown.length === 0 ? new Map<number, number>() : await store.wallets.balances(shown);
-  return (payment) => toPayment(payment, viewer, known.get(payment.userId), balances.get(payment.userId));
+  return (payment) =>
+    toPaymentResource(payment, viewer, known.get(payment.userId), balances.get(payment.userId));
 };
 
 export const presentPayments = async (

@@ -8,7 +8,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
 import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
 import { newPayment } from '../domain/payment.ts';
-import { type PaymentResource, toPayment } from './payment-resource.ts';
+import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { providerError } from './provider-error.ts';
 
 const SECRET_BYTES = 12;
@@ -43,7 +43,7 @@ export const createRequestDeposit =
   }: Pick<Dependencies, 'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway'>): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
-    const known = await users.show([userId], caller);
+    const known = await users.find([userId], caller);
     const id = await store.payments.nextId();
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
@@ -72,7 +72,7 @@ export const createRequestDeposit =
       },
     });
     const result = {
-      payment: toPayment(payment, caller, known.get(userId), undefined),
+      payment: toPaymentResource(payment, caller, known.get(userId), undefined),
       paymentUrl: order.paymentUrl,
     };
     const begin = async (session: ClientSession): Promise<void> => {

@@ -8,7 +8,7 @@ import { isInsufficientBalance } from '../domain/balance.ts';
 import { holdRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
-import { type PaymentResource, toPayment } from './payment-resource.ts';
+import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishBooked } from './publish.ts';
 
 interface RequestWithdrawalInput {
@@ -36,7 +36,7 @@ export const createRequestWithdrawal =
   }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): RequestWithdrawal =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
-    const user = (await users.show([userId], caller)).get(userId);
+    const user = (await users.find([userId], caller)).get(userId);
     assertPossible(amount, await store.wallets.balance(userId), user);
     const id = await store.payments.nextId();
     const payment = newPayment({
@@ -61,7 +61,7 @@ export const createRequestWithdrawal =
         await store.post(session, entry, [payment]);
         await publishBooked({ outbox }, session, payment);
         const balance = (await store.wallets.find(session, userId))?.balance;
-        const result = toPayment(payment, caller, user, balance);
+        const result = toPaymentResource(payment, caller, user, balance);
         await complete(session, result);
         return result;
       });

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import type { Payment } from '../domain/payment.ts';
-import { type PaymentResource, toPayment } from './payment-resource.ts';
+import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishSettled } from './publish.ts';
 
 export type Outcome = 'paid' | 'rejected';
@@ -25,7 +25,7 @@ export const createSettleWithdrawal =
     if (withdrawal?.type !== 'withdrawal') throw notFound();
     const { userId } = withdrawal;
     // Before the settlement: when identity does not answer, nothing has changed.
-    const known = await users.show([userId], caller, { withErased: true });
+    const known = await users.find([userId], caller, { withErased: true });
     const entry = settlementEntry(withdrawal, outcome);
     const settled = await store.transaction(async (session) => {
       const change = outcome === 'paid' ? { paid: true as const } : { paid: false as const, at: clock.now() };
@@ -36,7 +36,7 @@ export const createSettleWithdrawal =
       await publishSettled({ outbox }, session, after);
       return after;
     });
-    return toPayment(settled, caller, known.get(userId), await store.wallets.balance(userId));
+    return toPaymentResource(settled, caller, known.get(userId), await store.wallets.balance(userId));
   };
 
 const settlementEntry = ({ id, userId, amount }: Payment, outcome: Outcome): LedgerEntry =>

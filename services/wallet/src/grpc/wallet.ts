@@ -2,7 +2,7 @@
 
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { assertMaxItems, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const MAX_BALANCES = 1_000;
@@ -28,8 +28,7 @@ export const createWalletService = ({
       return { payment_ids: [...paymentIds], replayed };
     },
     GetBalances: async ({ user_ids: userIds }) => {
-      if (userIds.length > MAX_BALANCES)
-        throw invalid({ user_ids: message('validation.max_items', { max: MAX_BALANCES }) });
+      assertMaxItems('user_ids', userIds, MAX_BALANCES);
       if (!userIds.every((userId) => Number.isSafeInteger(userId) && userId > 0))
         throw invalid({ user_ids: message('validation.invalid') });
       const balances = await getBalances(userIds);

@@ -27,7 +27,7 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
         .regex(/^[\w-]{1,64}$/)
         .optional(),
     }),
-    mayRefuse: [404],
+    errorStatuses: [404],
     responses: { 200: z.object({ payment: paymentSchema }), 302: null },
     handle: async ({ query, caller }) => {
       const result = await receiveCallback({ trackId: query.trackId, orderId: query.orderId, caller });

@@ -1,5 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ export const postDepositRoute = (requestDeposit: RequestDeposit, idempotency: Id
     access: 'user',
     permissions: ['payments.view_own'],
     // `payments.view_own` is also a scope of third-party apps; they must not move money.
-    tokenKinds: FIRST_PARTY,
+    tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
     idempotent: true,
     responses: {

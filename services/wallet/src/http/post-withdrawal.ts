@@ -1,5 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import { FIRST_PARTY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ export const postWithdrawalRoute = (requestWithdrawal: RequestWithdrawal, idempo
     access: 'user',
     permissions: ['payments.view_own'],
     // `payments.view_own` is also a scope of third-party apps; they must not move money.
-    tokenKinds: FIRST_PARTY,
+    tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({ amount: z.int().min(1), description }),
     idempotent: true,
     responses: { 201: z.object({ payment: paymentSchema }) },

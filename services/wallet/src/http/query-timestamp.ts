@@ -1,4 +1,4 @@
-import { says } from '@fitness/shared/kernel/refinements.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?$/;
@@ -7,7 +7,7 @@ const FORM = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?$/;
 export const queryTimestamp = (edge: 'start' | 'end') =>
   z
     .string()
-    .refine((value) => parse(value, edge) !== undefined, says('validation.timestamp'))
+    .refine((value) => parse(value, edge) !== undefined, withMessage('validation.timestamp'))
     .transform((value) => parse(value, edge) as Date);
 
 const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {

@@ -23,7 +23,7 @@ export interface Entries {
   ofPayments(paymentIds: readonly number[], session: ClientSession): Promise<BookedEntry[]>;
 }
 
-const toEntry = (found: EntryDocument): BookedEntry => ({
+const fromDocument = (found: EntryDocument): BookedEntry => ({
   key: found._id,
   kind: found.kind,
   inputHash: found.input_hash,
@@ -47,7 +47,7 @@ export const createEntries = ({ entries }: Models): Entries => {
       .limit(limit)
       .session(session ?? null)
       .lean<EntryDocument[]>();
-    return found.map(toEntry);
+    return found.map(fromDocument);
   };
   return {
     insertOf: (entry, bookedAt) => {
@@ -82,7 +82,7 @@ export const createEntries = ({ entries }: Models): Entries => {
         .sort({ _id: 1 })
         .limit(limit)
         .lean<EntryDocument[]>();
-      return found.map(toEntry);
+      return found.map(fromDocument);
     },
     ofPayments: (paymentIds, session) => many({ payment_ids: oneOf(paymentIds) }, session),
   };

@@ -1,5 +1,5 @@
 /** The payments. Conditional updates settle each of them once. */
-import type { CursorKey, PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { PipelineStage } from 'mongoose';
@@ -71,7 +71,7 @@ export interface Payments {
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
 
-const toReceipt = (found: ReportedDocument): GatewayReceipt => ({
+const fromReportedDocument = (found: ReportedDocument): GatewayReceipt => ({
   amountRial: found.amount_rial,
   orderId: found.order_id,
   refNumber: found.ref_number,
@@ -79,7 +79,7 @@ const toReceipt = (found: ReportedDocument): GatewayReceipt => ({
   paidAt: found.paid_at,
 });
 
-const fromReceipt = (receipt: GatewayReceipt): ReportedDocument => ({
+const toReportedDocument = (receipt: GatewayReceipt): ReportedDocument => ({
   amount_rial: receipt.amountRial,
   order_id: receipt.orderId,
   ref_number: receipt.refNumber,
@@ -87,7 +87,7 @@ const fromReceipt = (receipt: GatewayReceipt): ReportedDocument => ({
   paid_at: receipt.paidAt,
 });
 
-const toPayment = (found: PaymentDocument): Payment => ({
+const fromDocument = (found: PaymentDocument): Payment => ({
   id: found._id,
   userId: found.user_id,
   type: found.type,
@@ -108,7 +108,7 @@ const toPayment = (found: PaymentDocument): Payment => ({
           orderId: found.gateway.order_id,
           state: found.gateway.state,
           checkAt: found.gateway.check_at,
-          reported: found.gateway.reported === null ? null : toReceipt(found.gateway.reported),
+          reported: found.gateway.reported === null ? null : fromReportedDocument(found.gateway.reported),
         },
 });
 
@@ -134,7 +134,7 @@ const toDocument = (payment: Payment): PaymentDocument => ({
           order_id: payment.gateway.orderId,
           state: payment.gateway.state,
           check_at: payment.gateway.checkAt,
-          reported: payment.gateway.reported === null ? null : fromReceipt(payment.gateway.reported),
+          reported: payment.gateway.reported === null ? null : toReportedDocument(payment.gateway.reported),
         },
 });
 
@@ -203,12 +203,8 @@ const createPage =
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const shown = rows.slice(0, request.perPage).map(toPayment);
-    const last = shown.at(-1);
-    const next: CursorKey | undefined =
-      rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
-    const total = async () => extent?.total ?? count(payments, filter);
-    return { rows: shown, total: request.mode === 'cursor' ? undefined : await total(), next };
+    const total = request.mode === 'cursor' ? undefined : (extent?.total ?? (await count(payments, filter)));
+    return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   };
 
 const count = async (payments: Models['payments'], filter: PaymentFilter): Promise<number> => {
@@ -240,7 +236,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
         { session, returnDocument: 'after' },
       )
       .lean<PaymentDocument>();
-    return done === null ? undefined : toPayment(done);
+    return done === null ? undefined : fromDocument(done);
   },
   closeDeposit: async (id, state) => {
     const closed = await payments.updateOne(
@@ -256,7 +252,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
         $set: {
           'gateway.state': 'mismatch',
           'gateway.check_at': null,
-          'gateway.reported': fromReceipt(reported),
+          'gateway.reported': toReportedDocument(reported),
         },
         $inc: { version: 1 },
       },
@@ -273,12 +269,8 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
       .skip(request.mode === 'page' ? request.skip : 0)
       .limit(request.perPage + 1)
       .lean<PaymentDocument[]>();
-    const shown = rows.slice(0, request.perPage).map(toPayment);
-    const last = shown.at(-1);
-    const next: CursorKey | undefined =
-      rows.length > request.perPage && last !== undefined ? [last.id] : undefined;
     const total = request.mode === 'cursor' ? undefined : await payments.countDocuments(state);
-    return { rows: shown, total, next };
+    return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   },
   dueDeposits: async (now, limit) => {
     const due = await payments
@@ -287,7 +279,7 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
       .sort({ 'gateway.check_at': 1 })
       .limit(limit)
       .lean<PaymentDocument[]>();
-    return due.map(toPayment);
+    return due.map(fromDocument);
   },
   claimDeposit: async (id, now, until) => {
     const claimed = await payments.updateOne(
@@ -308,7 +300,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       .findOne(query)
       .session(session ?? null)
       .lean<PaymentDocument>();
-    return found === null ? undefined : toPayment(found);
+    return found === null ? undefined : fromDocument(found);
   };
   return {
     nextId: () => sequences.next('payment'),
@@ -323,7 +315,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         .find({ _id: trusted({ $in: [...ids] }) })
         .session(session ?? null)
         .lean<PaymentDocument[]>();
-      return found.map(toPayment);
+      return found.map(fromDocument);
     },
     findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
@@ -341,7 +333,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
           { session, returnDocument: 'after' },
         )
         .lean<PaymentDocument>();
-      return settled === null ? undefined : toPayment(settled);
+      return settled === null ? undefined : fromDocument(settled);
     },
     erasePersonal: async (session, userId) => {
       await payments.updateMany({ user_id: userId }, { $set: { description: null } }, { session });
@@ -370,14 +362,14 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         .sort({ _id: 1 })
         .limit(limit)
         .lean<PaymentDocument[]>();
-      return found.map(toPayment);
+      return found.map(fromDocument);
     },
     ofUsers: async function* (userIds, session) {
       const query = payments
         .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
         .sort({ user_id: 1, _id: 1 });
       for await (const found of query.lean<PaymentDocument[]>().cursor())
-        yield toPayment(found as PaymentDocument);
+        yield fromDocument(found as PaymentDocument);
     },
   };
 };

@@ -54,7 +54,7 @@ export interface Seals {
   after(number: number, limit: number): Promise<Seal[]>;
 }
 
-const toSeal = (found: SealDocument): Seal => ({
+const fromDocument = (found: SealDocument): Seal => ({
   number: found._id,
   previous: found.previous,
   hash: found.hash,
@@ -74,7 +74,7 @@ export const createSeals = (connection: Connection): Seals => {
     connection.models.LedgerSeal ?? connection.model<SealDocument>('LedgerSeal', sealSchema);
   const read = async (query: Record<string, unknown>, order: 1 | -1, limit: number): Promise<Seal[]> => {
     const found = await seals.find(query).sort({ _id: order }).limit(limit).lean<SealDocument[]>();
-    return found.map(toSeal);
+    return found.map(fromDocument);
   };
   return {
     prepare: async () => {

@@ -49,15 +49,7 @@ const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number
   );
 };
 
-export const createStore = ({
-  connection,
-  sequences,
-  clock,
-}: {
-  connection: Connection;
-  sequences: Sequences;
-  clock: Clock;
-}): Store => {
+export const createStore = (connection: Connection, sequences: Sequences, clock: Clock): Store => {
   const models = registerModels(connection);
   const wallets = createWallets(models);
   const entries = createEntries(models);

@@ -68,7 +68,7 @@ export interface Wallets {
   owners(userIds: readonly number[], session: ClientSession): Promise<Set<number>>;
 }
 
-const toState = (found: WalletDocument): WalletState => ({
+const fromDocument = (found: WalletDocument): WalletState => ({
   userId: found._id,
   balance: found.balance,
   version: found.version,
@@ -78,7 +78,7 @@ const toState = (found: WalletDocument): WalletState => ({
 export const createWallets = ({ wallets }: Models): Wallets => {
   const find: Wallets['find'] = async (session, userId) => {
     const found = await wallets.findById(userId).session(session).lean<WalletDocument>();
-    return found === null ? undefined : toState(found);
+    return found === null ? undefined : fromDocument(found);
   };
   const balances: Wallets['balances'] = async (userIds) => {
     const unique = [...new Set(userIds)];
@@ -138,7 +138,7 @@ export const createWallets = ({ wallets }: Models): Wallets => {
         .sort({ _id: 1 })
         .limit(limit)
         .lean<WalletDocument[]>();
-      return found.map(toState);
+      return found.map(fromDocument);
     },
     owners: async (userIds, session) => {
       const found = await wallets

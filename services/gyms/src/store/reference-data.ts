@@ -43,7 +43,7 @@ export interface City extends CityRow {
   state: StateRow;
 }
 
-export interface ReferenceStore {
+export interface ReferenceData {
   /** Inserts and updates the given rows. Other rows stay, because gyms may refer to them. */
   seed(rows: {
     states: readonly StateRow[];
@@ -94,7 +94,7 @@ const sorted = (row: object): unknown =>
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([key, value]) => [key, typeof value === 'object' && value !== null ? sorted(value) : value]);
 
-export const createReferenceStore = (connection: Connection): ReferenceStore => {
+export const createReferenceData = (connection: Connection): ReferenceData => {
   const states = modelOf(connection, 'State', stateSchema);
   const cities = modelOf(connection, 'City', citySchema);
   const majors = modelOf(connection, 'Major', majorSchema);

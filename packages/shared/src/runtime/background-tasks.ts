@@ -1,8 +1,8 @@
 /** Tasks that a request starts and does not await. The process awaits them before it exits. */
-import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Logger } from '../kernel/log.ts';
 
 export interface BackgroundTasks {
-  /** Starts `task` now. A failure is only logged, so a job must repeat what the task does. */
+  /** Starts `task` now. A failure is only logged: a task that must succeed is repeated by a job. */
   run(name: string, task: () => Promise<unknown>): void;
   /** Resolves when no task is running. */
   idle(): Promise<void>;

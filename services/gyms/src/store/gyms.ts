@@ -1,7 +1,7 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Connection } from 'mongoose';
 import type { Gym } from '../domain/gym.ts';
-import type { GymCounters } from './gym-counters.ts';
+import type { Counters } from './counters.ts';
 import {
   countedOf,
   derivedOf,
@@ -17,7 +17,7 @@ import { createGymLists, type GymLists } from './gym-lists.ts';
 
 type GymChanges = Partial<Omit<Gym, 'id' | 'version' | 'createdAt' | 'updatedAt'>>;
 
-export interface GymStore extends GymLists {
+export interface Gyms extends GymLists {
   insert(session: ClientSession, gym: Gym): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
   findMany(ids: readonly number[]): Promise<Gym[]>;
@@ -25,7 +25,7 @@ export interface GymStore extends GymLists {
    * Writes only the fields of `changes` and those derived from them. `before` must have been read in the same
    * transaction. `keepVersion`: for a change that publishes no event.
    */
-  change(
+  update(
     session: ClientSession,
     before: Gym,
     changes: GymChanges,
@@ -43,7 +43,7 @@ export interface GymStore extends GymLists {
   findOwnedBy(session: ClientSession, userId: number): Promise<Gym[]>;
 }
 
-export const createGymStore = (connection: Connection, counters: GymCounters): GymStore => {
+export const createGyms = (connection: Connection, counters: Counters): Gyms => {
   const gyms = gymModel(connection);
   return {
     insert: async (session, gym) => {
@@ -53,7 +53,7 @@ export const createGymStore = (connection: Connection, counters: GymCounters): G
     },
     find: async (id, session) => (await readGyms(gyms, { _id: id }, session))[0],
     findMany: (ids) => readGymsById(gyms, ids),
-    change: async (session, before, changes, { now, keepVersion = false }) => {
+    update: async (session, before, changes, { now, keepVersion = false }) => {
       const version = keepVersion ? before.version : before.version + 1;
       const after: Gym = { ...before, ...changes, version, updatedAt: now };
       const set = { ...changes, ...derivedOf(after, Object.keys(changes)), version, updatedAt: now };

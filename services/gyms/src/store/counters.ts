@@ -49,7 +49,7 @@ interface GymTotals {
   newest: number;
 }
 
-export interface GymCounters {
+export interface Counters {
   /** Creates the documents. Call it before the first write. */
   prepare(): Promise<void>;
   /** In the transaction of the write. `before` is undefined for a creation, `after` for a deletion. */
@@ -69,7 +69,7 @@ const sumOf = (documents: readonly CounterDocument[]): Counts & { newest: number
     { ...EMPTY, newest: 0 },
   );
 
-export const createGymCounters = (connection: Connection): GymCounters => {
+export const createCounters = (connection: Connection): Counters => {
   const counters: Model<CounterDocument> =
     connection.models.GymCounter ?? connection.model<CounterDocument>('GymCounter', counterSchema);
   return {

@@ -10,7 +10,7 @@ import { type Connection, type Model, Schema } from 'mongoose';
 interface OwnerDocument {
   _id: number;
   erased: boolean;
-  /** Increased by `lock`, only to make it a write. */
+  /** Increased by `lockUnlessErased`, only to make it a write. */
   gifts: number;
 }
 
@@ -29,15 +29,15 @@ privacy(
   retain('the mark that the account is erased', 'erased', 'gifts'),
 );
 
-export interface OwnerStore {
+export interface Owners {
   /** Creates the document of an account. Outside of a transaction: concurrent creations would abort one of them. */
   prepare(userId: number): Promise<void>;
   /** In the transaction that stores something about a prepared account. False when the account is erased. */
-  lock(session: ClientSession, userId: number): Promise<boolean>;
-  erase(session: ClientSession, userId: number): Promise<void>;
+  lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
+  markErased(session: ClientSession, userId: number): Promise<void>;
 }
 
-export const createOwnerStore = (connection: Connection): OwnerStore => {
+export const createOwners = (connection: Connection): Owners => {
   const owners: Model<OwnerDocument> =
     connection.models.GymOwner ?? connection.model<OwnerDocument>('GymOwner', ownerSchema);
   return {
@@ -49,13 +49,13 @@ export const createOwnerStore = (connection: Connection): OwnerStore => {
         if (!isDuplicateKey(error)) throw error;
       }
     },
-    lock: async (session, userId) => {
+    lockUnlessErased: async (session, userId) => {
       const owner = await owners
         .findOneAndUpdate({ _id: userId }, { $inc: { gifts: 1 } }, { session, returnDocument: 'after' })
         .lean<OwnerDocument>();
       return owner !== null && !owner.erased;
     },
-    erase: async (session, userId) => {
+    markErased: async (session, userId) => {
       await owners.updateOne({ _id: userId }, { $set: { erased: true } }, { session, upsert: true });
     },
   };

@@ -30,7 +30,7 @@ privacy(
   retain('the average of the gym stays exact', '_id', 'gymId', 'score', 'ratedAt'),
 );
 
-export interface RatingStore {
+export interface Ratings {
   /** Stores the score of the user and returns the one that it replaces. */
   put(
     session: ClientSession,
@@ -41,7 +41,7 @@ export interface RatingStore {
   pseudonymise(session: ClientSession, userId: number): Promise<number>;
 }
 
-export const createRatingStore = (connection: Connection): RatingStore => {
+export const createRatings = (connection: Connection): Ratings => {
   const ratings: Model<RatingDocument> =
     connection.models.GymRating ?? connection.model<RatingDocument>('GymRating', ratingSchema);
   return {

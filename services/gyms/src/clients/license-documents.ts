@@ -1,5 +1,4 @@
-/** The license documents, which media stores. */
-
+/** The license documents of gyms, stored by the media service. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -7,22 +6,22 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 
 const DEADLINE_MS = 1_000;
 
-export interface Documents {
+export interface LicenseDocuments {
   /**
    * Deletes a cleared license document at media before the request is answered. Never rejects: media also deletes it when
    * it receives `gyms.gym.license_cleared`.
    */
-  deleteNow(gymId: number, mediaId: number): Promise<void>;
+  delete(gymId: number, mediaId: number): Promise<void>;
 }
 
-export const createDocuments = ({
+export const createLicenseDocuments = ({
   media,
   log,
 }: {
   media: GrpcClient<MediaDefinition>;
   log: Logger;
-}): Documents => ({
-  deleteNow: async (gymId, mediaId) => {
+}): LicenseDocuments => ({
+  delete: async (gymId, mediaId) => {
     const target = { attachable_type: MODEL.gym, attachable_id: gymId };
     const request = { target, purpose: 'gym_license', up_to_media_id: mediaId };
     try {

@@ -1,15 +1,10 @@
-import { connectMongo, syncIndexes } from '@fitness/shared/mongo/connect.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import {
-  type CommandWatch,
-  exceptOnPrebuilt,
-  FILL_TIMEOUT_MS,
-  FILLED,
-  fillLike,
-  monitored,
-  watchCommands,
-} from '@fitness/shared/testing/commands.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
+import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
@@ -41,6 +36,7 @@ let oauth: Store['oauth'];
 let notifications: Store['notifications'];
 let scores: Store['scores'];
 let codes: Store['codes'];
+let transaction: Store['transaction'];
 
 const now = new Date('2026-01-01T00:00:00Z');
 const later = new Date('2100-01-01T00:00:00Z');
@@ -50,14 +46,21 @@ const nameOf = (names: readonly string[], n: number): string => names[n % names.
 
 const member = (id: number) => {
   const [first, last] = [nameOf(FIRST, id), nameOf(LAST, Math.floor(id / FIRST.length))];
-  const fields = {
+  const person = {
     username: `${first}.${last}.${id}`,
     email: `${id}@example.org`,
     phone: `+9891200${10_000 + id}`,
     first_name: first,
     last_name: last,
   };
-  return newMember(id, fields, 'hash', `CODE${id}`, id > 1 ? 1 : null, now);
+  return newMember({
+    id,
+    person,
+    passwordHash: 'hash',
+    referralCode: `CODE${id}`,
+    referrerId: id > 1 ? 1 : null,
+    createdAt: now,
+  });
 };
 const token = (id: number) => ({
   _id: `hash-${id}`,
@@ -92,14 +95,17 @@ const notification = (id: number) => ({
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  ({ users, tokens, roles, oauth, notifications, scores, codes } = createStore(connection));
+  ({ users, tokens, roles, oauth, notifications, scores, codes, transaction } = createStore(
+    connection,
+    createLog({ service: 'test', level: 'silent' }),
+  ));
   await syncIndexes(connection);
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, {
     exceptions: EXCEPTIONS,
     small: { roles: 'a handful of named sets of permissions' },
   });
-}, FILL_TIMEOUT_MS);
+});
 afterAll(async () => {
   await connection.close();
   await dropDatabase(config);
@@ -130,7 +136,7 @@ const fill = async (): Promise<void> => {
   const real = FILLED + 1;
   const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
     fillLike(connection, collection, change);
-  await inTransaction(connection, async (session) => {
+  await transaction(async (session) => {
     await users.insert(session, member(real));
     await tokens.insert(session, token(real), 0);
     await notifications.insert(session, notification(real));
@@ -191,7 +197,6 @@ const faultsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 };
 
 const base = { searchEverything: false, withPending: false, ascending: false };
-const transact = (work: Parameters<typeof inTransaction>[1]) => inTransaction(connection, work);
 const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
   const read: T[] = [];
   for await (const row of rows) read.push(row);
@@ -221,8 +226,8 @@ describe('with 20,000 rows in each collection, an index serves', () => {
   );
 
   test.each<[string, () => Promise<unknown>]>([
-    ['an account by id', () => users.findById(1)],
-    ['accounts by id', () => users.findByIds([1, 2, 3])],
+    ['an account by id', () => users.find(1)],
+    ['accounts by id', () => users.findMany([1, 2, 3])],
     ['erased accounts by id', () => users.findErased([1, 2, 3])],
     ['a login', () => users.findByLogin('user.1')],
     ['a referral code', () => users.findByReferralCode('CODE1')],
@@ -239,24 +244,25 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ],
     ['accounts due for deletion', () => all(users.dueForDeletion(now))],
     ['whether a role is assigned', () => users.isRoleAssigned(3)],
-    ['another holder of some roles', () => transact((session) => users.findHolder([2, 3], 1, session))],
-    ['a registration', () => transact((session) => users.insert(session, member(FILLED + 2)))],
-    ['a change', () => transact((session) => users.update(session, 1, { username: 'changed.name' }))],
-    ['a password', () => transact((session) => users.setPassword(session, 1, 'x', 0))],
+    ['another holder of some roles', () => transaction((session) => users.findHolder([2, 3], 1, session))],
+    ['a registration', () => transaction((session) => users.insert(session, member(FILLED + 2)))],
+    ['a change', () => transaction((session) => users.update(session, 1, { username: 'changed.name' }))],
+    ['a password', () => transaction((session) => users.setPassword(session, 1, 'x', 0))],
     [
       'a scheduled deletion',
-      () => transact((session) => users.scheduleDeletion(session, 2, { requestedAt: now, scheduledAt: now })),
+      () =>
+        transaction((session) => users.scheduleDeletion(session, 2, { requestedAt: now, scheduledAt: now })),
     ],
     [
       'a postponed deletion',
-      () => transact((session) => users.postponeDeletion(session, 2, { from: now, to: later })),
+      () => transaction((session) => users.postponeDeletion(session, 2, { from: now, to: later })),
     ],
-    ['a cancelled deletion', () => transact((session) => users.cancelDeletion(session, 2))],
-    ['an erasure', () => transact((session) => users.erase(session, 3, now))],
-    ['the erasure of a due account', () => transact((session) => users.erase(session, 4, now, later))],
-    ['a live account that is written to', () => transact((session) => users.touchIfLive(session, 1))],
-    ['a deleted score', () => transact((session) => scores.eraseAccount(session, 1))],
-    ['a new token', () => transact((session) => tokens.insert(session, token(1), 0))],
+    ['a cancelled deletion', () => transaction((session) => users.cancelDeletion(session, 2))],
+    ['an erasure', () => transaction((session) => users.erase(session, 3, now))],
+    ['the erasure of a due account', () => transaction((session) => users.erase(session, 4, now, later))],
+    ['a live account that is written to', () => transaction((session) => users.touchIfLive(session, 1))],
+    ['a deleted score', () => transaction((session) => scores.eraseAccount(session, 1))],
+    ['a new token', () => transaction((session) => tokens.insert(session, token(1), 0))],
     ['a token', () => tokens.findLive('hash-1', now)],
     ['personal tokens', () => tokens.listPersonal(OWNER, now, undefined, { skip: 0, limit: 5 })],
     [
@@ -266,10 +272,10 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['the number of personal tokens', () => tokens.countPersonal(OWNER, now, ['posts.view'])],
     ['a revoked personal token', () => tokens.deletePersonal(1, 1, ['posts.view'])],
     ['a sign-out', () => tokens.delete('hash-1')],
-    ['the revocation of all tokens', () => transact((session) => tokens.revokeAll(session, 1))],
+    ['the revocation of all tokens', () => transaction((session) => tokens.revokeAll(session, 1))],
     [
       'the revocation of all other tokens',
-      () => transact((session) => tokens.revokeOthers(session, 1, 'hash-1')),
+      () => transaction((session) => tokens.revokeOthers(session, 1, 'hash-1')),
     ],
     [
       'a page of notifications',
@@ -283,35 +289,38 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['a notification marked as read', () => notifications.markRead(OWNER, 12_000, now)],
     [
       'the deletion of all notifications',
-      () => transact((session) => notifications.eraseAccount(session, 1)),
+      () => transaction((session) => notifications.eraseAccount(session, 1)),
     ],
     ['a written OAuth record', () => oauth.put(record('Session:1'))],
     ['an OAuth record', () => oauth.find('Session:1', now)],
     ['an OAuth session by uid', () => oauth.findByUid('uid', now)],
-    ['a grant', () => transact((session) => oauth.insertGrant(session, record('Grant:1'), 0))],
+    ['a grant', () => transaction((session) => oauth.insertGrant(session, record('Grant:1'), 0))],
     [
       'an authorization code',
-      () => transact((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1'))),
+      () => transaction((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1'))),
     ],
     [
       'an access token',
       () =>
-        transact((session) => oauth.insertAccessToken(session, 'Grant:1', { ...token(5), kind: 'oauth' })),
+        transaction((session) => oauth.insertAccessToken(session, 'Grant:1', { ...token(5), kind: 'oauth' })),
     ],
     ['an access token by its hash', () => oauth.findAccessToken('hash-5')],
     ['a used authorization code', () => oauth.consume('Code:1', now)],
-    ['a revoked grant', () => transact((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
+    ['a revoked grant', () => transaction((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
     ['a client', () => oauth.findClient('client', now)],
-    ['an extended client', () => transact((session) => oauth.extendClientExpiry(session, 'client', later))],
+    [
+      'an extended client',
+      () => transaction((session) => oauth.extendClientExpiry(session, 'client', later)),
+    ],
     ['a correct confirmation code', () => codes.check(1, 'reset', '123456', now)],
     ['a restored confirmation code', () => codes.restore(1, 'reset', CODE, null)],
     [
       'a consumed confirmation code',
-      () => transact((session) => codes.consume(session, 1, 'reset', 'x', now)),
+      () => transaction((session) => codes.consume(session, 1, 'reset', 'x', now)),
     ],
-    ['invalidated confirmation codes', () => transact((session) => codes.invalidate(session, 1))],
-    ['deleted confirmation codes', () => transact((session) => codes.eraseAccount(session, 1))],
-    ['roles by id', () => roles.findByIds([1, 2])],
+    ['invalidated confirmation codes', () => transaction((session) => codes.invalidate(session, 1))],
+    ['deleted confirmation codes', () => transaction((session) => codes.eraseAccount(session, 1))],
+    ['roles by id', () => roles.findMany([1, 2])],
     ['a role by name', () => roles.findByName('member')],
     ['the last known scores', () => scores.findLast([1, 2])],
     ['a saved score', () => scores.save({ _id: 1, score: 1, computed_at: now })],

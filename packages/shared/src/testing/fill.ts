@@ -1,0 +1,28 @@
+/** Fills collections, so that the plans of their queries can be judged. */
+import type { Connection } from 'mongoose';
+
+/** Minimum number of documents in a collection that a checked command reads. */
+export const FILLED = 20_000;
+
+/** Documents per insert command. */
+const BATCH = 2_000;
+
+/**
+ * Fills `collection` with {@link FILLED} copies of one of its documents. `change` returns at least the unique fields of each
+ * copy; without an `_id` each gets an ObjectId.
+ */
+export const fillLike = async (
+  connection: Connection,
+  collection: string,
+  change: (n: number) => Record<string, unknown>,
+  like: Record<string, unknown> = {},
+): Promise<void> => {
+  const documents = connection.collection(collection);
+  const stored = await documents.findOne(like);
+  if (stored === null) throw new Error(`${collection} holds nothing to copy`);
+  const { _id, ...fields } = stored;
+  for (let first = 1; first <= FILLED; first += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, index) => ({ ...fields, ...change(first + index) }));
+    await documents.insertMany(batch, { ordered: false });
+  }
+};

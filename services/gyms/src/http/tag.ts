@@ -1,2 +1,0 @@
-/** The group of these routes in the OpenAPI document. */
-export const TAG = 'Gyms';
