@@ -1,20 +1,109 @@
+/** Bodies of requests: read completely before a service is called, or streamed where they are files. */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
-import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
+import { overloaded } from './open-requests.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** The limit of the services for JSON. */
+export const BODY_LIMIT_BYTES = MEBIBYTE;
+/** Above the limit of media, which refuses a file that is too large itself, under its field. */
+export const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
 export const tooLarge = (): AppError =>
   new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') });
 
+/** Closes the connection: what the client sends later would be read as part of this body. */
+const tooSlow = (): AppError =>
+  new AppError({
+    kind: 'request_timeout',
+    code: 'request_timeout',
+    message: message('error.request_timeout'),
+    headers: { connection: 'close' },
+  });
+
+interface BodyLimits {
+  /** Of one body. */
+  bytes: number;
+  /** Time for a whole body to arrive, however steadily it does. */
+  timeoutMs: number;
+  /** Bodies that may be on their way at one time. */
+  bodies: number;
+  /** Bytes of these bodies. */
+  totalBytes: number;
+}
+
+/** Reads a whole body. Rejects with 408, 413, and 503 where many others arrive. */
+export type ReadBody = (source: IncomingMessage) => Promise<Buffer>;
+
+/**
+ * At a limit on all bodies together the oldest one is refused, not the newest: it is the least likely to arrive, so that
+ * clients that stop sending cannot keep out others.
+ */
+export const createReadBody = (limits: BodyLimits): ReadBody => {
+  /** The oldest first. */
+  const arriving = new Set<{ fail(error: AppError): void }>();
+  let totalBytes = 0;
+
+  const makeRoom = (): void => {
+    for (const oldest of arriving) {
+      if (arriving.size <= limits.bodies && totalBytes <= limits.totalBytes) return;
+      oldest.fail(overloaded());
+    }
+  };
+
+  return (source) =>
+    new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const finish = (): void => {
+        clearTimeout(timer);
+        arriving.delete(body);
+        totalBytes -= bytes;
+        source.off('data', onData).off('end', onEnd).off('close', onClose);
+      };
+      const body = {
+        fail: (error: AppError): void => {
+          finish();
+          // The rest is read and dropped: a client that is still sending cannot read the answer.
+          source.resume();
+          reject(error);
+        },
+      };
+      const onData = (chunk: Buffer): void => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        totalBytes += chunk.length;
+        if (bytes > limits.bytes) body.fail(tooLarge());
+        else makeRoom();
+      };
+      const onEnd = (): void => {
+        finish();
+        resolve(Buffer.concat(chunks, bytes));
+      };
+      // Nobody reads the answer.
+      const onClose = (): void => body.fail(badRequest('client_gone', message('error.bad_request')));
+      const timer = setTimeout(() => body.fail(tooSlow()), limits.timeoutMs);
+      arriving.add(body);
+      if (source.destroyed) return onClose();
+      source.on('data', onData).once('end', onEnd).once('close', onClose);
+      makeRoom();
+    });
+};
+
 class Counter extends Transform {
   readonly #limitBytes: number;
+  readonly #onChunk: () => void;
   #bytes = 0;
 
-  constructor(limitBytes: number) {
+  constructor(limitBytes: number, onChunk: () => void) {
     super();
     this.#limitBytes = limitBytes;
+    this.#onChunk = onChunk;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#onChunk();
     this.#bytes += chunk.length;
     if (this.#bytes > this.#limitBytes) done(tooLarge());
     else done(null, chunk);
@@ -22,18 +111,25 @@ class Counter extends Transform {
 }
 
 /**
- * Streams the body of `source`; fails with 413 past `limitBytes`. When a service answers before it has read the whole
- * body, the rest is read and dropped: a client that is still sending cannot read the answer, and would lose it if the
- * connection were closed.
+ * Streams the body of `source`; fails with 413 past 128 MiB, and with 408 when the client sends nothing for `idleMs`.
+ * When a service answers before it has read the whole body, the rest is read and dropped: a client that is still sending
+ * cannot read the answer, and would lose it if the connection were closed.
  */
-export const forwardBody = (source: IncomingMessage, limitBytes: number): Readable => {
-  const body = new Counter(limitBytes);
+export const forwardUpload = (source: IncomingMessage, idleMs: number): Readable => {
+  const body = new Counter(UPLOAD_LIMIT_BYTES, () => idle.refresh());
+  const idle = setTimeout(() => {
+    // The service is slow, not the client.
+    if (source.complete || body.writableNeedDrain) idle.refresh();
+    else body.destroy(tooSlow());
+  }, idleMs);
   // The reader receives errors too; without this listener an error before there is a reader would end the process.
   body.on('error', () => undefined);
   body.once('close', () => {
+    clearTimeout(idle);
     source.unpipe(body);
     source.resume();
   });
+  body.once('finish', () => clearTimeout(idle));
   source.pipe(body);
   return body;
 };

@@ -26,6 +26,14 @@ const schema = z.object({
   STORE_BILLING_HTTP_URL: origin.default('http://127.0.0.1:8106'),
   /** Limit for the headers of a service's answer, and for each pause in its body. */
   UPSTREAM_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(30_000),
+  /** Requests that are answered at one time; 503 past it. A quarter of it is the share of one service, and of downloads. */
+  OPEN_REQUESTS_LIMIT: z.coerce.number().int().min(8).max(1_000_000).default(4_096),
+  /** Uploads of files among them. */
+  OPEN_UPLOADS_LIMIT: z.coerce.number().int().min(1).max(100_000).default(256),
+  /** Time for a whole body to arrive, except the upload of a file; 408 past it. */
+  BODY_TIMEOUT_MS: z.coerce.number().int().min(100).max(300_000).default(10_000),
+  /** Time without a byte after which an upload is 408. */
+  UPLOAD_IDLE_TIMEOUT_MS: z.coerce.number().int().min(100).max(120_000).default(20_000),
   /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   /** Default: no limit. */

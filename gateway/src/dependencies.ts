@@ -12,22 +12,49 @@ import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
+import { BODY_LIMIT_BYTES, createReadBody, type ReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
 import { type Authenticate, createAuthenticate } from './introspect.ts';
+import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
 import type { Service } from './routes.ts';
 
+const READ_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 3_000;
-const CONNECTIONS_PER_SERVICE = 256;
+/** Of the tools of `/mcp`: one request may call many. */
+const TOOL_CONNECTIONS_PER_SERVICE = 64;
+/** Of all bodies that are arriving, except files. */
+const ARRIVING_BYTES = 64 * 1024 * 1024;
 export const NAME = 'gateway';
+
+/** Replacements for tests. */
+export interface GatewayOverrides extends Overrides {
+  readTimeoutMs?: number;
+}
+
+/**
+ * Connections to the services. Each kind has its own, without a limit of their number, because the limits on open
+ * requests are the limits on connections: a request never waits for the connection of a slow client.
+ */
+interface Agents {
+  ordinary: Agent;
+  uploads: Agent;
+  downloads: Agent;
+  tools: Agent;
+}
 
 export interface Dependencies {
   /** Public origin, without a slash at the end. */
   baseUrl: string;
   /** Where each service answers HTTP. */
   urls: Record<Service, string>;
-  /** Connections to the services. */
-  agent: Agent;
+  agents: Agents;
+  openRequests: OpenRequests;
+  readBody: ReadBody;
+  /** Time without a byte after which an upload is refused. */
+  uploadIdleMs: number;
+  /** Time for a client to read an answer that is no file. */
+  readTimeoutMs: number;
   identity: GrpcClient<IdentityDefinition>;
   authenticate: Authenticate;
   signer: CallerSigner;
@@ -44,7 +71,7 @@ export interface Dependencies {
 
 export const createDependencies = async (
   config: GatewayConfig,
-  { clock = systemClock, random = systemRandom }: Overrides,
+  { clock = systemClock, random = systemRandom, readTimeoutMs = READ_TIMEOUT_MS }: GatewayOverrides,
   log: Logger,
   cleanup: Cleanup,
 ): Promise<Dependencies> => {
@@ -60,17 +87,19 @@ export const createDependencies = async (
     metrics,
   });
   cleanup.defer('grpc client identity', () => identity.close());
-  const agent = new Agent({
-    connections: CONNECTIONS_PER_SERVICE,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: config.UPSTREAM_TIMEOUT_MS,
-    bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
-  });
-  cleanup.defer('connections to the services', () => agent.destroy());
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     urls,
-    agent,
+    agents: createAgents(config, cleanup),
+    openRequests: createOpenRequests(config),
+    readBody: createReadBody({
+      bytes: BODY_LIMIT_BYTES,
+      timeoutMs: config.BODY_TIMEOUT_MS,
+      bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
+      totalBytes: ARRIVING_BYTES,
+    }),
+    uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
+    readTimeoutMs,
     identity,
     authenticate: createAuthenticate(identity),
     signer,
@@ -81,6 +110,25 @@ export const createDependencies = async (
     metrics,
     log,
     random,
+  };
+};
+
+const createAgents = (config: GatewayConfig, cleanup: Cleanup): Agents => {
+  const create = (name: string, options: Agent.Options = {}): Agent => {
+    const agent = new Agent({
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: config.UPSTREAM_TIMEOUT_MS,
+      bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
+      ...options,
+    });
+    cleanup.defer(`connections to the services (${name})`, () => agent.destroy());
+    return agent;
+  };
+  return {
+    ordinary: create('ordinary'),
+    uploads: create('uploads'),
+    downloads: create('downloads'),
+    tools: create('tools', { connections: TOOL_CONNECTIONS_PER_SERVICE }),
   };
 };
 

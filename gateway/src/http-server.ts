@@ -7,13 +7,16 @@ import { type Dependencies, NAME } from './dependencies.ts';
 import { addDocs, OPENAPI_PATH } from './docs.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
+import { shareOf } from './open-requests.ts';
 import { addProxy } from './proxy.ts';
 import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { health, metrics, log, random, baseUrl } = dependencies;
-  const app = createBaseServer({ service: NAME, health, metrics, log, uuid: () => random.uuid() });
+  const { health, metrics, log, random, readBody, baseUrl } = dependencies;
+  const uuid = (): string => random.uuid();
+  const app = createBaseServer({ service: NAME, health, metrics, log, uuid, readBody });
+  limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);
   await addDocs(app);
@@ -28,6 +31,22 @@ export const ownUrlOf = (app: FastifyInstance): string => {
   const { address, port } = app.server.address() as AddressInfo;
   const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+/** Probes are answered in any case: a gateway that is full must not be restarted. */
+const limitOpenRequests = (
+  app: FastifyInstance,
+  { openRequests, readTimeoutMs }: Pick<Dependencies, 'openRequests' | 'readTimeoutMs'>,
+): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url?.startsWith('/health/')) return;
+    openRequests.admit(request.raw, reply.raw);
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (shareOf(request.raw) === 'downloads') return;
+    const late = setTimeout(() => reply.raw.destroy(), readTimeoutMs).unref();
+    reply.raw.once('close', () => clearTimeout(late));
+  });
 };
 
 /** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */

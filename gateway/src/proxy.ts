@@ -7,16 +7,10 @@ import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
-import { forwardBody, tooLarge } from './body.ts';
+import { BODY_LIMIT_BYTES, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
-import { findTarget, OAUTH_PREFIX, type Target } from './routes.ts';
-
-const MEBIBYTE = 1024 * 1024;
-/** The limit of the services for JSON. */
-const BODY_LIMIT_BYTES = MEBIBYTE;
-/** Above the limit of media, which refuses a file that is too large itself, under its field. */
-const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
+import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
@@ -24,6 +18,8 @@ const REPEATABLE = new Set(['GET', 'HEAD']);
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
+/** How long a body may arrive without a second check of the token. */
+const TOKEN_CHECK_VALID_MS = 500;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
@@ -82,19 +78,17 @@ export interface Forward {
 
 type ForwardDependencies = Pick<Dependencies, 'authenticate' | 'signer' | 'trustedProxies'>;
 type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
+type ProxyDependencies = AdmitDependencies &
+  Pick<Dependencies, 'urls' | 'agents' | 'readBody' | 'uploadIdleMs'>;
 
-export const addProxy = async (
-  app: FastifyInstance,
-  dependencies: AdmitDependencies & Pick<Dependencies, 'urls' | 'agent'>,
-): Promise<void> => {
+export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   await app.register(async (scope) => {
     scope.decorateRequest('forward', null as never);
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (request, payload, done) =>
-      done(null, forwardBody(payload as IncomingMessage, bodyLimitOf(request.forward.target))),
-    );
+    // Read by the handler.
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     await scope.register(replyFrom, {
-      undici: abortable(dependencies.agent),
+      undici: forwarder,
       disableCache: true,
       disableRequestLogging: true,
     });
@@ -104,19 +98,43 @@ export const addProxy = async (
         url: `${prefix}/*`,
         exposeHeadRoute: false,
         onRequest: (request, reply) => admit(request, reply, dependencies),
-        handler: (request, reply) => {
-          const { service, path } = request.forward.target;
-          const hooks =
-            REPEATABLE.has(request.method) && !isOauth(request.forward.target)
-              ? repeatableHooks
-              : oneShotHooks;
-          return untilClosed.run(abortSignalOf(reply), () =>
-            reply.from(`${dependencies.urls[service]}${path}`, hooks),
-          );
-        },
+        handler: (request, reply) => forward(request, reply, dependencies),
       });
     }
   });
+};
+
+const forward = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: ProxyDependencies,
+): Promise<FastifyReply> => {
+  const { urls, agents, uploadIdleMs } = dependencies;
+  const { target } = request.forward;
+  const transfer = transferOf(target, request.method);
+  const signal = abortSignalOf(reply);
+  const body: { body?: Buffer; contentType?: string } = {};
+  if (request.body !== undefined && transfer === 'uploads') {
+    request.body = forwardUpload(request.raw, uploadIdleMs);
+  } else if (request.body !== undefined) {
+    body.body = await readWhileValid(request, dependencies);
+    body.contentType = request.headers['content-type'] ?? 'application/octet-stream';
+  }
+  const isRepeatable = REPEATABLE.has(request.method) && !isOauth(target);
+  const hooks = isRepeatable ? repeatableHooks : oneShotHooks;
+  return forwarding.run({ signal, agent: agents[transfer] }, () =>
+    reply.from(`${urls[target.service]}${target.path}`, { ...hooks, ...body }),
+  );
+};
+
+/** Reads the body. A token that was revoked while the body arrived slowly is 401. */
+const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDependencies): Promise<Buffer> => {
+  const startedAt = performance.now();
+  const body = await dependencies.readBody(request.raw);
+  if (performance.now() - startedAt > TOKEN_CHECK_VALID_MS) {
+    request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
+  }
+  return body;
 };
 
 /** The checks before a service is called and before the body is read. */
@@ -129,7 +147,9 @@ const admit = async (
   // Before authentication: the limit protects identity too.
   await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
-  if (Number(request.headers['content-length'] ?? 0) > bodyLimitOf(forward.target)) throw tooLarge();
+  const isUpload = transferOf(forward.target, request.method) === 'uploads';
+  const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   request.forward = forward;
 };
 
@@ -147,9 +167,6 @@ export const prepareForward = async (
 };
 
 const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);
-
-const bodyLimitOf = ({ service }: Target): number =>
-  service === 'media' ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
 
 const rewriteRequestHeaders: NonNullable<FastifyReplyFromHooks['rewriteRequestHeaders']> = (
   request,
@@ -224,8 +241,8 @@ const repeatableHooks: FastifyReplyFromHooks = {
   },
 };
 
-/** The signal of the request that is being forwarded: the library has no option for it. */
-const untilClosed = new AsyncLocalStorage<AbortSignal>();
+/** Of the request that is being forwarded: the library has no options for them. */
+const forwarding = new AsyncLocalStorage<{ signal: AbortSignal; agent: Agent }>();
 
 const abortSignalOf = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
@@ -236,12 +253,16 @@ const abortSignalOf = (reply: FastifyReply): AbortSignal => {
 };
 
 type Undici = NonNullable<FastifyReplyFromOptions['undici']>;
-
-/** Aborts the request to the service when the client disconnects. The library's types are of an older undici. */
-const abortable = (agent: Agent): Undici => {
-  const request = (given: Dispatcher.RequestOptions, callback: AgentCallback): void =>
-    agent.request({ ...given, signal: untilClosed.getStore() ?? null }, callback);
-  return { request } as unknown as Undici;
-};
-
 type AgentCallback = (error: Error | null, data: Dispatcher.ResponseData) => void;
+
+/**
+ * Uses the connections of the kind of transfer, and aborts the request to the service when the client disconnects. The
+ * library's types are of an older undici.
+ */
+const forwarder = {
+  request: (given: Dispatcher.RequestOptions, callback: AgentCallback): void => {
+    const store = forwarding.getStore();
+    if (store === undefined) throw new Error('no request is being forwarded');
+    store.agent.request({ ...given, signal: store.signal }, callback);
+  },
+} as unknown as Undici;

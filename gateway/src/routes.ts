@@ -84,3 +84,12 @@ export const findTarget = (url: string): Target | undefined => {
     query: queryAt < 0 ? '' : target.slice(queryAt),
   };
 };
+
+/** Files are streamed in both directions, as slowly as the client is. */
+type Transfer = 'ordinary' | 'uploads' | 'downloads';
+
+export const transferOf = ({ service }: Target, method: string): Transfer => {
+  if (service !== 'media') return 'ordinary';
+  if (method === 'POST') return 'uploads';
+  return method === 'GET' || method === 'HEAD' ? 'downloads' : 'ordinary';
+};

@@ -2,17 +2,17 @@
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import type { Overrides, RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
 import type { GatewayConfig } from './config.ts';
 import { startDemoSeed } from './demo/seed.ts';
-import { createDependencies, type Dependencies, NAME } from './dependencies.ts';
+import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
 import { createHttpServer, ownUrlOf } from './http-server.ts';
 import { SERVICES } from './routes.ts';
 import { areReady, assertReady } from './services-health.ts';
 
 export const startGateway = async (
   config: GatewayConfig,
-  overrides: Overrides = {},
+  overrides: GatewayOverrides = {},
 ): Promise<RunningService> => {
   const log = overrides.log ?? createLog({ service: NAME, level: config.LOG_LEVEL });
   const cleanup = createCleanup(log);

@@ -21,6 +21,7 @@ import {
   workerLoopback,
 } from '@fitness/shared/testing/harness.ts';
 import { readConfig } from '../src/config.ts';
+import type { GatewayOverrides } from '../src/dependencies.ts';
 import { SERVICES, type Service } from '../src/routes.ts';
 import { startGateway } from '../src/service.ts';
 
@@ -132,7 +133,10 @@ export interface Harness {
 
 export const MEMBER_TOKEN = 'fps_member';
 
-export const startHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
+export const startHarness = async (
+  env: Record<string, string> = {},
+  overrides: GatewayOverrides = {},
+): Promise<Harness> => {
   const tokens = new Map<string, UserCaller>();
   const blockers: Harness['blockers'] = new Map();
   let introspections = 0;
@@ -174,6 +178,7 @@ export const startHarness = async (env: Record<string, string> = {}): Promise<Ha
       ...Object.fromEntries(urls),
       ...env,
     }),
+    overrides,
   );
   const harness: Harness = {
     url: gateway.url,

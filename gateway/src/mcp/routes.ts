@@ -26,7 +26,7 @@ import type { ApiRequest } from './tools.ts';
 
 type McpDependencies = Pick<
   Dependencies,
-  'addressLimit' | 'agent' | 'authenticate' | 'baseUrl' | 'identity' | 'signer' | 'trustedProxies' | 'urls'
+  'addressLimit' | 'agents' | 'authenticate' | 'baseUrl' | 'identity' | 'signer' | 'trustedProxies' | 'urls'
 >;
 
 declare module 'fastify' {
@@ -130,7 +130,7 @@ const callApi = async (
   });
   const { service } = forward.target;
   try {
-    const { statusCode, body } = await dependencies.agent.request({
+    const { statusCode, body } = await dependencies.agents.tools.request({
       origin: dependencies.urls[service],
       path: `${forward.target.path}${forward.target.query}`,
       method: 'GET',

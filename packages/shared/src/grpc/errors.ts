@@ -12,6 +12,7 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, status>> = {
   forbidden: status.PERMISSION_DENIED,
   not_found: status.NOT_FOUND,
   method_not_allowed: status.UNIMPLEMENTED,
+  request_timeout: status.DEADLINE_EXCEEDED,
   conflict: status.ALREADY_EXISTS,
   too_large: status.RESOURCE_EXHAUSTED,
   unsupported_media_type: status.INVALID_ARGUMENT,

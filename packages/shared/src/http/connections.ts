@@ -6,6 +6,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { SECOND_MS } from '../kernel/clock.ts';
+import type { MessageKey } from '../kernel/i18n/catalogue.ts';
 import { DEFAULT_LOCALE, translate } from '../kernel/i18n/translate.ts';
 
 export interface ConnectionLimits {
@@ -32,9 +33,11 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 /** Time for a client to read the error before its connection is closed. */
 const LINGER_MS = SECOND_MS;
 
-const REFUSALS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+type Refusal = readonly [status: string, key: MessageKey];
+const BAD_REQUEST: Refusal = ['400 Bad Request', 'error.bad_request'];
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'error.bad_request'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'error.request_timeout'],
 };
 
 /** Answers what is not HTTP, in the form of all other errors. */
@@ -44,8 +47,8 @@ export const answerUnreadable = (error: { code?: string }, socket: Socket): void
     socket.destroy();
     return;
   }
-  const status = REFUSALS[error.code ?? ''] ?? '400 Bad Request';
-  const body = JSON.stringify({ message: translate(DEFAULT_LOCALE, 'error.bad_request') });
+  const [status, key] = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
+  const body = JSON.stringify({ message: translate(DEFAULT_LOCALE, key) });
   const headers = [
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,

@@ -64,7 +64,7 @@ const idempotencyHeaders = z.object({
 const refusals = (route: Route): Record<number, z.ZodType> => {
   const takesBody = route.body !== undefined || route.rawBody === true;
   const statuses = new Set([401, 500, 503, ...(route.errorStatuses ?? [])]);
-  if (takesBody) for (const status of [400, 413, 415]) statuses.add(status);
+  if (takesBody) for (const status of [400, 408, 413, 415]) statuses.add(status);
   if (takesBody || route.query !== undefined) statuses.add(422);
   if (route.permissions !== undefined || tokenKindsOf(route) !== ALL_TOKEN_KINDS) statuses.add(403);
   if (route.params !== undefined)

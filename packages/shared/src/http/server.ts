@@ -1,6 +1,8 @@
 /** The HTTP server of a process: routes, health, metrics, errors, and the OpenAPI document of its routes. */
+import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, {
+  type FastifyBodyParser,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -61,6 +63,8 @@ export interface BaseServerOptions {
   uuid: () => string;
   /** For tests of limits that take minutes. */
   connections?: Partial<ConnectionLimits>;
+  /** Reads the bodies of JSON, with its own limits. */
+  readBody?: (source: IncomingMessage) => Promise<Buffer>;
 }
 
 export interface ServerOptions extends BaseServerOptions {
@@ -107,7 +111,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   // An expectation other than 100-continue may be ignored; Node would answer it with an empty body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
-  acceptJson(app);
+  acceptJson(app, options.readBody);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.addHook('onRequest', (request, reply, done) => {
@@ -166,20 +170,27 @@ const addCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void =>
   });
 };
 
-const acceptJson = (app: FastifyInstance): void => {
+const acceptJson = (app: FastifyInstance, readBody: BaseServerOptions['readBody']): void => {
   const parse = app.getDefaultJsonParser('error', 'error');
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  const decode: FastifyBodyParser<Buffer> = (request, body, done) => {
     if (body.length === 0) return done(null, undefined);
     let text: string;
     try {
-      text = utf8.decode(body as Buffer);
+      text = utf8.decode(body);
     } catch {
       return done(badRequest('bad_request', message('error.malformed_json')));
     }
     return parse(request, text, done);
-  });
+  };
+  app.removeAllContentTypeParsers();
+  if (readBody === undefined) {
+    app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, decode);
+  } else {
+    app.addContentTypeParser('application/json', (request, payload, done) => {
+      readBody(payload as IncomingMessage).then((body) => decode(request, body, done), done);
+    });
+  }
 };
 
 const addOperationalRoutes = (app: FastifyInstance, { health, metrics }: BaseServerOptions): void => {

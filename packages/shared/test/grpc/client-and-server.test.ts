@@ -156,6 +156,14 @@ describe('a refusal', () => {
         message: message('error.method_not_allowed'),
       }),
     ],
+    [
+      'request_timeout',
+      new AppError({
+        kind: 'request_timeout',
+        code: 'request_timeout',
+        message: message('error.request_timeout'),
+      }),
+    ],
   ];
 
   test.each(refusals)('of kind %s arrives with its kind, code, text and fields', async (_kind, refusal) => {

@@ -9,6 +9,7 @@ export const catalogue = {
   'error.forbidden': 'You do not have permission to do this.',
   'error.not_found': 'Not found.',
   'error.method_not_allowed': 'This method is not allowed here.',
+  'error.request_timeout': 'The request arrived too slowly.',
   'error.conflict': 'The request conflicts with the current state.',
   'error.too_large': 'The body is too large.',
   'error.unsupported_media_type': 'The body must be JSON.',
@@ -16,6 +17,7 @@ export const catalogue = {
   'error.rate_limited': 'Too many requests. Please try again later.',
   'error.internal': 'Something went wrong on our side.',
   'error.unavailable': 'A part of the service is not reachable right now. Please try again shortly.',
+  'error.overloaded': 'Too many requests are being answered right now. Please try again shortly.',
 
   'validation.required': 'This field is required.',
   'validation.type.string': 'This field must be a string.',

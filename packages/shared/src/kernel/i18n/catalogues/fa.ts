@@ -10,6 +10,7 @@ export const catalogue: Catalogue = {
   'error.forbidden': 'شما اجازهٔ این کار را ندارید.',
   'error.not_found': 'پیدا نشد.',
   'error.method_not_allowed': 'این روش در اینجا مجاز نیست.',
+  'error.request_timeout': 'درخواست بیش از حد کند رسید.',
   'error.conflict': 'درخواست با وضعیت فعلی سازگار نیست.',
   'error.too_large': 'بدنهٔ درخواست بیش از حد بزرگ است.',
   'error.unsupported_media_type': 'بدنهٔ درخواست باید JSON باشد.',
@@ -17,6 +18,7 @@ export const catalogue: Catalogue = {
   'error.rate_limited': 'تعداد درخواست‌ها بیش از حد مجاز است. کمی بعد دوباره تلاش کنید.',
   'error.internal': 'خطایی در سامانه رخ داد.',
   'error.unavailable': 'بخشی از سامانه اکنون در دسترس نیست. کمی بعد دوباره تلاش کنید.',
+  'error.overloaded': 'اکنون درخواست‌های زیادی در حال پاسخ‌گویی است. کمی بعد دوباره تلاش کنید.',
 
   'validation.required': 'این فیلد الزامی است.',
   'validation.type.string': 'این فیلد باید متن باشد.',

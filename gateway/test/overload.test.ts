@@ -1,0 +1,330 @@
+/** Clients that stall, and services that do not answer, leave room for all other requests. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '@fitness/shared/http/error-handler.ts';
+import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createReadBody } from '../src/body.ts';
+import { bearer, type Harness, startHarness } from './support.ts';
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+const talk = (url: string, said: string) => {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  const heard = { text: '', ended: false, socket };
+  socket.on('data', (chunk) => {
+    heard.text += chunk.toString('latin1');
+  });
+  for (const event of ['end', 'error'] as const) {
+    socket.on(event, () => {
+      heard.ended = true;
+    });
+  }
+  socket.write(said);
+  return heard;
+};
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'multipart/form-data; boundary=x';
+
+/** A request whose body stops after `sent`. */
+const stall = (url: string, path: string, { type = JSON_TYPE, length = 300, sent = '{' } = {}) =>
+  talk(
+    url,
+    `POST /api/v1${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n${sent}`,
+  );
+
+const expectOverloaded = async (answer: Response): Promise<void> => {
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { message: 'Too many requests are being answered right now. Please try again shortly.' },
+  ]);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+};
+
+describe('with the default limits', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness();
+  });
+  beforeEach(() => harness.reset());
+  afterAll(() => harness.close());
+
+  test('300 stalled log-ins do not reach the service, delay no other request, and are 408', async () => {
+    const stalled = Array.from({ length: 300 }, () => stall(harness.url, '/auth/login'));
+    await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
+    const signal = AbortSignal.timeout(30_000);
+    const answer = await fetch(`${harness.url}/api/v1/users/1`, { headers: bearer(), signal });
+    expect(answer.status).toBe(200);
+    expect(harness.upstreams.identity.received.map(({ url }) => url)).toEqual(['/api/v1/users/1']);
+    await eventually(() => stalled.every(({ ended }) => ended));
+    const heads = stalled.map(({ text }) => text.split('\r\n')[0]);
+    expect(new Set(heads)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
+    expect(stalled[0]?.text).toContain('{"message":"The request arrived too slowly."}');
+    expect(harness.upstreams.identity.received).toHaveLength(1);
+  });
+
+  test('a token that is revoked while its body arrives is 401, and the request is not forwarded', async () => {
+    const head = `POST /api/v1/posts HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
+    const slow = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 2\r\n\r\n{`);
+    await eventually(() => harness.introspections() === 1);
+    harness.tokens.clear();
+    await sleep(1_000);
+    slow.socket.write('}');
+    await eventually(() => slow.text !== '');
+    expect(slow.text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(harness.upstreams.content.received).toEqual([]);
+  });
+
+  test('300 downloads that are not read delay no other download', async () => {
+    harness.upstreams.media.handler = (request, response) => {
+      response.writeHead(200, { 'content-length': '2' }).write('a');
+      if (request.url?.startsWith('/api/v1/media/2') === true) response.end('b');
+    };
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    await Promise.all(
+      Array.from({ length: 300 }, () => fetch(`${harness.url}/api/v1/media/1/a.mp4`, { signal })),
+    );
+    const answer = await fetch(`${harness.url}/api/v1/media/2`, { signal: AbortSignal.timeout(30_000) });
+    expect(await answer.text()).toBe('ab');
+    leaving.abort();
+  });
+});
+
+describe('a body', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({ BODY_TIMEOUT_MS: '1000', UPLOAD_IDLE_TIMEOUT_MS: '1000' });
+  });
+  beforeEach(() => harness.reset());
+  afterAll(() => harness.close());
+
+  test.each(['/auth/login', '/posts', '/payments/deposit'])(
+    'of %s that does not arrive in time is 408, however steadily it drips',
+    async (path) => {
+      const stalled = stall(harness.url, path, { length: 100_000 });
+      const dripping = setInterval(() => stalled.socket.write(' '), 20);
+      await eventually(() => stalled.ended).finally(() => clearInterval(dripping));
+      expect(stalled.text).toMatch(/^HTTP\/1\.1 408 .*connection: close.*\{"message":"/is);
+      expect(harness.upstreams.identity.received).toEqual([]);
+    },
+  );
+
+  test('of /mcp as well', async () => {
+    const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
+    const stalled = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 300\r\n\r\n{`);
+    await eventually(() => stalled.ended);
+    expect(stalled.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('that is a file is 408 when it stops, and the service is told', async () => {
+    let aborted = false;
+    harness.upstreams.media.handler = (request) => {
+      request.resume().once('close', () => {
+        aborted = !request.complete;
+      });
+    };
+    const stalled = stall(harness.url, '/media', { type: FORM_TYPE, length: 100_000 });
+    await eventually(() => stalled.ended);
+    expect(stalled.text).toMatch(/^HTTP\/1\.1 408 .*connection: close.*\{"message":"/is);
+    await eventually(() => aborted);
+  });
+
+  test('that is a file is not 408 while the service is slow to read it', async () => {
+    let resume = (): void => undefined;
+    harness.upstreams.media.handler = (request, response) => {
+      resume = () => request.resume().once('end', () => response.end('{}'));
+    };
+    const body = Buffer.alloc(32 * 1024 * 1024);
+    const asked = fetch(`${harness.url}/api/v1/media`, {
+      method: 'POST',
+      headers: { 'content-type': FORM_TYPE },
+      body,
+    });
+    // More than the limit, as another request shows that is 408 at the limit.
+    const stalled = stall(harness.url, '/auth/login');
+    await eventually(() => stalled.ended);
+    const again = stall(harness.url, '/auth/login');
+    await eventually(() => again.ended);
+    resume();
+    expect((await asked).status).toBe(200);
+  });
+});
+
+describe('an answer that the client does not read', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({}, { readTimeoutMs: 500 });
+  });
+  beforeEach(() => harness.reset());
+  afterAll(() => harness.close());
+
+  test('is cut in the end, the download of a file is not', async () => {
+    const opened = new Set<string>();
+    const closed = new Set<string>();
+    for (const service of ['media', 'content'] as const) {
+      harness.upstreams[service].handler = (_request, response) => {
+        opened.add(service);
+        response.once('close', () => closed.add(service));
+        // More than the buffers of the connections hold.
+        response.writeHead(200).end(Buffer.alloc(48 * 1024 * 1024));
+      };
+    }
+    const askWithoutReading = (path: string): void => {
+      const { socket } = talk(harness.url, `GET /api/v1${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      socket.removeAllListeners('data').pause();
+    };
+    askWithoutReading('/media/1');
+    await eventually(() => opened.has('media'));
+    askWithoutReading('/posts');
+    await eventually(() => closed.size > 0);
+    expect([...closed]).toEqual(['content']);
+  });
+});
+
+describe('at a limit on open requests', () => {
+  let harness: Harness;
+  let leaving: AbortController;
+  beforeAll(async () => {
+    // The share of one service is 2.
+    harness = await startHarness({ OPEN_REQUESTS_LIMIT: '8', OPEN_UPLOADS_LIMIT: '2' });
+  });
+  beforeEach(() => {
+    harness.reset();
+    leaving = new AbortController();
+  });
+  afterEach(async () => {
+    leaving.abort();
+    // Every place is free again.
+    await eventually(async () => {
+      const paths = ['/auth/me', '/payments', '/gyms', '/posts'];
+      const answers = await Promise.all(paths.map((path) => fetch(`${harness.url}/api/v1${path}`)));
+      return answers.every(({ status }) => status === 200);
+    });
+  });
+  afterAll(() => harness.close());
+
+  const hang = (service: keyof Harness['upstreams'], path: string): void => {
+    harness.upstreams[service].handler = () => undefined;
+    for (let times = 0; times < 2; times += 1) {
+      fetch(`${harness.url}/api/v1${path}`, { signal: leaving.signal }).catch(() => undefined);
+    }
+  };
+  const release = (): void => {
+    for (const upstream of Object.values(harness.upstreams)) upstream.handler = undefined;
+  };
+
+  test('a service that does not answer takes its own share: 503, and the others are served', async () => {
+    hang('wallet', '/payments');
+    await eventually(() => harness.upstreams.wallet.received.length === 2);
+    await expectOverloaded(await fetch(`${harness.url}/api/v1/payments`));
+    expect(harness.upstreams.wallet.received).toHaveLength(2);
+    expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
+    release();
+  });
+
+  test('in total: 503 in the language of the client, and health is answered', async () => {
+    hang('wallet', '/payments');
+    hang('gyms', '/gyms');
+    hang('content', '/posts');
+    hang('identity', '/users/1');
+    await eventually(() =>
+      (['wallet', 'gyms', 'content', 'identity'] as const).every(
+        (service) => harness.upstreams[service].received.length === 2,
+      ),
+    );
+    await expectOverloaded(await fetch(`${harness.url}/docs`));
+    const headers = { 'accept-language': 'fa' };
+    const answer = await fetch(`${harness.url}/api/v1/media/1`, { headers });
+    expect([answer.status, answer.headers.get('content-language')]).toEqual([503, 'fa']);
+    expect(((await answer.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
+    expect((await fetch(`${harness.url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${harness.url}/health/ready`)).status).toBe(200);
+    release();
+  });
+
+  test('uploads have a share of their own, and downloads another', async () => {
+    harness.upstreams.media.handler = (request, response) => {
+      if (request.method === 'GET') response.end('file');
+      else request.resume().once('end', () => response.end('{}'));
+    };
+    const upload = () => fetch(`${harness.url}/api/v1/media`, { method: 'POST', body: new FormData() });
+    const stalled = [1, 2].map(() => stall(harness.url, '/media', { type: FORM_TYPE }));
+    await eventually(() => harness.upstreams.media.received.length === 2);
+    await expectOverloaded(await upload());
+    expect((await fetch(`${harness.url}/api/v1/media/1`)).status).toBe(200);
+    const body = '{"title":"a"}';
+    const headers = { 'content-type': JSON_TYPE };
+    const posted = await fetch(`${harness.url}/api/v1/posts`, { method: 'POST', headers, body });
+    expect(posted.status).toBe(200);
+    stalled[0]?.socket.destroy();
+    await eventually(async () => (await upload()).status === 200);
+  });
+
+  test('of stalled bodies the oldest is refused, not the newest', async () => {
+    const oldest = stall(harness.url, '/auth/login');
+    await once(oldest.socket, 'connect');
+    // Answered after the head of the stalled request has been read.
+    expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
+    expect(oldest.text).toBe('');
+    for (const path of ['/gyms', '/payments/deposit', '/gyms', '/payments/deposit']) stall(harness.url, path);
+    await eventually(() => oldest.text.startsWith('HTTP/1.1 503 '));
+    expect(oldest.text).toMatch(/retry-after: \d/i);
+    const headers = { 'content-type': JSON_TYPE };
+    const posted = await fetch(`${harness.url}/api/v1/posts`, { method: 'POST', headers, body: '{}' });
+    expect(posted.status).toBe(200);
+  });
+});
+
+describe('the bytes of bodies that are arriving', () => {
+  let server: Server;
+  const read: string[] = [];
+  beforeAll(async () => {
+    const readBody = createReadBody({ bytes: 1_000, timeoutMs: 60_000, bodies: 100, totalBytes: 1_500 });
+    server = createServer(async (request, response) => {
+      try {
+        const body = await readBody(request);
+        read.push(request.url ?? '');
+        response.end(String(body.length));
+      } catch (error) {
+        response.writeHead(HTTP_STATUS[toAppError(error).kind]).end();
+      }
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  test('are limited: the oldest body is refused, and complete ones are not counted', async () => {
+    const half = 'x'.repeat(800);
+    const oldest = stall(origin(), '/oldest', { length: 1_000, sent: half });
+    await once(oldest.socket, 'connect');
+    for (let times = 0; times < 5; times += 1) {
+      const answer = await fetch(`${origin()}/whole`, { method: 'POST', body: 'x'.repeat(600) });
+      expect(await answer.text()).toBe('600');
+    }
+    expect(oldest.text).toBe('');
+    const answer = await fetch(`${origin()}/large`, { method: 'POST', body: 'x'.repeat(900) });
+    expect(await answer.text()).toBe('900');
+    await eventually(() => oldest.text.startsWith('HTTP/1.1 503 '));
+    expect(read).toEqual([...Array<string>(5).fill('/whole'), '/large']);
+  });
+
+  test('one body that is too large is 413', async () => {
+    const answer = await fetch(`${origin()}/`, { method: 'POST', body: 'x'.repeat(1_001) });
+    expect(answer.status).toBe(413);
+  });
+});
