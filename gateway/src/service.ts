@@ -7,8 +7,7 @@ import type { GatewayConfig } from './config.ts';
 import { startDemoSeed } from './demo/seed.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
 import { createHttpServer, ownUrlOf } from './http-server.ts';
-import { SERVICES } from './routes.ts';
-import { areReady, assertReady } from './services-health.ts';
+import { areReady, isReady } from './services-health.ts';
 
 export const startGateway = async (
   config: GatewayConfig,
@@ -18,14 +17,13 @@ export const startGateway = async (
   const cleanup = createCleanup(log);
   try {
     const dependencies = await createDependencies(config, overrides, log, cleanup);
-    const { health, metrics, signer, urls } = dependencies;
+    const { health, metrics, signer } = dependencies;
     const app = await createHttpServer(dependencies);
     const address = `${config.HOST}:${config.GRPC_PORT}`;
     const grpc = await startGrpcServer({ address, services: [], signer, metrics, log });
     cleanup.defer('grpc server', () => grpc.close());
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     cleanup.defer('http server', () => app.close());
-    for (const service of SERVICES) health.add(service, () => assertReady(urls[service]));
     const ownUrl = ownUrlOf(app);
     if (config.SEED_DEMO) seedDemo(config, dependencies, ownUrl, cleanup);
     cleanup.defer('readiness', () => health.stopping());
@@ -50,6 +48,7 @@ const seedDemo = (
     sandboxUrl: config.SANDBOX_URL,
     administrator: { username, password },
     servicesReady: () => areReady(urls),
+    identityReady: () => isReady(urls.identity),
     log,
   });
   health.add('demo_data', async () => {

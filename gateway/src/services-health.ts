@@ -39,11 +39,7 @@ export const askServices = async (urls: Record<Service, string>): Promise<Record
   return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
 };
 
-/** Rejects unless the service at `url` is ready. */
-export const assertReady = async (url: string): Promise<void> => {
-  const { status } = await askService(url);
-  if (status !== 'ready') throw new Error(`is ${status}`);
-};
+export const isReady = async (url: string): Promise<boolean> => (await askService(url)).status === 'ready';
 
 export const areReady = async (urls: Record<Service, string>): Promise<boolean> =>
   Object.values(await askServices(urls)).every(({ status }) => status === 'ready');

@@ -207,7 +207,14 @@ describe('without a bank', () => {
 
 describe('startDemoSeed', () => {
   const start = (servicesReady: () => Promise<boolean>) =>
-    startDemoSeed({ apiUrl: platform.url, sandboxUrl: platform.url, administrator, servicesReady, log });
+    startDemoSeed({
+      apiUrl: platform.url,
+      sandboxUrl: platform.url,
+      administrator,
+      servicesReady,
+      identityReady: async () => true,
+      log,
+    });
 
   test('waits for the services, and is done when the data is complete', async () => {
     let ready = false;
@@ -220,6 +227,37 @@ describe('startDemoSeed', () => {
     expect([seeding.isDone(), platform.requests]).toEqual([false, []]);
     ready = true;
     await eventually(() => seeding.isDone());
+    expect(snapshot()).toEqual(CONTRACT);
+    await seeding.stop();
+  });
+
+  test('is done with complete data while a service is down, and asks identity only', async () => {
+    await seed();
+    platform.requests = [];
+    const seeding = start(async () => false);
+    await eventually(() => seeding.isDone());
+    expect(new Set(platform.requests)).toEqual(new Set(['POST /auth/register', 'POST /auth/login']));
+    expect(snapshot()).toEqual(CONTRACT);
+    await seeding.stop();
+  });
+
+  test('waits for a service that is down while the data is incomplete', async () => {
+    await seed();
+    user('premium').height = null;
+    platform.requests = [];
+    let ready = false;
+    let checks = 0;
+    const seeding = start(async () => {
+      checks += 1;
+      return ready;
+    });
+    await eventually(() => platform.requests.length > 0);
+    const seen = checks;
+    await eventually(() => checks >= seen + 2);
+    expect(seeding.isDone()).toBe(false);
+    ready = true;
+    await eventually(() => seeding.isDone());
+    expect(user('premium').height).not.toBeNull();
     expect(snapshot()).toEqual(CONTRACT);
     await seeding.stop();
   });

@@ -57,6 +57,14 @@ export const seedAccounts = async (options: SeedOptions): Promise<void> => {
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 };
 
+/** Whether {@link seedAccounts} has nothing left to do; false when identity does not answer. Asks identity only. */
+export const areComplete = async ({ api, log }: Pick<SeedOptions, 'api' | 'log'>): Promise<boolean> => {
+  const people = [operatorPerson, ownerPerson, trainerPerson, athletePerson, premiumPerson, saverPerson];
+  const checks = people.map((person) => registerOrSignIn(api, log, person));
+  const results = await Promise.allSettled(checks);
+  return results.every((result) => result.status === 'fulfilled' && result.value === undefined);
+};
+
 /** Without a bank these accounts can only sign in. */
 const registerWithoutBank = async ({ api, log }: SeedOptions): Promise<void> => {
   await Promise.all([premiumPerson, saverPerson].map((person) => registerOrSignIn(api, log, person)));

@@ -1,12 +1,17 @@
-/** Creates the demo data through the public API, once every service is ready. Repeatable, also after a crash. */
+/**
+ * Creates the demo data through the public API, once every service is ready. Repeatable, also after a crash. Data that is
+ * complete already needs identity only.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createDemoApi } from './api.ts';
-import { type SeedOptions, seedAccounts } from './seed-accounts.ts';
+import { areComplete, type SeedOptions, seedAccounts } from './seed-accounts.ts';
 
 const POLL_MS = 200;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
+/** At a usual start every service is ready by then. */
+const WAIT_FOR_ALL_MS = 5_000;
 
 export interface DemoSeedOptions {
   /** Origin of the gateway, as this process reaches it. */
@@ -14,6 +19,7 @@ export interface DemoSeedOptions {
   sandboxUrl: string | undefined;
   administrator: SeedOptions['administrator'];
   servicesReady(): Promise<boolean>;
+  identityReady(): Promise<boolean>;
   log: Logger;
 }
 
@@ -31,9 +37,28 @@ export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
   const api = createDemoApi({ apiUrl, sandboxUrl, signal });
   let done = false;
 
+  /** Resolves when every service is ready; true when some are not, and the data is complete already. */
+  const waitForServices = async (): Promise<boolean> => {
+    const startedAt = performance.now();
+    let isChecked = false;
+    while (!(await options.servicesReady())) {
+      const isLate = performance.now() - startedAt >= WAIT_FOR_ALL_MS;
+      if (isLate && !isChecked && (await options.identityReady())) {
+        isChecked = true;
+        if (await areComplete({ api, log })) return true;
+      }
+      await sleep(POLL_MS, undefined, { signal });
+    }
+    return false;
+  };
+
   const run = async (): Promise<void> => {
     for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, MAX_RETRY_MS)) {
-      while (!(await options.servicesReady())) await sleep(POLL_MS, undefined, { signal });
+      if (await waitForServices()) {
+        done = true;
+        log.info('the demo data is complete; some services are not ready');
+        return;
+      }
       const startedAt = performance.now();
       try {
         await seedAccounts({ api, administrator, hasBank: sandboxUrl !== undefined, log });
