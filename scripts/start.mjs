@@ -98,7 +98,9 @@ async function main() {
   const running = wanted.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
   await Promise.all(running.map(async ({ part, ready, url }) => showPart(part.name, await ready, url)));
   const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
-  log(greeting({ gateway: origin('gateway') ?? '', sandbox: origin('sandbox'), took: elapsed() }));
+  const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
+  const gateway = origin('gateway') ?? '';
+  log(greeting({ gateway, operations, sandbox: origin('sandbox'), took: elapsed() }));
 }
 
 onEndSignal(() => void end(0));

@@ -7,6 +7,7 @@ describe('readConfig', () => {
   test('every variable except the secret has a default', () => {
     expect(readConfig(needed)).toMatchObject({
       HTTP_PORT: 8080,
+      OPERATIONS_PORT: 8081,
       IDENTITY_GRPC_ADDRESS: '127.0.0.1:9101',
       STORE_BILLING_HTTP_URL: 'http://127.0.0.1:8106',
       UPSTREAM_TIMEOUT_MS: 30_000,

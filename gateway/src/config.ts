@@ -17,6 +17,8 @@ const schema = z.object({
   ...commonShape(8080),
   /** Serves the standard gRPC health service only. */
   GRPC_PORT: z.coerce.number().int().min(0).max(65_535).default(9100),
+  /** Serves metrics and the health of all services, which clients must not reach. */
+  OPERATIONS_PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   IDENTITY_HTTP_URL: origin.default('http://127.0.0.1:8101'),
   WALLET_HTTP_URL: origin.default('http://127.0.0.1:8102'),

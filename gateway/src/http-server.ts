@@ -1,6 +1,6 @@
-/** The HTTP server with every route of the gateway. */
+/** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
-import { createBaseServer } from '@fitness/shared/http/server.ts';
+import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance } from 'fastify';
 import { type Dependencies, NAME } from './dependencies.ts';
@@ -13,9 +13,8 @@ import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { health, metrics, log, random, readBody, baseUrl } = dependencies;
-  const uuid = (): string => random.uuid();
-  const app = createBaseServer({ service: NAME, health, metrics, log, uuid, readBody });
+  const { readBody, baseUrl } = dependencies;
+  const app = createBaseServer({ ...baseOptions(dependencies), readBody });
   limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);
@@ -25,6 +24,22 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   await addProxy(app, dependencies);
   return app;
 };
+
+/** On the operations port (contract 10). Not listening yet. */
+export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {
+  const app = createBaseServer(baseOptions(dependencies));
+  addMetricsRoute(app, dependencies.metrics);
+  app.get('/health/services', async () => askServices(dependencies.urls));
+  return app;
+};
+
+const baseOptions = ({ health, metrics, log, random }: Dependencies): BaseServerOptions => ({
+  service: NAME,
+  health,
+  metrics,
+  log,
+  uuid: () => random.uuid(),
+});
 
 /** The origin at which this process reaches its own server, also when it listens on every address. */
 export const ownUrlOf = (app: FastifyInstance): string => {
@@ -58,11 +73,7 @@ const addChallenge = (app: FastifyInstance): void => {
   });
 };
 
-const addOwnRoutes = (
-  app: FastifyInstance,
-  { urls, readOpenapi }: Pick<Dependencies, 'urls' | 'readOpenapi'>,
-): void => {
-  app.get('/health/services', async () => askServices(urls));
+const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async () => readOpenapi());
   // Without this route the proxy would take the other methods: the path is below the API's prefix.
   app.route({

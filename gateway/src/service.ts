@@ -6,13 +6,18 @@ import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts'
 import type { GatewayConfig } from './config.ts';
 import { startDemoSeed } from './demo/seed.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
-import { createHttpServer, ownUrlOf } from './http-server.ts';
+import { createHttpServer, createOperationsServer, ownUrlOf } from './http-server.ts';
 import { areReady, isReady } from './services-health.ts';
+
+interface RunningGateway extends RunningService {
+  /** Where metrics and the health of all services are: `http://host:port`. */
+  operationsUrl: string;
+}
 
 export const startGateway = async (
   config: GatewayConfig,
   overrides: GatewayOverrides = {},
-): Promise<RunningService> => {
+): Promise<RunningGateway> => {
   const log = overrides.log ?? createLog({ service: NAME, level: config.LOG_LEVEL });
   const cleanup = createCleanup(log);
   try {
@@ -22,14 +27,18 @@ export const startGateway = async (
     const address = `${config.HOST}:${config.GRPC_PORT}`;
     const grpc = await startGrpcServer({ address, services: [], signer, metrics, log });
     cleanup.defer('grpc server', () => grpc.close());
+    const operations = createOperationsServer(dependencies);
+    await operations.listen({ host: config.HOST, port: config.OPERATIONS_PORT });
+    cleanup.defer('operations server', () => operations.close());
+    const operationsUrl = ownUrlOf(operations);
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     cleanup.defer('http server', () => app.close());
     const ownUrl = ownUrlOf(app);
     if (config.SEED_DEMO) seedDemo(config, dependencies, ownUrl, cleanup);
     cleanup.defer('readiness', () => health.stopping());
     health.started();
-    log.info({ url, grpc: grpc.address }, 'listening');
-    return { url: ownUrl, grpcAddress: grpc.address, log, close: () => cleanup.close() };
+    log.info({ url, grpc: grpc.address, operations: operationsUrl }, 'listening');
+    return { url: ownUrl, operationsUrl, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {
     await cleanup.close();
     throw error;

@@ -202,7 +202,8 @@ describe('response headers', () => {
     ['/api/v1/%zz', 400],
     ['/nothing', 404],
     ['/health/live', 200],
-    ['/health/services', 200],
+    ['/health/services', 404],
+    ['/metrics', 404],
     ['/docs', 200],
   ])('%s (%i) has the security headers and a request id', async (path, status) => {
     const answer = await rawRequest(harness.url, path);

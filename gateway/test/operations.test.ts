@@ -18,23 +18,27 @@ beforeEach(() => harness.reset());
 afterAll(() => harness.close());
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
-const read = async (path: string): Promise<{ status: number; body: any }> => {
-  const answer = await fetch(`${harness.url}${path}`);
+const read = async (path: string, origin = harness.url): Promise<{ status: number; body: any }> => {
+  const answer = await fetch(`${origin}${path}`);
   return { status: answer.status, body: await answer.json() };
 };
 
 describe('paths that the gateway answers itself', () => {
-  test.each(['/api/v1/openapi.json', '/docs', '/health/live', '/health/services', '/metrics'])(
-    '%s with another method is 405 with Allow, with any body',
-    async (path) => {
-      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-        const headers = { 'content-type': 'text/plain' };
-        const answer = await fetch(`${harness.url}${path}`, { method, headers, body: 'x' });
-        expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET']);
-        expect(await answer.json()).toEqual({ message: 'This method is not allowed here.' });
-      }
-    },
-  );
+  test.each([
+    ['url', '/api/v1/openapi.json'],
+    ['url', '/docs'],
+    ['url', '/health/live'],
+    ['operationsUrl', '/health/live'],
+    ['operationsUrl', '/health/services'],
+    ['operationsUrl', '/metrics'],
+  ] as const)('%s: %s with another method is 405 with Allow, with any body', async (origin, path) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const headers = { 'content-type': 'text/plain' };
+      const answer = await fetch(`${harness[origin]}${path}`, { method, headers, body: 'x' });
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET']);
+      expect(await answer.json()).toEqual({ message: 'This method is not allowed here.' });
+    }
+  });
 
   test('an unknown path is 404 with any method and body', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -47,6 +51,34 @@ describe('paths that the gateway answers itself', () => {
       expect([method, answer.status]).toEqual([method, 404]);
     }
   });
+});
+
+describe('the operations port', () => {
+  test.each(['/metrics', '/health/services'])(
+    '%s is 404 on the public port with any method',
+    async (path) => {
+      for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
+        const answer = await fetch(`${harness.url}${path}`, { method });
+        expect([method, answer.status]).toEqual([method, 404]);
+      }
+      expect(await (await fetch(`${harness.url}${path}`)).json()).toEqual({ message: 'Not found.' });
+      expect((await fetch(`${harness.operationsUrl}${path}`)).status).toBe(200);
+    },
+  );
+
+  test.each(['/health/live', '/health/ready'])('%s is on both ports', async (path) => {
+    expect(await read(path, harness.operationsUrl)).toEqual(await read(path));
+  });
+
+  test.each(['/api/v1/posts', '/api/v1/openapi.json', '/docs', '/oauth/authorize', '/mcp'])(
+    '%s is not on the operations port',
+    async (path) => {
+      expect(await read(path, harness.operationsUrl)).toEqual({
+        status: 404,
+        body: { message: 'Not found.' },
+      });
+    },
+  );
 });
 
 describe('health', () => {
@@ -109,7 +141,7 @@ describe('health', () => {
   test('services shows the state of each, also of one that does not answer', async () => {
     harness.upstreams.gyms.ready = false;
     await harness.upstreams.media.stop();
-    const { status, body } = await read('/health/services');
+    const { status, body } = await read('/health/services', harness.operationsUrl);
     await harness.upstreams.media.start();
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual([...SERVICES].sort());
@@ -148,7 +180,7 @@ describe('health', () => {
 describe('metrics', () => {
   test('requests and calls of identity are measured', async () => {
     await fetch(`${harness.url}/api/v1/posts`, { headers: { authorization: 'Bearer x' } });
-    const series = (await (await fetch(`${harness.url}/metrics`)).text()).split('\n');
+    const series = (await (await fetch(`${harness.operationsUrl}/metrics`)).text()).split('\n');
     const find = (...parts: string[]): string[] =>
       series.filter((line) => parts.every((part) => line.includes(part)));
     expect(find('http_request_duration_seconds_count', 'route="/api/v1/*"', 'status="401"')).toHaveLength(1);
@@ -162,9 +194,9 @@ describe('the process', () => {
   const start = (env: Record<string, string>) =>
     spawnSync(process.execPath, ['src/main.ts'], {
       cwd: dirname(dirname(fileURLToPath(import.meta.url))),
-      env: { PATH: process.env.PATH ?? '', HTTP_PORT: '0', GRPC_PORT: '0', ...env },
+      env: { PATH: process.env.PATH ?? '', HTTP_PORT: '0', GRPC_PORT: '0', OPERATIONS_PORT: '0', ...env },
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 120_000,
     });
 
   test.each([

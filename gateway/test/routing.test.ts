@@ -145,8 +145,10 @@ describe('paths that are not routed', () => {
   });
 
   test('health and metrics of the services are not reachable through the gateway', async () => {
-    const metrics = await (await fetch(`${harness.url}/metrics`)).text();
-    expect(metrics).toContain('service="gateway"');
+    for (const path of ['/metrics', '/health/services']) {
+      const answer = await fetch(`${harness.url}${path}`);
+      expect([path, answer.status, await answer.json()]).toEqual([path, 404, { message: 'Not found.' }]);
+    }
     expect(allStrays(harness)).toEqual([]);
   });
 });

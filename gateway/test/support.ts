@@ -117,6 +117,7 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
 
 export interface Harness {
   url: string;
+  operationsUrl: string;
   grpcAddress: string;
   upstreams: Record<Service, Upstream>;
   /** Users by token; deleting an entry revokes the token. */
@@ -172,6 +173,7 @@ export const startHarness = async (
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       HTTP_PORT: '0',
       GRPC_PORT: '0',
+      OPERATIONS_PORT: '0',
       INTERNAL_AUTH_SECRET: TEST_SECRET,
       IDENTITY_GRPC_ADDRESS: identity.address,
       PUBLIC_BASE_URL: 'https://api.example.com',
@@ -182,6 +184,7 @@ export const startHarness = async (
   );
   const harness: Harness = {
     url: gateway.url,
+    operationsUrl: gateway.operationsUrl,
     grpcAddress: gateway.grpcAddress,
     upstreams,
     tokens,

@@ -91,11 +91,12 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
  * @returns {NodeJS.ProcessEnv}
  */
 export function ownEnvironment({ name }, ports, environment) {
-  const { http, grpc } = ports.get(name) ?? {};
+  const { http, grpc, operations } = ports.get(name) ?? {};
   const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
   return {
     HTTP_PORT: String(http),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
+    ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     ...(services.includes(name)
       ? {
           MONGODB_DATABASE:

@@ -10,14 +10,15 @@ const demoAccounts = [
 
 /**
  * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
- * @param {{ gateway: string, sandbox: string | undefined, took: string }} where
+ * @param {{ gateway: string, operations: string, sandbox: string | undefined, took: string }} where
  */
-export function greeting({ gateway, sandbox, took }) {
+export function greeting({ gateway, operations, sandbox, took }) {
   const json = `-H 'content-type: application/json'`;
   const bearer = `-H "authorization: Bearer $TOKEN"`;
   const lines = [
     '',
     `Ready after ${took}: ${gateway}/api/v1   (documentation: ${gateway}/docs)`,
+    `For operators: ${operations}/health/services and ${operations}/metrics`,
     ...(sandbox ? [`SMS inbox, payment page and stores of the sandbox: ${sandbox}`] : []),
     '',
     'Demo log-ins, each with the password demo-password-1:',
@@ -28,7 +29,7 @@ export function greeting({ gateway, sandbox, took }) {
     `  curl -sw '\\n' ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
     sandbox
       ? `  curl -sw '\\n' '${sandbox}/_sandbox/sms?receptor=09120000003'`
-      : `  curl -sw '\\n' ${gateway}/health/services`,
+      : `  curl -sw '\\n' ${operations}/health/services`,
     '',
     'Ctrl-C ends everything. The data stays in .data/ for the next start.',
   ];

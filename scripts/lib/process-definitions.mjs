@@ -8,6 +8,7 @@ import { root } from './paths.mjs';
  * @property {'gateway' | 'service'} tier
  * @property {number} httpPort the default
  * @property {number} [grpcPort]
+ * @property {number} [operationsPort]
  * @property {string} readyPath
  */
 
@@ -36,6 +37,7 @@ export const processes = [
     tier: 'gateway',
     httpPort: 8080,
     grpcPort: 9100,
+    operationsPort: 8081,
     readyPath: '/health/ready',
   },
 ];
@@ -43,7 +45,7 @@ export const processes = [
 /** `store-billing` → `STORE_BILLING` @param {string} name */
 export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 
-/** @typedef {Map<string, { http: number, grpc?: number }>} ProcessPorts */
+/** @typedef {Map<string, { http: number, grpc?: number, operations?: number }>} ProcessPorts */
 
 /**
  * The default ports, or those of the environment.
@@ -52,22 +54,32 @@ export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
  */
 export function usualPorts(wanted) {
   return new Map(
-    wanted.map(({ name, httpPort, grpcPort }) => {
-      const http = portFrom(`${variablePrefix(name)}_HTTP_PORT`, httpPort);
-      if (grpcPort === undefined) return [name, { http }];
-      return [name, { http, grpc: portFrom(`${variablePrefix(name)}_GRPC_PORT`, grpcPort) }];
+    wanted.map(({ name, httpPort, grpcPort, operationsPort }) => {
+      const prefix = variablePrefix(name);
+      return [
+        name,
+        {
+          http: portFrom(`${prefix}_HTTP_PORT`, httpPort),
+          ...(grpcPort ? { grpc: portFrom(`${prefix}_GRPC_PORT`, grpcPort) } : {}),
+          ...(operationsPort ? { operations: portFrom(`${prefix}_OPERATIONS_PORT`, operationsPort) } : {}),
+        },
+      ];
     }),
   );
 }
 
 /** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
 export function portNeeds(ports) {
-  return [...ports].flatMap(([name, { http, grpc }]) => [
-    { port: http, part: `the ${name}`, variable: `${variablePrefix(name)}_HTTP_PORT` },
-    ...(grpc
-      ? [{ port: grpc, part: `the ${name} (gRPC)`, variable: `${variablePrefix(name)}_GRPC_PORT` }]
-      : []),
-  ]);
+  return [...ports].flatMap(([name, { http, grpc, operations }]) => {
+    const prefix = variablePrefix(name);
+    return [
+      { port: http, part: `the ${name}`, variable: `${prefix}_HTTP_PORT` },
+      ...(grpc ? [{ port: grpc, part: `the ${name} (gRPC)`, variable: `${prefix}_GRPC_PORT` }] : []),
+      ...(operations
+        ? [{ port: operations, part: `the ${name} (operations)`, variable: `${prefix}_OPERATIONS_PORT` }]
+        : []),
+    ];
+  });
 }
 
 /**

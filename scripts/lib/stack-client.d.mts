@@ -3,6 +3,8 @@ export interface StackPart {
   grpcPort?: number;
   /** `http://127.0.0.1:port` */
   url: string;
+  /** Of the gateway: metrics and the health of all services. */
+  operationsUrl?: string;
   tier: 'gateway' | 'service';
   pid: number;
   logFile: string;

@@ -57,8 +57,9 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
 
   function describe() {
     const parts = [...running].map(([name, { part, child, url, environment }]) => {
-      const { http, grpc } = context.ports.get(name) ?? {};
-      const ports = { httpPort: http, grpcPort: grpc };
+      const { http, grpc, operations } = context.ports.get(name) ?? {};
+      const operationsUrl = operations ? `http://127.0.0.1:${operations}` : undefined;
+      const ports = { httpPort: http, grpcPort: grpc, operationsUrl };
       return [name, { ...ports, url, tier: part.tier, pid: child.pid, logFile: child.logFile, environment }];
     });
     const description = {
@@ -84,11 +85,12 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
 }
 
 async function chosenPorts() {
-  const free = await freePorts(processes.length * 2);
+  const free = await freePorts(processes.length * 3);
+  const next = () => free.pop() ?? 0;
   return new Map(
-    processes.map(({ name }, index) => [
+    processes.map(({ name, operationsPort }) => [
       name,
-      { http: free[index * 2] ?? 0, grpc: free[index * 2 + 1] ?? 0 },
+      { http: next(), grpc: next(), ...(operationsPort ? { operations: next() } : {}) },
     ]),
   );
 }

@@ -142,7 +142,7 @@ const imageVariables = (): Set<string> => {
   const names = [...read('Dockerfile').matchAll(/^(?:ENV)?\s+([A-Z][A-Z0-9_]*)=/gm)].map(
     ([, name]) => name ?? '',
   );
-  return new Set([...names, 'HTTP_PORT', 'GRPC_PORT']);
+  return new Set([...names, 'HTTP_PORT', 'GRPC_PORT', 'OPERATIONS_PORT']);
 };
 
 const namesOf = (owner: string): string[] => [

@@ -15,6 +15,7 @@ import {
   register,
   sevenDigits,
   smsOf,
+  stack,
   tokenOf,
 } from './support.ts';
 
@@ -233,7 +234,8 @@ describe('the gateway', () => {
   });
 
   test('one route returns the health of every service', async () => {
-    const response = await fetch(`${baseUrl()}/health/services`);
+    const { operationsUrl } = stack().part('gateway');
+    const response = await fetch(`${operationsUrl}/health/services`);
     const services = (await response.json()) as Record<string, { state: string }>;
     expect(Object.keys(services).sort()).toEqual([
       'content',
@@ -244,8 +246,11 @@ describe('the gateway', () => {
       'wallet',
     ]);
     expect(Object.values(services).every(({ state }) => state === 'up')).toBe(true);
-    const metrics = await (await fetch(`${baseUrl()}/metrics`)).text();
+    const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
     expect(metrics).toContain('http_request_duration_seconds');
+    for (const path of ['/health/services', '/metrics']) {
+      expect((await fetch(`${baseUrl()}${path}`)).status).toBe(404);
+    }
   });
 });
 

@@ -75,7 +75,7 @@ export interface ServerOptions extends BaseServerOptions {
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
 
-/** For every process, the gateway included: health, metrics, request ids, traces, JSON in strict UTF-8, errors. */
+/** For every process, the gateway included: health, request ids, traces, JSON in strict UTF-8, errors. */
 export const createBaseServer = (options: BaseServerOptions): FastifyInstance => {
   const { log, metrics } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.connections };
@@ -136,7 +136,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     sendError(error, request, reply, request.routeOptions.config.route?.errorStyle),
   );
   refuseUnknown(app);
-  addOperationalRoutes(app, options);
+  addHealthRoutes(app, options.health);
   return app;
 };
 
@@ -193,13 +193,18 @@ const acceptJson = (app: FastifyInstance, readBody: BaseServerOptions['readBody'
   }
 };
 
-const addOperationalRoutes = (app: FastifyInstance, { health, metrics }: BaseServerOptions): void => {
-  const hidden = { schema: { hide: true } };
+const hidden = { schema: { hide: true } };
+
+const addHealthRoutes = (app: FastifyInstance, health: Health): void => {
   app.get('/health/live', hidden, async () => ({ status: 'live' }));
   app.get('/health/ready', hidden, async (_request, reply) => {
     const readiness = await health.ready();
     return reply.code(readiness.status === 'ready' ? 200 : 503).send(readiness);
   });
+};
+
+/** For Prometheus; never on a port that clients reach. */
+export const addMetricsRoute = (app: FastifyInstance, metrics: Metrics): void => {
   app.get('/metrics', hidden, async (_request, reply) =>
     reply
       .type(metrics.registry.contentType)
@@ -211,6 +216,7 @@ const addOperationalRoutes = (app: FastifyInstance, { health, metrics }: BaseSer
 /** The HTTP server of a service. It is not listening yet. */
 export const createServer = async (options: ServerOptions): Promise<FastifyInstance> => {
   const app = createBaseServer(options);
+  addMetricsRoute(app, options.metrics);
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -225,7 +231,7 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
     for (const route of options.routes) addRoute(scope, route, options);
     refuseOtherMethods(scope, options.routes);
   });
-  app.get('/internal/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/internal/openapi.json', hidden, async () => app.swagger());
   return app;
 };
 
