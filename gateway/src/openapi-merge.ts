@@ -171,7 +171,8 @@ export const mergeDocuments = (
       description:
         'Users, gyms, posts, training services, payments and purchases of a fitness platform. Timestamps are ' +
         '`YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, texts follow `Accept-Language` ' +
-        `(${LOCALES.map((locale) => `\`${locale}\``).join(', ')}).`,
+        `(${LOCALES.map((locale) => `\`${locale}\``).join(', ')}). An empty query parameter counts as absent, a ` +
+        'missing body as `{}`.',
     },
     servers: [{ url: baseUrl }],
     tags: [...tags].sort().map((name) => ({ name })),

@@ -65,7 +65,8 @@ const TOOLS: [
   ['get_post', { id: 4 }, 'content', '/api/v1/posts/4', { data: { id: 4 } }],
   [
     'list_gyms',
-    { near: '35.7,51.4', major_ids: '1,2' },
+    // An empty argument is an empty query parameter: it counts as absent.
+    { near: '35.7,51.4', major_ids: '1,2', search: '', city_id: '' },
     'gyms',
     '/api/v1/gyms?major_ids=1%2C2&near=35.7%2C51.4',
     PAGE,

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { z } from 'zod';
 import { exists, read, SERVICES, sources } from './support.ts';
 
 interface Route {
   method: string;
   path: string;
+  body?: z.ZodType;
 }
 
 /** A placeholder for the dependencies of routes, which are not used while the routes are created. */
@@ -66,6 +68,15 @@ describe('every route is exercised by a test', () => {
     expect(routes.length).toBeGreaterThan(0);
     expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
+});
+
+test('a missing body is refused under the names of its fields', () => {
+  const routes = [...tables.values()].flat().filter(({ body }) => body !== undefined);
+  const nameless = routes.filter(({ body }) =>
+    body?.safeParse({}).error?.issues.some((issue) => issue.path.length === 0),
+  );
+  expect(routes.length).toBeGreaterThan(20);
+  expect(nameless.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
 test('no two services answer the same route', () => {

@@ -2,6 +2,7 @@
  * One MCP server per request, for an authenticated caller: there is no session state, and any replica can answer the
  * next request. Imported on demand: the SDK takes memory.
  */
+import { withoutEmpty } from '@fitness/shared/http/validation.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
@@ -64,8 +65,13 @@ const refusalOf = (status: number, { message, errors }: Record<string, unknown>)
   return refused(errors === undefined ? text : `${text} ${JSON.stringify(errors)}`);
 };
 
-const callTool = async (tool: Tool, given: unknown, context: McpContext): Promise<CallToolResult> => {
-  const input = tool.input.safeParse(given ?? {});
+const callTool = async (
+  tool: Tool,
+  given: object | undefined,
+  context: McpContext,
+): Promise<CallToolResult> => {
+  // As query parameters, which they become.
+  const input = tool.input.safeParse(withoutEmpty(given ?? {}));
   if (!input.success) return refused(z.prettifyError(input.error));
   if (!mayUse(context.caller, tool)) {
     return refused(

@@ -36,7 +36,7 @@ import {
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError } from './error-handler.ts';
 import { openApiSchema, withJsonErrors } from './openapi.ts';
-import { idempotencyKeySchema, issuesToFields, parseInputs } from './validation.ts';
+import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -258,10 +258,15 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       if (missing !== undefined) {
         throw request.caller.kind === 'guest' ? unauthenticated() : forbidden(`needs ${missing}`);
       }
+      // A body that is missing has no media type that could be wrong.
+      if (route.rawBody !== true && isBodyMissing(request)) delete request.headers['content-type'];
     },
     handler: (request, reply) => handle(route, request, reply),
   });
 };
+
+const isBodyMissing = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
 const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<Caller> => {
   const header = request.headers[CALLER_HEADER];
@@ -295,7 +300,7 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
   const params = route.params?.safeParse(request.params);
   if (params?.success === false) throw notFound();
   const [query, body] = parseInputs([
-    { schema: route.query, value: request.query, root: 'query' },
+    { schema: route.query, value: withoutEmpty(request.query as object), root: 'query' },
     { schema: route.rawBody === true ? undefined : route.body, value: request.body ?? {}, root: 'body' },
   ]);
   const input = {

@@ -80,6 +80,16 @@ export const issuesToFields = (issues: readonly Issue[], root: string): Record<s
   return fields;
 };
 
+/** Without empty values: they count as absent (contract 1). */
+export const withoutEmpty = (parameters: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
+      if (!Array.isArray(value)) return value === '' ? [] : [[name, value]];
+      const given = value.filter((one) => one !== '');
+      return given.length === 0 ? [] : [[name, given.length === 1 ? given[0] : given]];
+    }),
+  );
+
 type Input = { schema: z.ZodType | undefined; value: unknown; root: string };
 
 /** Parses all inputs; throws one 422 with every invalid field. */

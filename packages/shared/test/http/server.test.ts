@@ -261,6 +261,28 @@ describe('bad input', () => {
   });
 
   test.each([
+    ['without a media type', {}],
+    ['of JSON', json],
+    ['of another media type', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ])('an empty body %s is a missing one', async (_what, headers) => {
+    const answer = await send('POST', '/things', { caller: member, headers, payload: Buffer.alloc(0) });
+    expect([answer.statusCode, Object.keys(answer.json().errors ?? {})]).toEqual([422, ['name', 'size']]);
+  });
+
+  test.each(['page=', 'page=&per_page=&cursor=', 'page=&page=', 'page=&page=1', 'unknown='])(
+    'an empty query parameter counts as absent: %s',
+    async (query) => {
+      const answer = await send('GET', `/things?${query}`);
+      expect([answer.statusCode, answer.json().meta?.current_page]).toEqual([200, 1]);
+    },
+  );
+
+  test('of two values that are not empty both count', async () => {
+    const answer = await send('GET', '/things?page=1&page=&page=2');
+    expect([answer.statusCode, Object.keys(answer.json().errors ?? {})]).toEqual([422, ['page']]);
+  });
+
+  test.each([
     ['malformed JSON', json, '{"a":', 400],
     ['bytes that are not UTF-8', json, Buffer.from([0x22, 0xff, 0x22]), 400],
     ['a prototype in the body', json, '{"__proto__":{"a":1}}', 400],
