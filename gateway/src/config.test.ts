@@ -33,8 +33,20 @@ describe('readConfig', () => {
     ['WALLET_HTTP_URL', 'wallet'],
     ['IDENTITY_GRPC_ADDRESS', 'identity'],
     ['SANDBOX_URL', 'nowhere'],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://app.example.com/path'],
+    ['CORS_ORIGINS', 'https://a.example.com,*'],
   ])('the error names a wrong %s', (name, value) => {
     expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
+  });
+
+  test('origins are separated by commas', () => {
+    const { CORS_ORIGINS } = readConfig({
+      ...needed,
+      CORS_ORIGINS: 'https://a.example.com, http://localhost:3000/',
+    });
+    expect(CORS_ORIGINS).toEqual(['https://a.example.com', 'http://localhost:3000']);
+    expect(readConfig({ ...needed, CORS_ORIGINS: '*' }).CORS_ORIGINS).toBe('*');
   });
 
   test('demo accounts with a known password are refused in production', () => {

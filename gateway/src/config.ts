@@ -13,6 +13,13 @@ import type { Service } from './routes.ts';
 
 const origin = url.transform((value) => value.replace(/\/+$/, ''));
 
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+
+const origins = z
+  .string()
+  .transform((text) => text.split(',').map((entry) => entry.trim().replace(/\/$/, '')))
+  .refine((entries) => entries.every(isOrigin), 'must be origins such as https://app.example.com');
+
 const schema = z.object({
   ...commonShape(8080),
   /** Serves the standard gRPC health service only. */
@@ -38,6 +45,8 @@ const schema = z.object({
   UPLOAD_IDLE_TIMEOUT_MS: z.coerce.number().int().min(100).max(120_000).default(20_000),
   /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
+  /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */
+  CORS_ORIGINS: z.union([z.literal('*'), origins]).optional(),
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
   /** Counts the address limit for all replicas; not used without that limit. */

@@ -14,6 +14,7 @@ import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody, type ReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
+import type { CorsOrigins } from './cors.ts';
 import { type Authenticate, createAuthenticate } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
@@ -60,6 +61,7 @@ export interface Dependencies {
   signer: CallerSigner;
   /** Number of trusted proxies in front of the gateway. */
   trustedProxies: number;
+  corsOrigins: CorsOrigins;
   /** Undefined when it is not configured. */
   addressLimit: AddressLimit | undefined;
   readOpenapi: ReadOpenapi;
@@ -104,6 +106,7 @@ export const createDependencies = async (
     authenticate: createAuthenticate(identity),
     signer,
     trustedProxies: config.TRUST_PROXY,
+    corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
     addressLimit: await connectAddressLimit(config, log, cleanup),
     readOpenapi: createReadOpenapi({ urls, baseUrl: config.PUBLIC_BASE_URL, clock, log }),
     health: createHealth(),

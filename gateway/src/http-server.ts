@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance } from 'fastify';
+import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
 import { addDocs, OPENAPI_PATH } from './docs.ts';
 import { addMcp } from './mcp/routes.ts';
@@ -13,8 +14,12 @@ import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { readBody, baseUrl } = dependencies;
-  const app = createBaseServer({ ...baseOptions(dependencies), readBody });
+  const { readBody, baseUrl, corsOrigins } = dependencies;
+  const app = createBaseServer({
+    ...baseOptions(dependencies),
+    readBody,
+    addFirstHooks: (server) => allowOrigins(server, corsOrigins),
+  });
   limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);

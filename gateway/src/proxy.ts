@@ -63,6 +63,9 @@ const HIDDEN_RESPONSE_HEADERS = new Set([
   CLIENT_ADDRESS_HEADER,
 ]);
 
+/** The gateway alone decides which origins may read an answer. */
+const HIDDEN_RESPONSE_PREFIXES = ['x-internal-', 'access-control-'];
+
 declare module 'fastify' {
   interface FastifyRequest {
     forward: Forward;
@@ -204,7 +207,9 @@ const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (he
       .map((name) => name.trim()),
   );
   const isHidden = (name: string): boolean =>
-    HIDDEN_RESPONSE_HEADERS.has(name) || ofThisConnection.has(name) || name.startsWith('x-internal-');
+    HIDDEN_RESPONSE_HEADERS.has(name) ||
+    HIDDEN_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix)) ||
+    ofThisConnection.has(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isHidden(name)));
 };
 

@@ -63,6 +63,8 @@ export interface BaseServerOptions {
   uuid: () => string;
   /** For tests of limits that take minutes. */
   connections?: Partial<ConnectionLimits>;
+  /** Adds hooks that run for unknown paths too. */
+  addFirstHooks?: (app: FastifyInstance) => void;
   /** Reads the bodies of JSON, with its own limits. */
   readBody?: (source: IncomingMessage) => Promise<Buffer>;
 }
@@ -135,6 +137,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.setErrorHandler((error, request, reply) =>
     sendError(error, request, reply, request.routeOptions.config.route?.errorStyle),
   );
+  options.addFirstHooks?.(app);
   refuseUnknown(app);
   addHealthRoutes(app, options.health);
   return app;

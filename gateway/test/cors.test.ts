@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { allReceived, bearer, type Harness, startHarness } from './support.ts';
+
+const PAGE = 'https://app.example.com';
+const OTHER = 'https://evil.example.com';
+
+let none: Harness;
+let some: Harness;
+let any: Harness;
+beforeAll(async () => {
+  none = await startHarness();
+  some = await startHarness({ CORS_ORIGINS: `${PAGE},https://admin.example.com` });
+  any = await startHarness({ SEED_DEMO: '1' });
+});
+beforeEach(() => {
+  for (const harness of [none, some, any]) harness.reset();
+});
+afterAll(() => Promise.all([none, some, any].map((harness) => harness.close())));
+
+const preflight = ({ url }: Harness, path: string, origin = PAGE): Promise<Response> =>
+  fetch(`${url}${path}`, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'PUT',
+      'access-control-request-headers': 'authorization,content-type,idempotency-key',
+    },
+  });
+
+const corsHeaders = ({ headers }: Response): string[] =>
+  [...headers.keys()].filter((name) => name.startsWith('access-control-')).sort();
+
+describe('a preflight', () => {
+  test.each(['/api/v1/auth/me', '/api/v1/openapi.json', '/api/v1/unknown', '/oauth/token', '/unknown'])(
+    'of an allowed origin to %s is answered by the gateway',
+    async (path) => {
+      const answer = await preflight(some, path);
+      expect([answer.status, await answer.text()]).toEqual([204, '']);
+      expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
+      expect(answer.headers.get('vary')).toBe('Origin');
+      expect(answer.headers.get('access-control-allow-methods')?.split(', ')).toEqual(
+        expect.arrayContaining(['GET', 'POST', 'PUT', 'DELETE']),
+      );
+      expect(answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ')).toEqual(
+        expect.arrayContaining(['authorization', 'content-type', 'idempotency-key']),
+      );
+      expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
+      expect(allReceived(some)).toEqual([]);
+    },
+  );
+
+  test('of another origin is allowed nothing', async () => {
+    expect(corsHeaders(await preflight(some, '/api/v1/auth/me', OTHER))).toEqual([]);
+    expect(corsHeaders(await preflight(some, '/api/v1/auth/me', 'null'))).toEqual([]);
+    expect(corsHeaders(await preflight(none, '/api/v1/auth/me'))).toEqual([]);
+  });
+
+  test('of any origin is allowed with demo data', async () => {
+    const answer = await preflight(any, '/api/v1/auth/me', OTHER);
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  test('OPTIONS that is none is forwarded', async () => {
+    await fetch(`${some.url}/api/v1/posts`, { method: 'OPTIONS', headers: { origin: PAGE } });
+    expect(some.upstreams.content.received).toHaveLength(1);
+  });
+});
+
+describe('an answer', () => {
+  test.each([
+    ['/api/v1/posts', 200],
+    ['/api/v1/unknown', 404],
+    ['/unknown', 404],
+    ['/health/live', 200],
+  ])('of %s (%i) can be read by a page of an allowed origin only', async (path, status) => {
+    const read = (harness: Harness, origin: string) =>
+      fetch(`${harness.url}${path}`, { headers: { origin } });
+    const allowed = await read(some, PAGE);
+    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([status, PAGE]);
+    expect(allowed.headers.get('access-control-expose-headers')).toContain('X-Request-Id');
+    expect(allowed.headers.get('access-control-allow-credentials')).toBeNull();
+    const refused = await read(some, OTHER);
+    expect([refused.status, corsHeaders(refused)]).toEqual([status, []]);
+    expect(refused.headers.get('vary')).toBe('Origin');
+    expect(corsHeaders(await read(none, PAGE))).toEqual([]);
+  });
+
+  test('that is a 401 can be read too', async () => {
+    const headers = { ...bearer('unknown'), origin: PAGE };
+    const answer = await fetch(`${some.url}/api/v1/auth/me`, { headers });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
+  });
+
+  test('a service cannot allow an origin', async () => {
+    some.upstreams.content.handler = (_request, response) =>
+      response
+        .writeHead(200, { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' })
+        .end('{}');
+    const answer = await fetch(`${some.url}/api/v1/posts`, { headers: { origin: OTHER } });
+    expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
+  });
+
+  test('/mcp keeps its own rule', async () => {
+    const answer = await fetch(`${any.url}/mcp`, { method: 'POST', headers: { ...bearer(), origin: PAGE } });
+    expect([answer.status, corsHeaders(answer)]).toEqual([403, []]);
+    expect(corsHeaders(await preflight(any, '/mcp'))).toEqual([]);
+  });
+});
