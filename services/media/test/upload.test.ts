@@ -117,6 +117,14 @@ describe('file types and sizes', () => {
     expect([tooLarge.status, fieldsOf(tooLarge)]).toEqual([422, ['file']]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
+
+  test.each([
+    ['a type', Buffer.from('<svg/>'), 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.'],
+    ['a size', picture(MAX_FILE_BYTES + 1), 'The file must not be larger than 25 MiB.'],
+  ])('%s that is not accepted is named by the message', async (_what, content, text) => {
+    const answer = await harness.upload(OWNER, GYM, content);
+    expect([answer.status, answer.body.errors]).toEqual([422, { file: [text] }]);
+  });
 });
 
 describe('the answer', () => {
@@ -297,6 +305,17 @@ describe('who may upload', () => {
     expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
     expect((await harness.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
   });
+
+  test.each(['application/json', 'text/plain', 'image/png', ';;;'])(
+    'the message of the 415 for %s says what is accepted',
+    async (type) => {
+      const answer = await harness.post(OWNER, '{}', type);
+      expect([answer.status, answer.body]).toEqual([
+        415,
+        { message: 'The body must be a form with a file (multipart/form-data).' },
+      ]);
+    },
+  );
 
   test.each<[string, UserCaller, Record<string, string | number>]>([
     ['a stranger to a gym', STRANGER, GYM],

@@ -11,7 +11,7 @@ import Fastify, {
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { CALLER_HEADER, type Caller, type CallerSigner, can } from '../kernel/caller.ts';
 import {
-  type AppError,
+  AppError,
   badRequest,
   forbidden,
   invalid,
@@ -34,7 +34,7 @@ import {
   endConnectionsWithServer,
 } from './connections.ts';
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
-import { sendError } from './error-handler.ts';
+import { sendError, toAppError } from './error-handler.ts';
 import { openApiSchema, withJsonErrors } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
@@ -134,13 +134,21 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     log[quiet ? 'debug' : 'info']({ ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
     done();
   });
-  app.setErrorHandler((error, request, reply) =>
-    sendError(error, request, reply, request.routeOptions.config.route?.errorStyle),
-  );
+  app.setErrorHandler((error, request, reply) => {
+    const { route } = request.routeOptions.config;
+    return sendError(withAcceptedType(error, route), request, reply, route?.errorStyle);
+  });
   options.addFirstHooks?.(app);
   refuseUnknown(app);
   addHealthRoutes(app, options.health);
   return app;
+};
+
+/** The text of a 415 names what the route accepts. */
+const withAcceptedType = (error: unknown, route: Route | undefined): unknown => {
+  if (route?.rawBody !== true || toAppError(error).kind !== 'unsupported_media_type') return error;
+  const text = message('error.form_expected');
+  return new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
 };
 
 /** RFC 9112, 3.2. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
 import type { MultipartFile } from '@fastify/multipart';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
-import { AppError, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
+import { AppError, invalid, isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { fileTypeFromBuffer } from 'file-type';
 import type { ReceiveFile } from '../app/receive-file.ts';
 import { acceptedType, cleanFilename, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
@@ -20,7 +20,9 @@ export interface Upload {
 const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_000, parts: 30 };
 const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 
-const refusedFile = (): AppError => invalid({ file: message('validation.invalid') });
+const MEBIBYTE = 1024 * 1024;
+
+const refusedFile = (text: Message): AppError => invalid({ file: text });
 
 /**
  * Throws 415 for anything but multipart, 422 under `file` for a type or size that is not accepted, and 400 for a
@@ -47,7 +49,7 @@ export const readUpload = async (
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
       else if (part.fieldname !== 'file') part.file.resume();
       else if (upload.file === undefined) upload.file = await receive(part, files);
-      else throw refusedFile();
+      else throw refusedFile(message('media.one_file'));
     }
     return upload;
   } catch (error) {
@@ -68,12 +70,12 @@ const malformed = (cause: unknown): AppError => {
 const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {
   const { head, rest } = await peek(part.file);
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
-  if (mimeType === undefined) throw refusedFile();
+  if (mimeType === undefined) throw refusedFile(message('media.file_type'));
   const stored = await files.keep(rest);
   // The parser ends the stream at the size limit without an error.
   if (part.file.truncated) {
     await files.discard(stored);
-    throw refusedFile();
+    throw refusedFile(message('media.file_too_large', { max: MAX_FILE_BYTES / MEBIBYTE }));
   }
   return { stored, mimeType, filename: cleanFilename(part.filename) };
 };

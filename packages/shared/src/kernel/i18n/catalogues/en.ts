@@ -13,6 +13,7 @@ export const catalogue = {
   'error.conflict': 'The request conflicts with the current state.',
   'error.too_large': 'The body is too large.',
   'error.unsupported_media_type': 'The body must be JSON.',
+  'error.form_expected': 'The body must be a form with a file (multipart/form-data).',
   'error.validation': 'The given data was invalid.',
   'error.rate_limited': 'Too many requests. Please try again later.',
   'error.internal': 'Something went wrong on our side.',
@@ -161,6 +162,10 @@ export const catalogue = {
   'store_purchase.boost_already_live': 'This target already has a live boost.',
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
+
+  'media.file_type': 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.',
+  'media.file_too_large': 'The file must not be larger than {max} MiB.',
+  'media.one_file': 'Only one file is accepted.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
   'gyms.periods_overlap': 'Two of these periods overlap.',

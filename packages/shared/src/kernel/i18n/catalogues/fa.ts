@@ -14,6 +14,7 @@ export const catalogue: Catalogue = {
   'error.conflict': 'درخواست با وضعیت فعلی سازگار نیست.',
   'error.too_large': 'بدنهٔ درخواست بیش از حد بزرگ است.',
   'error.unsupported_media_type': 'بدنهٔ درخواست باید JSON باشد.',
+  'error.form_expected': 'بدنهٔ درخواست باید فرمی همراه با پرونده (multipart/form-data) باشد.',
   'error.validation': 'داده‌های ارسال‌شده نامعتبر است.',
   'error.rate_limited': 'تعداد درخواست‌ها بیش از حد مجاز است. کمی بعد دوباره تلاش کنید.',
   'error.internal': 'خطایی در سامانه رخ داد.',
@@ -160,6 +161,10 @@ export const catalogue: Catalogue = {
   'store_purchase.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
+
+  'media.file_type': 'تنها پرونده‌های JPEG، PNG، WebP، GIF، PDF و MP4 پذیرفته می‌شود.',
+  'media.file_too_large': 'اندازهٔ پرونده نباید بیش از {max} مبی‌بایت باشد.',
+  'media.one_file': 'تنها یک پرونده پذیرفته می‌شود.',
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
   'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
