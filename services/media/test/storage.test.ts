@@ -296,3 +296,32 @@ describe('an S3 bucket', () => {
     server.close();
   });
 });
+
+test('on S3, downloads that are not read delay no other download, no upload and no check', async () => {
+  const bucket = await createBucket();
+  const directory = await mkdtemp(join(tmpdir(), 'storage-'));
+  const storage = await createS3Storage({
+    ...bucket,
+    credentials: S3_CREDENTIALS,
+    directory,
+    sockets: 2,
+  });
+  const put = async (bytes: Buffer): Promise<StoredFile> => {
+    const file = await storage.receive(inPieces(bytes));
+    await storage.place(file);
+    return file;
+  };
+  // More than the buffers of the connections hold.
+  const large = await put(content(24 * MEBIBYTE));
+  const unread = await Promise.all([1, 2, 3].map(() => storage.open(large.key)));
+  try {
+    await storage.check();
+    const small = await put(content(1_000, 2));
+    expect((await buffer(await storage.open(small.key))).equals(content(1_000, 2))).toBe(true);
+  } finally {
+    for (const stream of unread) stream.destroy();
+    storage.close();
+    bucket.close();
+    await rm(directory, { recursive: true });
+  }
+});

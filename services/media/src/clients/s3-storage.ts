@@ -34,6 +34,8 @@ export interface S3Options {
   directory: string;
   /** Objects in one page of a listing. Default: the provider's, usually 1,000. */
   pageSize?: number | undefined;
+  /** Connections for everything except downloads. Default: 200. */
+  sockets?: number | undefined;
 }
 
 const CONNECT_MS = 3_000;
@@ -49,7 +51,7 @@ const ignore = (): void => undefined;
 /** The SDK logs errors that it also throws; the caller logs those. */
 const SILENT = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientConfig => ({
+const clientConfig = ({ region, endpoint, credentials }: S3Options, maxSockets: number): S3ClientConfig => ({
   region,
   ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
   ...(credentials === undefined ? {} : { credentials }),
@@ -63,8 +65,8 @@ const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientCon
     requestTimeout: DEADLINE_MS,
     throwOnRequestTimeout: true,
     socketTimeout: IDLE_MS,
-    httpAgent: { keepAlive: true, maxSockets: SOCKETS },
-    httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+    httpAgent: { keepAlive: true, maxSockets },
+    httpsAgent: { keepAlive: true, maxSockets },
   },
 });
 
@@ -84,7 +86,9 @@ const missing = (cause: unknown): Error =>
 
 export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   const spool = await createSpool(join(options.directory, 'arriving'));
-  const client = new S3Client(clientConfig(options));
+  const client = new S3Client(clientConfig(options, options.sockets ?? SOCKETS));
+  // A client that reads slowly holds its connection: others must not wait for it. The gateway limits downloads.
+  const downloads = new S3Client(clientConfig(options, Number.POSITIVE_INFINITY));
   const breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
     target: 'storage',
     // The storage is opened before the service, which creates the metrics.
@@ -126,7 +130,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     open: async (key, range) => {
       const Range = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const command = new GetObjectCommand({ Bucket, Key: asStorageKey(key), ...Range });
-      const { Body } = await call('get', () => client.send(command));
+      const { Body } = await call('get', () => downloads.send(command));
       return Body as Readable;
     },
     delete: async (key) => {
@@ -153,6 +157,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     close: () => {
       breaker.shutdown();
       client.destroy();
+      downloads.destroy();
     },
   };
 };
