@@ -128,6 +128,7 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
     'gym_license_image',
     'gym_license_approved',
     'gym_license_rejection_reason',
+    'gym_license_media_id',
   ])('PUT /gyms/{id}: %s', async (field) => {
     const wrong = {
       ...WRONG,
@@ -135,6 +136,7 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
       gym_license_image: [...SHAPES, 'false', 'true', '0', '""', '"null"', '"licence.pdf"'],
       gym_license_approved: SWITCH,
       gym_license_rejection_reason: text(2_000),
+      gym_license_media_id: REFERENCE,
     };
     const before = await everything();
     const beside = { name: 'Never', description: 'Never' };

@@ -160,6 +160,9 @@ export const catalogue = {
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
+  'licenses.replaced':
+    'The licence document has been replaced. Look at the current one and review that.',
+
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
   'gyms.periods_overlap': 'Two of these periods overlap.',
   'trainees.already_delivered': 'This trainee is already delivered.',

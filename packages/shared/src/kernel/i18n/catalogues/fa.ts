@@ -159,6 +159,8 @@ export const catalogue: Catalogue = {
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
+  'licenses.replaced': 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.',
+
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
   'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
   'trainees.already_delivered': 'این شاگرد پیش‌تر تحویل گرفته است.',
