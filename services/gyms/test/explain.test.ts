@@ -13,6 +13,8 @@ import { EVERYONE } from '../src/store/gym-document.ts';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
 const OWNER = operator(7);
+/** Owners do not rate their own gym. */
+const RATER = member(8);
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt('it scans for every findAndModify, also by `_id`', [
@@ -85,7 +87,7 @@ beforeAll(async () => {
   watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, small: SMALL });
   for (let index = 0; index < 30; index += 1) await harness.createGym(OWNER, bodyOf(index));
   id = await harness.createGym(OWNER);
-  await harness.send('PUT', `/gyms/${id}/rating`, { as: OWNER, body: { score: 3 } });
+  await harness.send('PUT', `/gyms/${id}/rating`, { as: RATER, body: { score: 3 } });
   await fillLike(harness.connection, 'gyms', gymChange(id));
   await harness.connection
     .collection('sequences')
@@ -120,7 +122,10 @@ const filters = {
 
 describe('among 20,000 gyms an index serves', () => {
   const lists = Object.entries(filters).flatMap(([filterName, filter]) =>
-    Object.entries(readers).map(([reader, as]) => ({ filterName, filter, reader, as })),
+    Object.entries(readers)
+      // Guests do not filter by owner.
+      .filter(([, as]) => as !== undefined || !filter.includes('user_id'))
+      .map(([reader, as]) => ({ filterName, filter, reader, as })),
   );
   test.each(lists)('GET /gyms by $filterName for a $reader', async ({ filter, as }) => {
     for (const near of ['', '&near=30,50']) {
@@ -151,7 +156,10 @@ describe('among 20,000 gyms an index serves', () => {
       'PUT /gyms/{id}',
       send('PUT', () => `/gyms/${id}`, { name: 'New', user_id: 7, city_id: 2, gym_license_image: null }),
     ],
-    ['PUT /gyms/{id}/rating', send('PUT', () => `/gyms/${id}/rating`, { score: 4 })],
+    [
+      'PUT /gyms/{id}/rating',
+      () => harness.send('PUT', `/gyms/${id}/rating`, { as: RATER, body: { score: 4 } }),
+    ],
     ['PUT /gyms/{id}/crowd', send('PUT', () => `/gyms/${id}/crowd`, { current: 1, capacity: 2 })],
     [
       'PUT /gyms/{id}/working-periods',

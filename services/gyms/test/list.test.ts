@@ -60,8 +60,20 @@ describe('visibility', () => {
     expect(await names('per_page=100', member(11))).toContain('Café Fit');
     expect(await names('per_page=100', member(10))).not.toContain('Café Fit');
     expect((await list('per_page=100', operator())).meta.total).toBe(Object.keys(ids).length);
-    expect(await names('user_id=11')).toEqual(['می\u200cخواهم']);
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
+  });
+
+  test('who owns which gym is told to the owner and to gyms.view_all alone: 403 for others', async () => {
+    const near = 'near=35.7,51.4';
+    for (const query of ['user_id=11', 'user_id=999', 'user_id=11&search=fit', `user_id=11&${near}`]) {
+      for (const as of [undefined, member(10)]) {
+        const answer = await harness.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
+        expect([query, answer.status]).toEqual([query, 403]);
+      }
+      await list(query, operator());
+    }
+    await list('user_id=11', member(11));
+    expect((await harness.send('GET', '/gyms?user_id=x')).status).toBe(422);
   });
 
   test('after a transfer an inactive gym is listed to its new owner only', async () => {
@@ -83,7 +95,7 @@ describe('filters', () => {
   test('city_id, major_ids and user_id work alone and together', async () => {
     expect(await names('city_id=1')).toEqual(['Iron Paradise', 'باشگاه علی']);
     expect(await names('major_ids=1,3', operator())).toEqual(['Café Fit', 'باشگاه علی']);
-    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron')).toEqual(['Iron Paradise']);
+    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron', member(10))).toEqual(['Iron Paradise']);
     expect(await names('city_id=99999')).toEqual([]);
   });
 
@@ -97,7 +109,7 @@ describe('filters', () => {
         }
     const mine = new Set(made.map(({ id }) => id));
     const found = async (query: string): Promise<number[]> => {
-      const { data, meta } = await list(`${query}&per_page=100`);
+      const { data, meta } = await list(`${query}&per_page=100`, operator());
       const ids: number[] = data.map((gym: { id: number }) => gym.id);
       expect([query, meta.total]).toEqual([query, ids.length]);
       return ids.filter((id) => mine.has(id)).toSorted((a, b) => a - b);
@@ -224,7 +236,7 @@ describe('near', () => {
 
   test('distance works together with a search and a filter', async () => {
     expect(await names(`${near}&search=step%201`)).toEqual(['step 1', 'step 10', 'step 11']);
-    expect(await names(`${near}&user_id=13&per_page=2`)).toEqual(['step 0', 'step 1']);
+    expect(await names(`${near}&user_id=13&per_page=2`, member(13))).toEqual(['step 0', 'step 1']);
   });
 
   test.each(['page', 'cursor'])('paging by %s lists every gym once, in order', async (mode) => {

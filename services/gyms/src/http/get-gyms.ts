@@ -49,10 +49,11 @@ export const getGymsRoute = (
     description:
       'Newest first; with `near=lat,lng` nearest first, without those that have no location. `search` matches a ' +
       'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
-      'are shown to their owner and to holders of `gyms.view_all`.',
+      'are shown to their owner and to holders of `gyms.view_all`, who alone may ask for the gyms of an owner (`user_id`).',
     tag: 'Gyms',
     access: 'guest',
     query,
+    errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
     handle: async ({ query: asked, caller, locale, url }) => {
       const request = toPageRequest(asked, asked.near === undefined ? 1 : 2);
