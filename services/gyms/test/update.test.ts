@@ -106,6 +106,8 @@ describe('a partial update', () => {
 describe('a refused update changes nothing', () => {
   test.each([
     ['name', { name: 'x'.repeat(256) }],
+    ['name', { name: '' }],
+    ['address', { address: '' }],
     ['name', { name: 5 }],
     ['name', { name: 'half a pair \ud83d' }],
     ['address', { address: 'x'.repeat(256) }],
@@ -286,6 +288,28 @@ describe('license review (specification 3.2)', () => {
     await put(id, operator(), { gym_license_rejection_reason: null });
     expect((await read(id)).gym_license_rejection_reason).toBeNull();
     expect(await reviews(id)).toHaveLength(1);
+  });
+
+  test.each([
+    ['an approval', { gym_license_approved: true }, null],
+    ['a reset', { gym_license_approved: null }, true],
+    ['an approved license', {}, true],
+    ['a pending license', {}, null],
+  ])('a reason beside %s is a 422 under it, and nothing has changed', async (_name, body, approved) => {
+    const id = await harness.createGym(member(30));
+    await put(id, operator(), { gym_license_approved: approved });
+    const before = await stored(id);
+    const sent = { ...body, gym_license_rejection_reason: 'Blurred', name: 'Never' };
+    const answer = await put(id, operator(), sent);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { gym_license_rejection_reason: ['Only a rejection has a reason.'] },
+    ]);
+    const persian = await put(id, operator(), sent, { 'accept-language': 'fa' });
+    expect(persian.body.errors).toEqual({ gym_license_rejection_reason: ['فقط ردکردن مجوز دلیل دارد.'] });
+    expect(await stored(id)).toEqual(before);
+    const cleared = await put(id, operator(), { ...sent, gym_license_image: null });
+    expect([cleared.status, cleared.body.gym.gym_license_rejection_reason]).toEqual([200, null]);
   });
 
   test('a transfer with an approval notifies the new owner', async () => {

@@ -189,9 +189,24 @@ describe("a trainer's license", () => {
     expect(await review({ height: 180 })).toEqual([false, 'still blurred']);
     expect(await review({ trainer_license_approved: true })).toEqual([true, null]);
     expect(await review({ trainer_license_approved: false })).toEqual([false, null]);
-    expect(
-      await review({ trainer_license_approved: null, trainer_license_rejection_reason: 'ignored' }),
-    ).toEqual([null, null]);
+    expect(await review({ trainer_license_approved: null })).toEqual([null, null]);
+  });
+
+  test('has no reason without a rejection: 422, and no change', async () => {
+    const person = await withLicense({ trainer_license_approved: true });
+    const before = await stored(person.id);
+    for (const verdict of [{}, { trainer_license_approved: null }]) {
+      const sent = { ...verdict, trainer_license_rejection_reason: 'blurred', height: 180 };
+      const { status, body } = await put(operator, person.id, sent);
+      expect([status, body.errors]).toEqual([
+        422,
+        { trainer_license_rejection_reason: ['Only a rejection has a reason.'] },
+      ]);
+    }
+    expect(await stored(person.id)).toEqual(before);
+    const sent = { trainer_license_image: null, trainer_license_rejection_reason: 'blurred' };
+    const { status, body } = await put(operator, person.id, sent);
+    expect([status, reviewOf(body)]).toEqual([200, [null, null]]);
   });
 
   test('is cleared with its review, even if the request contains a review', async () => {

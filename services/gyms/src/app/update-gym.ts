@@ -6,7 +6,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Gym, mayUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
-import { type LicenseRequest, reviewLicense } from '../domain/license.ts';
+import { isReasonMisplaced, type LicenseRequest, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';
@@ -35,8 +35,8 @@ const mayApply =
   };
 
 /**
- * Throws 404, 403, 422 for an unknown city, major or user, 409 when the license document is not the one that the request
- * names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so
+ * Throws 404, 403, 422 for an unknown city, major or user and for a reason without a rejection, 409 when the license
+ * document is not the one that the request names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so
  * that the previous owner changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
@@ -44,6 +44,8 @@ export const createUpdateGym = (dependencies: Dependencies) => {
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate) => {
     assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
+    if (isReasonMisplaced(gym.license, update.license))
+      throw invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
     const changesLicense = update.license.clearDocument || requestsReview(update);
     const changes = changesLicense ? { ...update.details, license } : update.details;

@@ -6,7 +6,12 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
-import { clearLicense, type LicenseReview, reviewLicense } from '../domain/trainer-license.ts';
+import {
+  clearLicense,
+  isReasonMisplaced,
+  type LicenseReview,
+  reviewLicense,
+} from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import { findManageableUser } from './manageable-user.ts';
 import type { NotificationType } from './notification-resource.ts';
@@ -118,10 +123,13 @@ const assertNotOwnContact = (caller: UserCaller, user: User, changes: ProfileCha
   }
 };
 
-/** 422 when there is no document to approve or reject. */
+/** 422 when there is no document to approve or reject, and for a reason without a rejection. */
 const reviewDocument = (current: User, review: LicenseReview) => {
   if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
+  }
+  if (isReasonMisplaced(current, review)) {
+    throw invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
   }
   return reviewLicense(current, review);
 };

@@ -160,6 +160,7 @@ export const catalogue = {
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
+  'licenses.reason_without_rejection': 'Only a rejection has a reason.',
   'licenses.replaced':
     'The licence document has been replaced. Look at the current one and review that.',
 

@@ -159,6 +159,7 @@ export const catalogue: Catalogue = {
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
+  'licenses.reason_without_rejection': 'فقط ردکردن مجوز دلیل دارد.',
   'licenses.replaced': 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.',
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
