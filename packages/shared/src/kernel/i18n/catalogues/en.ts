@@ -166,5 +166,4 @@ export const catalogue = {
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
   'gyms.periods_overlap': 'Two of these periods overlap.',
-  'trainees.already_delivered': 'This trainee is already delivered.',
 } as const;

@@ -164,5 +164,4 @@ export const catalogue: Catalogue = {
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
   'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
-  'trainees.already_delivered': 'این شاگرد پیش‌تر تحویل گرفته است.',
 };
