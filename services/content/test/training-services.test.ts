@@ -264,6 +264,11 @@ describe('the list', () => {
     expect(idsOf(await harness.send('GET', list))).toEqual([]);
     expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([]);
     expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(404);
+    for (const as of [GUEST, operator])
+      for (const query of ['', '&page=2', '&search=cut&page=2', '&min_price=1&page=2']) {
+        const { meta, links } = (await harness.send('GET', list + query, { as })).body;
+        expect([query, meta.total, links.next]).toEqual([query, 0, null]);
+      }
   });
 
   test('search folds case, letters and digits; prices bound it; both at once', async () => {

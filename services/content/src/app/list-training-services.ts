@@ -101,11 +101,11 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
     { rows, total }: PageOf<TrainingService>,
     sellerId: number | undefined,
   ): Promise<{ data: TrainingServiceResource[]; isSellerHidden: boolean }> => {
-    const sellers = rows.map(({ user_id }) => user_id);
     // A page past the end has no row of the seller, but its total would reveal how many there are.
-    const maybeHidden = sellerId !== undefined && total !== 0 ? [...sellers, sellerId] : sellers;
+    const isCounted = sellerId !== undefined && total !== 0;
+    const sellers = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
     const [hidden, shownUsers, embedded] = await Promise.all([
-      can(viewer, 'users.view_all') ? undefined : users.hidden(maybeHidden),
+      can(viewer, 'users.view_all') ? undefined : users.hidden(sellers),
       users.find(sellers, viewer),
       fetchEmbedded(rows.map(({ id }) => id)),
     ]);
@@ -117,7 +117,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
       if (user === undefined || isHidden(service.user_id)) return [];
       return [toTrainingServiceResource(service, user, embedded)];
     });
-    const isGone = rows.length > 0 && data.length === 0;
-    return { data, isSellerHidden: sellerId !== undefined && (isGone || isHidden(sellerId)) };
+    const isSellerHidden = isCounted && (!shownUsers.has(sellerId) || isHidden(sellerId));
+    return { data, isSellerHidden };
   };
 };
