@@ -95,7 +95,9 @@ describe('filters', () => {
   test('city_id, major_ids and user_id work alone and together', async () => {
     expect(await names('city_id=1')).toEqual(['Iron Paradise', 'باشگاه علی']);
     expect(await names('major_ids=1,3', operator())).toEqual(['Café Fit', 'باشگاه علی']);
-    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron', member(10))).toEqual(['Iron Paradise']);
+    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron', member(10))).toEqual([
+      'Iron Paradise',
+    ]);
     expect(await names('city_id=99999')).toEqual([]);
   });
 
@@ -152,6 +154,24 @@ describe('filters', () => {
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
+});
+
+test('a wrong form and a value out of range read differently', async () => {
+  const textOf = async (query: string, field: string) =>
+    (await harness.send('GET', `/gyms?${query}`)).body.errors[field];
+  const form = ['This field has the wrong form.'];
+  expect(await textOf('near=x,1', 'near')).toEqual(form);
+  expect(await textOf('near=91,1', 'near')).toEqual([
+    'The latitude must be from -90 to 90, the longitude from -180 to 180.',
+  ]);
+  expect(await textOf('major_ids=x', 'major_ids')).toEqual(form);
+  expect(await textOf('major_ids=1,9007199254740992', 'major_ids')).toEqual([
+    'This field must be at most 9007199254740991.',
+  ]);
+  expect(await textOf('city_id=x', 'city_id')).toEqual(['This field must be a whole number.']);
+  expect(await textOf('city_id=9007199254740992', 'city_id')).toEqual([
+    'This field must be at most 9007199254740991.',
+  ]);
 });
 
 describe('search', () => {

@@ -56,6 +56,20 @@ describe('the request', () => {
       expect(fieldsOf(() => parse({ per_page: value }))).toEqual(['per_page']);
     },
   );
+
+  test('a page that is too large and one that is no number read differently', () => {
+    const textOf = (page: string) => {
+      try {
+        parse({ page });
+      } catch (error) {
+        return (error as { fields: Record<string, { key: string }[]> }).fields.page?.map(({ key }) => key);
+      }
+      return undefined;
+    };
+    expect(textOf('1000000000')).toEqual(['validation.max_value']);
+    expect(textOf('0')).toEqual(['validation.min_value']);
+    expect(textOf('x')).toEqual(['validation.type.integer']);
+  });
 });
 
 describe('a cursor', () => {

@@ -5,15 +5,12 @@
 import { z } from 'zod';
 import { invalid, message } from '../kernel/error.ts';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
-import { withMessage } from '../kernel/refinements.ts';
+import { queryInteger } from './validation.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
 
-const wholeNumber = z
-  .string()
-  .refine((value) => /^\d{1,9}$/.test(value), withMessage('validation.type.integer'))
-  .transform(Number);
+const wholeNumber = queryInteger(999_999_999);
 
 /** The query fields of every list; spread them into the query schema of a route. */
 export const pageQuery = {

@@ -8,26 +8,23 @@ import { idList, latitude, longitude } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const SEARCH_MAX = 255;
-const DECIMAL = /^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/;
-
-const isPoint = (value: string): boolean => {
-  const [lat = '', lng = '', ...rest] = value.split(',');
-  return (
-    rest.length === 0 &&
-    [lat, lng].every((part) => DECIMAL.test(part)) &&
-    latitude.safeParse(Number(lat)).success &&
-    longitude.safeParse(Number(lng)).success
-  );
-};
+const POINT = /^(\s*[+-]?\d{1,20}(\.\d{1,20})?\s*(,|$)){2}$/;
 
 /** `lat,lng` in degrees. */
 const near = z
   .string()
-  .refine(isPoint, withMessage('validation.format'))
+  .refine((value) => POINT.test(value) && !value.endsWith(','), {
+    ...withMessage('validation.format'),
+    abort: true,
+  })
   .transform((value) => {
     const [lat = 0, lng = 0] = value.split(',').map(Number);
     return { lat, lng };
-  });
+  })
+  .refine(
+    ({ lat, lng }) => latitude.safeParse(lat).success && longitude.safeParse(lng).success,
+    withMessage('gyms.no_place'),
+  );
 
 const query = z.object({
   ...pageQuery,

@@ -161,9 +161,9 @@ export const catalogue = {
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
   'licenses.reason_without_rejection': 'Only a rejection has a reason.',
-  'licenses.replaced':
-    'The licence document has been replaced. Look at the current one and review that.',
+  'licenses.replaced': 'The licence document has been replaced. Look at the current one and review that.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
+  'gyms.no_place': 'The latitude must be from -90 to 90, the longitude from -180 to 180.',
   'gyms.periods_overlap': 'Two of these periods overlap.',
 } as const;
