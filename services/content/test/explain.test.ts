@@ -130,7 +130,11 @@ const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
 const fill = async (): Promise<void> => {
   await buy('first');
   await dependencies.store.transaction((session) =>
-    useCases.updateBoost(session, { id: 1_000_000, trainingServiceId: 1_000_000, endsAt: new Date(0) }, 1),
+    useCases.updateBoost(
+      session,
+      { id: 1_000_000, trainingServiceId: 1_000_000, level: 1, endsAt: new Date(0) },
+      1,
+    ),
   );
   await fillLists();
   const delivered = (n: number) => ({
@@ -169,7 +173,10 @@ const fillLists = async (): Promise<void> => {
   await fillLike(connection, 'training_services', (n) => {
     const sold = { _id: OWN + n, user_id: stranger(n), price: 1_000 + n, is_active: true };
     const facets = serviceFacets(sold);
-    return { ...sold, title: words.title, description: words.content, grams, facets };
+    // Every thousandth is boosted.
+    const boosted_until = new Date(n % 1_000 === 0 ? '2100-01-01' : 0);
+    const boost = { boosted_until, boost_level: 1 + ((n / 1_000) % 2) };
+    return { ...sold, title: words.title, description: words.content, grams, facets, ...boost };
   });
   const newest = OWN + FILLED;
   const counters = connection.collection<{ _id: string }>('counters');
@@ -295,7 +302,7 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
       () =>
         dependencies.store.transaction((session) => {
           const endsAt = new Date(systemClock.now().getTime() + DAY_MS);
-          return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, endsAt }, 1);
+          return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, level: 2, endsAt }, 1);
         }),
     ],
     [

@@ -1,5 +1,6 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
+import { boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
@@ -77,6 +78,8 @@ const gymChange = (offset: number) => (n: number) => {
     visibleTo: isActive ? EVERYONE : ownerId,
     cityId: 1 + (n % 50),
     majorIds: [1 + (n % 40)],
+    boostedUntil: new Date(n % 1_000 === 0 ? '2100-01-01' : 0),
+    boostLevel: 1 + ((n / 1_000) % 2),
     // Filling an index of all grams of all gyms takes minutes.
     grams: [...new Set(indexGrams(nameOf(n)))].filter((gram) => SEARCHED.has(gram)),
   };
@@ -168,6 +171,17 @@ describe('among 20,000 gyms an index serves', () => {
     [
       'DELETE /gyms/{id}',
       async () => harness.send('DELETE', `/gyms/${await harness.createGym(OWNER)}`, { as: OWNER }),
+    ],
+    [
+      'store_billing.boost.granted',
+      async () => {
+        const times = { starts_at: '2026-01-15 10:00:00', ends_at: '2026-01-16 10:00:00' };
+        const target = { boostable_type: 'gym' as const, boostable_id: id };
+        const data = { boost_id: 1, ...target, level: 2, ...times };
+        await harness.publish('store-billing', boostGranted, { subject: 1, data });
+        const gyms = harness.connection.collection<{ _id: number }>('gyms');
+        await eventually(async () => (await gyms.countDocuments({ _id: id, boostLevel: 2 })) === 1);
+      },
     ],
     ['Gyms.GetGyms', () => harness.gyms.call('GetGyms', { ids: [id, id + 1] })],
     [

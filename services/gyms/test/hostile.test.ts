@@ -297,7 +297,7 @@ describe('queries', () => {
   const WRONG_QUERIES: [string, string, string[]][] = [
     ['/gyms', 'page', NUMBERS],
     ['/gyms', 'per_page', NUMBERS],
-    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1, 2]), 'W'.repeat(501), `${encodeCursor([1])}&X=x`]],
+    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1]), 'W'.repeat(501), `${encodeCursor([1, 2])}&X=x`]],
     ['/gyms?near=1,1', 'cursor', [...CURSORS, encodeCursor([1])]],
     ['/gyms', 'city_id', IDS],
     ['/gyms', 'user_id', IDS],
@@ -343,7 +343,9 @@ describe('queries', () => {
       'search=%D9%8B',
       'search=a.b%24gt',
     ],
-    ...[[-1], [0], [1.5], [-0], [1e308], [-1e308]].map((key) => `cursor=${encodeCursor(key)}`),
+    ...[-1, 0, 1.5, -0, 1e308, -1e308].flatMap((id) =>
+      [id, 0, 1].map((rank) => `cursor=${encodeCursor([rank, id])}`),
+    ),
     ...[
       [-1, 1],
       [1e308, 1],

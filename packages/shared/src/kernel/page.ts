@@ -8,6 +8,9 @@ export type PageRequest =
 /** The sort key of the last row of a page: `[id]`, or `[rank, id]` for a list with a leading sort field. */
 export type CursorKey = readonly number[];
 
+/** The length of `[rank, id]`. */
+export const RANKED_KEY_LENGTH = 2;
+
 export interface PageOf<Row> {
   rows: Row[];
   /** Number of all rows; undefined for a cursor, or where counting would cost too much. */

@@ -288,3 +288,58 @@ export const readListPage = async <Row extends { id: number }>(
     next: found.more && last ? [last.id] : undefined,
   };
 };
+
+/** A row that comes before the rows of rank 0, such as a boosted one. */
+export interface Leader {
+  id: number;
+  /** At least 1; a larger one comes first. */
+  rank: number;
+}
+
+/**
+ * A page of a list that begins with few leading rows, by rank and then the newest; the others follow, newest first.
+ * `readRest` reads the others. The cursor is rank and id of the last row. See {@link readListPage} for totals.
+ */
+export const readLedPage = async <Row extends { id: number }>(
+  {
+    leaders: all,
+    findMany,
+    readRest,
+    total: known,
+    search,
+  }: {
+    /** Those that match the filter and the text. */
+    leaders: readonly Leader[];
+    /** In the order of `ids`. */
+    findMany: (ids: readonly number[]) => Promise<Row[]>;
+    readRest: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>;
+  } & Pick<ListQuery, 'total' | 'search'>,
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const isSearch = hasSearchTerms(search);
+  if (skip >= known)
+    return { rows: [], total: isPaged && !(isSearch && known > 0) ? known : undefined, next: undefined };
+  const [rank = Number.POSITIVE_INFINITY, after] = isPaged ? [] : request.after;
+  const leaders = all
+    .filter((leader) => leader.rank < rank || (leader.rank === rank && leader.id < Number(after)))
+    .toSorted((a, b) => b.rank - a.rank || b.id - a.id);
+  const first = leaders.slice(skip, skip + request.perPage);
+  const rest = await readRest({
+    order: 'DESC',
+    after: rank === 0 ? after : undefined,
+    skip: Math.max(skip - leaders.length, 0),
+    take: request.perPage - first.length,
+    counted: isPaged,
+  });
+  const rows = [...(await findMany(first.map(({ id }) => id))), ...rest.rows];
+  const last = rest.rows.at(-1) ?? first.at(-1);
+  const lastRank = rest.rows.length > 0 ? 0 : (first.at(-1)?.rank ?? 0);
+  const matches = rest.total === undefined ? undefined : leaders.length + rest.total;
+  return {
+    rows,
+    total: isPaged ? (isSearch ? matches : known) : undefined,
+    next: last && (leaders.length > skip + first.length || rest.more) ? [lastRank, last.id] : undefined,
+  };
+};

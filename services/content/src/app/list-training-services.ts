@@ -1,7 +1,6 @@
-/** The list of training services: boosted ones first, then the newest (contract 5). */
+/** The list of training services: boosted ones first, pro before basic, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
@@ -24,9 +23,6 @@ export type ListTrainingServices = (
   query: TrainingServiceQuery,
   request: PageRequest,
 ) => Promise<{ page: PageOf<unknown>; data: TrainingServiceResource[] }>;
-
-/** The numbers in a cursor of this list: 1 or 0 for a boosted last row, and its id. */
-export const CURSOR_LENGTH = 2;
 
 export const createListTrainingServices = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts' | 'clock'>,
@@ -66,12 +62,6 @@ const readPage = async (
 ): Promise<PageOf<TrainingService>> => {
   const { newest, ...counts } = await store.counters.services();
   const total = await totalOf(store, filter, counts);
-  if (request.mode === 'page' && request.skip >= total)
-    return {
-      rows: [],
-      total: hasSearchTerms(filter.search) && total > 0 ? undefined : total,
-      next: undefined,
-    };
   return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
 };
 

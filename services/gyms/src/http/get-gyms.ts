@@ -1,6 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
+import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
@@ -44,7 +45,8 @@ export const getGymsRoute = (
     path: '/gyms',
     summary: 'List gyms',
     description:
-      'Newest first; with `near=lat,lng` nearest first, without those that have no location. `search` matches a ' +
+      'Those with a live boost first, pro before basic, then the newest; with `near=lat,lng` nearest first, whatever ' +
+      'their boosts, without those that have no location. `search` matches a ' +
       'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
       'are shown to their owner and to holders of `gyms.view_all`, who alone may ask for the gyms of an owner (`user_id`).',
     tag: 'Gyms',
@@ -53,7 +55,7 @@ export const getGymsRoute = (
     errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
     handle: async ({ query: asked, caller, locale, url }) => {
-      const request = toPageRequest(asked, asked.near === undefined ? 1 : 2);
+      const request = toPageRequest(asked, RANKED_KEY_LENGTH);
       const page = await listGyms(
         {
           search: asked.search,
