@@ -5,15 +5,10 @@ import { z } from 'zod';
 const REPLACED = 'license_replaced';
 
 /** In the body of a review. Null: the gym or the trainer had no document. */
-export const reviewedMediaIdField = z
-  .int()
-  .positive()
-  .nullable()
-  .optional()
-  .meta({
-    description:
-      'The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.',
-  });
+export const reviewedMediaIdField = z.int().positive().nullable().optional().meta({
+  description:
+    'The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.',
+});
 
 /** The 409 of a review whose document has been replaced. */
 export const licenseReplacedSchema = z

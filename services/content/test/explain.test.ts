@@ -2,6 +2,7 @@ import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
@@ -19,7 +20,6 @@ import type { Dependencies } from '../src/dependencies.ts';
 import { facetsOf } from '../src/domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
 import { serviceFacets } from '../src/domain/training-service.ts';
-import { gramsOf } from '../src/store/grams.ts';
 import { createStore } from '../src/store/store.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
 
@@ -160,7 +160,7 @@ const fill = async (): Promise<void> => {
 const fillLists = async (): Promise<void> => {
   // Few grams, because every gram is an index entry, and index entries make filling slow.
   const words = { title: 'Run', content: 'Run' };
-  const grams = gramsOf(words.title, words.content);
+  const grams = documentGrams([words.title, words.content]);
   const flags = { is_draft: false, in_blog: false };
   await fillLike(connection, 'posts', (n) => {
     const { ref, state }: { ref: ProfileRef; state: Parameters<typeof facetsOf>[2] } = userProfile(

@@ -208,6 +208,29 @@ describe('search', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
   });
 
+  test('a gym with too many grams for the index is found by every part of its texts, and by distance', async () => {
+    // Folding splits each syllable into letters.
+    const syllables = (length: number, from: number): string =>
+      Array.from({ length }, (_, index) =>
+        String.fromCodePoint(0xac00 + (((from + index) * 617) % 11_172)),
+      ).join('');
+    const texts = {
+      name: syllables(255, 0),
+      address: syllables(255, 255),
+      description: `${syllables(1_990, 510)} farewell`,
+    };
+    const id = await harness.createGym(member(14), { ...texts, location_lat: 61 });
+    const stored = await harness.connection
+      .collection<{ _id: number; grams: string[] }>('gyms')
+      .findOne({ _id: id });
+    expect(stored?.grams).toHaveLength(1);
+    for (const search of [texts.name.slice(0, 3), texts.address.slice(-40), 'farewell', 'ewe'])
+      for (const near of ['', '&near=61,100'])
+        expect(await names(`search=${encodeURIComponent(search)}${near}`)).toEqual([texts.name]);
+    expect(await names('search=farewells')).toEqual([]);
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
+  });
+
   test('no match spans two fields', async () => {
     expect(await names('search=paradise%20street')).toEqual([]);
   });

@@ -167,6 +167,15 @@ describe('a page', () => {
     expect(bodyOf({ page: '2' }, { total: undefined, next: undefined }).links.next).toBeNull();
   });
 
+  test('of a search that ended at its limit leads on by cursor, also without a row', () => {
+    for (const rows of [[], [11, 12]]) {
+      const body = bodyOf({ page: '2' }, { rows, total: undefined, next: [40] });
+      expect(body.data).toEqual(rows);
+      expect(body.links.next).toBe(`${POSTS}?per_page=10&cursor=${encodeCursor([40])}`);
+      expect(body.meta).toMatchObject({ total: null, last_page: null, next_cursor: encodeCursor([40]) });
+    }
+  });
+
   test('keeps the other query parameters in its links, encoded', () => {
     const body = bodyOf({ search: 'a b&page=9', page: '2' });
     const next = new URL(body.links.next ?? '');

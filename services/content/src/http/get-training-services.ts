@@ -1,3 +1,4 @@
+import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
@@ -28,8 +29,8 @@ export const getTrainingServicesRoute = (
       ...pageQuery,
     }),
     responses: { 200: listOf(trainingServiceSchema) },
-    handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query, RANKED_KEY_LENGTH);
+    handle: async ({ caller, query, url, reply }) => {
+      const request = toPageRequest(query, RANKED_KEY_LENGTH, clientGone(reply));
       const { search, user_id, min_price, max_price } = query;
       const filter = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
       const { page, data } = await listTrainingServices(caller, filter, request);

@@ -1,7 +1,7 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { containsText } from '@fitness/shared/mongo/gram-shares.ts';
+import { rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   createListReader,
   type Leader,
@@ -18,7 +18,7 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
-import { gramsOf, sameWords } from './grams.ts';
+import { sameWords } from './grams.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
 
 export interface ServiceFilter {
@@ -82,7 +82,7 @@ const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>):
 const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   ...pickTrainingServiceFields(fields),
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
-  grams: gramsOf(fields.title, fields.description),
+  grams: documentGrams([fields.title, fields.description]),
 });
 
 const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
@@ -113,7 +113,8 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
   /** All that are boosted now. Boosts cost money, so they are few. */
   const boosted = async (filter: ServiceFilter, now: Date): Promise<Leader[]> => {
     const facets = new Set(filter.facets);
-    const fields = ['facets', 'price', 'boost_level', ...(hasSearchTerms(filter.search) ? TEXTS : [])];
+    const matches = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
+    const fields = ['facets', 'price', 'boost_level', ...(matches === undefined ? [] : TEXTS)];
     const found = await collection
       .find(
         { boosted_until: { $gt: now } },
@@ -122,7 +123,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       .toArray();
     return (found as unknown as ListRow[])
       .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
-      .filter((row) => !hasSearchTerms(filter.search) || containsText(row, TEXTS, filter.search))
+      .filter((row) => matches === undefined || matches(row))
       .map(({ _id, boost_level }) => ({ id: _id, rank: Number(boost_level ?? BASIC_LEVEL) }));
   };
 
@@ -238,7 +239,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       for await (const found of trainingServices.find({}).lean().cursor()) {
         const { _id, version } = found;
         const facets = serviceFacets(found);
-        const grams = gramsOf(found.title, found.description);
+        const grams = documentGrams([found.title, found.description]);
         if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
         // A row that changed in the meantime has correct ones.
         await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });

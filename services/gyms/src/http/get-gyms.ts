@@ -1,3 +1,4 @@
+import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
@@ -54,8 +55,8 @@ export const getGymsRoute = (
     query,
     errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
-    handle: async ({ query: asked, caller, locale, url }) => {
-      const request = toPageRequest(asked, RANKED_KEY_LENGTH);
+    handle: async ({ query: asked, caller, locale, url, reply }) => {
+      const request = toPageRequest(asked, RANKED_KEY_LENGTH, clientGone(reply));
       const page = await listGyms(
         {
           search: asked.search,

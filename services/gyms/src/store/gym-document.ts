@@ -4,7 +4,7 @@
  * to them.
  */
 
-import { indexGrams } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
@@ -134,7 +134,7 @@ export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geo
 });
 
 const searchFields = (gym: DerivedFrom): Pick<Derived, 'grams'> => ({
-  grams: [...new Set(SEARCHED.flatMap((field) => indexGrams(gym[field] ?? '')))],
+  grams: documentGrams(SEARCHED.map((field) => gym[field] ?? '')),
 });
 
 export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({

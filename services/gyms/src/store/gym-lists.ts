@@ -1,7 +1,7 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
-import { containsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
+import { candidateConditions, rarestGram, rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   createListReader,
   type Leader,
@@ -161,13 +161,14 @@ const createNearest = (connection: Connection, totals: Totals) => {
   /** Only ids and locations: the gyms of the page are read after sorting. */
   const locate = async (filter: Filter, from: Point, search?: string): Promise<Placed[]> => {
     const texts = search === undefined ? [] : SEARCHED;
+    const matches = search === undefined ? undefined : rowMatcher(SEARCHED, search);
     const fields = ['lat', 'lng', ...texts];
     const found = await gyms.aggregate<{ _id: number; lat: number; lng: number }>([
       ...toStages(filter),
       { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
     ]);
     return found
-      .filter((row) => search === undefined || containsText({ ...row }, texts, search))
+      .filter((row) => matches === undefined || matches({ ...row }))
       .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
   };
 
@@ -187,11 +188,14 @@ const createNearest = (connection: Connection, totals: Totals) => {
     if (!hasSearchTerms(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
     const sample = { newest: await totals.newest(), size: 128 };
     const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
-    const grams = gram === undefined ? {} : { grams: gram.text };
     const conditions = conditionsOf(query);
-    // Usually a text is more selective than a city, and an owner more than a text.
-    const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
-    return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+    const candidates = gram === undefined ? [{}] : candidateConditions(gram);
+    const found = candidates.map((grams) => {
+      // Usually a text is more selective than a city, and an owner more than a text.
+      const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
+      return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+    });
+    return (await Promise.all(found)).flat();
   };
 
   return {
@@ -231,13 +235,14 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
   /** The gyms of a list with a live boost. Boosts cost money, so they are few. */
   const findBoosted = async (query: GymQuery, now: Date): Promise<Leader[]> => {
     const { search } = query;
-    const fields = [...FILTERED, ...BOOST, ...(hasSearchTerms(search) ? SEARCHED : [])];
+    const matches = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
+    const fields = [...FILTERED, ...BOOST, ...(matches === undefined ? [] : SEARCHED)];
     const found = await gyms
       .find({ boostedUntil: trusted({ $gt: now }) }, Object.fromEntries(fields.map((field) => [field, 1])))
       .lean<GymDocument[]>();
     return found
       .filter(accepts(query))
-      .filter((gym) => !hasSearchTerms(search) || containsText({ ...gym }, SEARCHED, search))
+      .filter((gym) => matches === undefined || matches({ ...gym }))
       .map(({ _id, boostLevel }) => ({ id: _id, rank: boostLevel }));
   };
 
