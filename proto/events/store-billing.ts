@@ -50,12 +50,12 @@ const boost = z.object({
 export const boostGranted = defineEvent({
   type: 'store_billing.boost.granted',
   data: boost,
-  consumers: ['content'],
+  consumers: ['content', 'gyms'],
 });
 
 /** A boost ended: it expired, the store refunded its purchase, or its target was deleted. */
 export const boostEnded = defineEvent({
   type: 'store_billing.boost.ended',
   data: boost,
-  consumers: ['content'],
+  consumers: ['content', 'gyms'],
 });

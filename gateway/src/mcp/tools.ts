@@ -135,7 +135,7 @@ export const TOOLS: readonly Tool[] = [
         .regex(/^\d+(,\d+)*$/)
         .optional()
         .describe('Ids of majors, separated by commas.'),
-      user_id: id.optional().describe('The owner.'),
+      user_id: id.optional().describe('The owner: you, or anyone with gyms.view_all.'),
       near: z
         .string()
         .regex(/^-?\d+(\.\d+)?,-?\d+(\.\d+)?$/)

@@ -2,6 +2,7 @@ import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
@@ -19,7 +20,6 @@ import type { Dependencies } from '../src/dependencies.ts';
 import { facetsOf } from '../src/domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
 import { serviceFacets } from '../src/domain/training-service.ts';
-import { gramsOf } from '../src/store/grams.ts';
 import { createStore } from '../src/store/store.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
 
@@ -130,7 +130,11 @@ const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
 const fill = async (): Promise<void> => {
   await buy('first');
   await dependencies.store.transaction((session) =>
-    useCases.updateBoost(session, { id: 1_000_000, trainingServiceId: 1_000_000, endsAt: new Date(0) }, 1),
+    useCases.updateBoost(
+      session,
+      { id: 1_000_000, trainingServiceId: 1_000_000, level: 1, endsAt: new Date(0) },
+      1,
+    ),
   );
   await fillLists();
   const delivered = (n: number) => ({
@@ -156,7 +160,7 @@ const fill = async (): Promise<void> => {
 const fillLists = async (): Promise<void> => {
   // Few grams, because every gram is an index entry, and index entries make filling slow.
   const words = { title: 'Run', content: 'Run' };
-  const grams = gramsOf(words.title, words.content);
+  const grams = documentGrams([words.title, words.content]);
   const flags = { is_draft: false, in_blog: false };
   await fillLike(connection, 'posts', (n) => {
     const { ref, state }: { ref: ProfileRef; state: Parameters<typeof facetsOf>[2] } = userProfile(
@@ -169,7 +173,10 @@ const fillLists = async (): Promise<void> => {
   await fillLike(connection, 'training_services', (n) => {
     const sold = { _id: OWN + n, user_id: stranger(n), price: 1_000 + n, is_active: true };
     const facets = serviceFacets(sold);
-    return { ...sold, title: words.title, description: words.content, grams, facets };
+    // Every thousandth is boosted.
+    const boosted_until = new Date(n % 1_000 === 0 ? '2100-01-01' : 0);
+    const boost = { boosted_until, boost_level: 1 + ((n / 1_000) % 2) };
+    return { ...sold, title: words.title, description: words.content, grams, facets, ...boost };
   });
   const newest = OWN + FILLED;
   const counters = connection.collection<{ _id: string }>('counters');
@@ -295,7 +302,7 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
       () =>
         dependencies.store.transaction((session) => {
           const endsAt = new Date(systemClock.now().getTime() + DAY_MS);
-          return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, endsAt }, 1);
+          return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, level: 2, endsAt }, 1);
         }),
     ],
     [

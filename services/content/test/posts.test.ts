@@ -364,6 +364,31 @@ describe('the list: filters', () => {
     expect(idsOf(await list(query))).toEqual([blog, regular]);
   });
 
+  test('a post of 20,000 different characters has one index key, and every part of it is found', async () => {
+    const userId = fresh();
+    const text = Array.from({ length: 19_990 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
+    const plain = await write(userId, { content: 'plain' });
+    const id = await write(userId, { content: `${text} farewell` });
+    const stored = await harness.connection
+      .collection<{ _id: number; grams: string[] }>('posts')
+      .findOne({ _id: id });
+    expect(stored?.grams).toHaveLength(1);
+    const { title } = (await harness.send('GET', `/posts/${id}`)).body.data;
+    for (const search of ['\u4e00', text.slice(9_000, 9_002), text.slice(-5), 'farewell', 'ewe', title])
+      for (const filter of [{ type: USER, item_id: userId }, {}]) {
+        const found = await list({ ...filter, search, per_page: 100 });
+        expect([search, idsOf(found).includes(id)]).toEqual([search, true]);
+      }
+    expect(idsOf(await list({ type: USER, item_id: userId, search: 'lain' }))).toEqual([plain]);
+    expect(idsOf(await list({ type: USER, item_id: userId, search: `${text.slice(0, 2)}x` }))).toEqual([]);
+    const changed = { content: 'short again' };
+    expect((await harness.send('PUT', `/posts/${id}`, { as: caller(userId), body: changed })).status).toBe(
+      200,
+    );
+    expect(idsOf(await list({ type: USER, item_id: userId, search: text.slice(0, 3) }))).toEqual([]);
+    expect(idsOf(await list({ type: USER, item_id: userId, search: 'rt ag' }))).toEqual([id]);
+  });
+
   test('search finds folded substrings of title or content, and takes no regular expression', async () => {
     const userId = fresh();
     const persian = await write(userId, { title: 'باشگاه‌هاي كرج ۱۲۳', content: 'x' });

@@ -91,7 +91,8 @@ test('after a rebuild of corrupted read models the answers are the same as befor
     const made = await harness.send('POST', '/training-services', { as: caller(owner), body });
     ids.push(made.body.data.id);
   }
-  harness.standIns.boosts.set(ids[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  harness.standIns.boosts.set(ids[0] ?? 0, { level: 2, ends_at: '2099-01-01 00:00:00' });
+  harness.standIns.boosts.set(ids[1] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
   await rebuild();
   const answers = async () => {
     const found: string[] = [];
@@ -116,7 +117,10 @@ test('after a rebuild of corrupted read models the answers are the same as befor
     .updateMany({}, { $set: { ...nonsense, owner_user_id: 5, is_public: true, gone: false } });
   await connection
     .collection('training_services')
-    .updateMany({}, { $set: { ...nonsense, boosted_until: new Date('2098-01-01') } });
+    .updateMany(
+      {},
+      { $set: { ...nonsense, boosted_until: new Date('2098-01-01') }, $unset: { boost_level: 1 } },
+    );
   await connection.collection('counters').updateMany({}, { $set: { counts: { active: 99 } } });
   const profiles = connection.collection<{ _id: string }>('profiles');
   await profiles.deleteMany({ _id: { $ne: `gym:${open}` } });

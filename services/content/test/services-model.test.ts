@@ -13,7 +13,8 @@ interface Offered {
   isActive: boolean;
   price: number;
   title: string;
-  isBoosted: boolean;
+  /** 0: not boosted. */
+  level: number;
 }
 
 const SELLERS = [11, 12, 13];
@@ -31,7 +32,7 @@ const offer = async (seller: number, isActive: boolean, price: number, title: st
   const other = { ...body, title: 'Other', price: 1_000, is_active: !isActive };
   const answer = await harness.send('POST', '/training-services', { as, body: isChanged ? other : body });
   expect(answer.status).toBe(201);
-  const isBoosted = offered.length % 5 === 0;
+  const level = [2, 0, 0, 1, 0][offered.length % 5] ?? 0;
   const { id } = answer.body.data;
   if (isChanged) {
     const { title: _, ...first } = body;
@@ -39,8 +40,8 @@ const offer = async (seller: number, isActive: boolean, price: number, title: st
     expect((await harness.send('PUT', path, { as, body: first })).status).toBe(200);
     expect((await harness.send('PUT', path, { as, body: { title } })).status).toBe(200);
   }
-  offered.push({ id, seller, isActive, price, title, isBoosted });
-  if (!isBoosted) return;
+  offered.push({ id, seller, isActive, price, title, level });
+  if (level === 0) return;
   const now = harness.clock.now();
   await harness.publish(boostGranted, {
     subject: id,
@@ -49,7 +50,7 @@ const offer = async (seller: number, isActive: boolean, price: number, title: st
       boost_id: id,
       boostable_type: 'training_service',
       boostable_id: id,
-      level: 1,
+      level,
       starts_at: formatTimestamp(now),
       ends_at: formatTimestamp(new Date(now.getTime() + DAY_MS)),
     },
@@ -63,7 +64,7 @@ beforeAll(async () => {
       for (const price of [100, 200, 300])
         for (const title of ['Alpha', 'Beta']) await offer(seller, isActive, price, title);
   const boosted = { boosted_until: { $gt: harness.clock.now() } };
-  const wanted = offered.filter(({ isBoosted }) => isBoosted).length;
+  const wanted = offered.filter(({ level }) => level > 0).length;
   await eventually(
     async () => (await harness.connection.collection('training_services').countDocuments(boosted)) === wanted,
   );
@@ -109,29 +110,32 @@ test.each([
   ['a holder of posts.view_all', 1, ['posts.view_all']],
   ['a holder of users.view_all', 2, ['users.view_all']],
   ['a holder of both', 3, ['posts.view_all', 'users.view_all']],
-] as const)('%s sees what the rule allows, boosted first, for every query', async (_name, viewer, held) => {
-  const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
-  const as = viewer === undefined ? GUEST : caller(viewer, held);
-  for (const query of queries) {
-    const path = pathOf(query);
-    const expected = offered
-      .filter((service) => isAsked(query, service))
-      .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
-      .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
-      .toSorted((a, b) => Number(b.isBoosted) - Number(a.isBoosted) || b.id - a.id)
-      .map(({ id }) => id);
-    const read = async (part: string) => {
-      const { body } = await harness.send('GET', `${path}&${part}`, { as });
-      return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
-    };
-    const whole = await read('per_page=100');
-    expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
-    const byCursor: number[] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
-      byCursor.push(...part.ids);
-      cursor = part.meta.next_cursor;
+] as const)(
+  '%s sees what the rule allows, boosted first, pro before basic, for every query',
+  async (_name, viewer, held) => {
+    const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
+    const as = viewer === undefined ? GUEST : caller(viewer, held);
+    for (const query of queries) {
+      const path = pathOf(query);
+      const expected = offered
+        .filter((service) => isAsked(query, service))
+        .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
+        .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
+        .toSorted((a, b) => b.level - a.level || b.id - a.id)
+        .map(({ id }) => id);
+      const read = async (part: string) => {
+        const { body } = await harness.send('GET', `${path}&${part}`, { as });
+        return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
+      };
+      const whole = await read('per_page=100');
+      expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
+      const byCursor: number[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
+        byCursor.push(...part.ids);
+        cursor = part.meta.next_cursor;
+      }
+      expect([path, byCursor]).toEqual([path, expected]);
     }
-    expect([path, byCursor]).toEqual([path, expected]);
-  }
-});
+  },
+);

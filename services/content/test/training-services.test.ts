@@ -264,6 +264,11 @@ describe('the list', () => {
     expect(idsOf(await harness.send('GET', list))).toEqual([]);
     expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([]);
     expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(404);
+    for (const as of [GUEST, operator])
+      for (const query of ['', '&page=2', '&search=cut&page=2', '&min_price=1&page=2']) {
+        const { meta, links } = (await harness.send('GET', list + query, { as })).body;
+        expect([query, meta.total, links.next]).toEqual([query, 0, null]);
+      }
   });
 
   test('search folds case, letters and digits; prices bound it; both at once', async () => {
@@ -301,11 +306,11 @@ describe('the list', () => {
 });
 
 describe('boosted first', () => {
-  const boost = (id: number, endsInMs: number) => ({
+  const boost = (id: number, endsInMs: number, level = 1) => ({
     boost_id: id,
     boostable_type: 'training_service' as const,
     boostable_id: id,
-    level: 1,
+    level,
     starts_at: formatTimestamp(harness.clock.now()),
     ends_at: formatTimestamp(new Date(harness.clock.now().getTime() + endsInMs)),
   });
@@ -355,6 +360,28 @@ describe('boosted first', () => {
     harness.clock.advance(DAY_MS + 1_000);
     expect(idsOf(await list()).slice(0, 2)).toEqual([ids[3], ids[6]]);
   });
+});
+
+test('of two boosts of one training service the one that ends last decides its level', async () => {
+  const userId = someone();
+  const ids: number[] = [];
+  for (let index = 0; index < 3; index += 1) ids.push(await offer(userId));
+  const [basic = 0, pro = 0, none = 0] = ids;
+  const at = (ms: number): string => formatTimestamp(new Date(harness.clock.now().getTime() + ms));
+  let version = 0;
+  const tell = (boostId: number, id: number, level: number, endsInMs: number) => {
+    version += 1;
+    const boostable = { boostable_type: 'training_service' as const, boostable_id: id };
+    const data = { boost_id: boostId, ...boostable, level, starts_at: at(-DAY_MS), ends_at: at(endsInMs) };
+    return harness.publish(endsInMs > 0 ? boostGranted : boostEnded, { subject: boostId, version, data });
+  };
+  const list = async () => idsOf(await harness.send('GET', `/training-services?user_id=${userId}`));
+  // A pro boost that was refunded, then a basic one.
+  await tell(80_000 + basic, basic, 2, -1_000);
+  await tell(90_000 + basic, basic, 1, DAY_MS);
+  await tell(80_000 + pro, pro, 2, DAY_MS);
+  await eventually(async () => (await list())[0] === pro && (await list())[1] === basic);
+  expect(await list()).toEqual([pro, basic, none]);
 });
 
 test('the boosts of a deleted training service are deleted', async () => {

@@ -12,8 +12,10 @@ import { createListGyms } from './app/list-gyms.ts';
 import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
+import { createRebuildBoosts } from './app/rebuild-boosts.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
+import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdateGym } from './app/update-gym.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -34,6 +36,8 @@ export const createUseCases = (dependencies: Dependencies) => ({
   rateGym: createRateGym(dependencies),
   setCrowd: createSetCrowd(dependencies),
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
+  rebuildBoosts: createRebuildBoosts(dependencies),
+  updateBoost: createUpdateBoost(dependencies),
   updateGym: createUpdateGym(dependencies),
 });
 

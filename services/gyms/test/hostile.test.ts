@@ -128,6 +128,7 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
     'gym_license_image',
     'gym_license_approved',
     'gym_license_rejection_reason',
+    'gym_license_media_id',
   ])('PUT /gyms/{id}: %s', async (field) => {
     const wrong = {
       ...WRONG,
@@ -135,6 +136,7 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
       gym_license_image: [...SHAPES, 'false', 'true', '0', '""', '"null"', '"licence.pdf"'],
       gym_license_approved: SWITCH,
       gym_license_rejection_reason: text(2_000),
+      gym_license_media_id: REFERENCE,
     };
     const before = await everything();
     const beside = { name: 'Never', description: 'Never' };
@@ -295,7 +297,7 @@ describe('queries', () => {
   const WRONG_QUERIES: [string, string, string[]][] = [
     ['/gyms', 'page', NUMBERS],
     ['/gyms', 'per_page', NUMBERS],
-    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1, 2]), 'W'.repeat(501), `${encodeCursor([1])}&X=x`]],
+    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1]), 'W'.repeat(501), `${encodeCursor([1, 2])}&X=x`]],
     ['/gyms?near=1,1', 'cursor', [...CURSORS, encodeCursor([1])]],
     ['/gyms', 'city_id', IDS],
     ['/gyms', 'user_id', IDS],
@@ -345,7 +347,9 @@ describe('queries', () => {
       'search=%D9%8B',
       'search=a.b%24gt',
     ],
-    ...[[-1], [0], [1.5], [-0], [1e308], [-1e308]].map((key) => `cursor=${encodeCursor(key)}`),
+    ...[-1, 0, 1.5, -0, 1e308, -1e308].flatMap((id) =>
+      [id, 0, 1].map((rank) => `cursor=${encodeCursor([rank, id])}`),
+    ),
     ...[
       [-1, 1],
       [1e308, 1],
@@ -359,7 +363,7 @@ describe('queries', () => {
     ],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
   ])('GET /gyms?%s is answered', async (query) => {
-    expect((await harness.send('GET', `/gyms?${query}`)).status).toBe(200);
+    expect((await harness.send('GET', `/gyms?${query}`, { as: operator() })).status).toBe(200);
   });
 
   test('a page has at most 100 items', async () => {

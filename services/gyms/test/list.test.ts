@@ -60,8 +60,20 @@ describe('visibility', () => {
     expect(await names('per_page=100', member(11))).toContain('Café Fit');
     expect(await names('per_page=100', member(10))).not.toContain('Café Fit');
     expect((await list('per_page=100', operator())).meta.total).toBe(Object.keys(ids).length);
-    expect(await names('user_id=11')).toEqual(['می\u200cخواهم']);
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
+  });
+
+  test('who owns which gym is told to the owner and to gyms.view_all alone: 403 for others', async () => {
+    const near = 'near=35.7,51.4';
+    for (const query of ['user_id=11', 'user_id=999', 'user_id=11&search=fit', `user_id=11&${near}`]) {
+      for (const as of [undefined, member(10)]) {
+        const answer = await harness.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
+        expect([query, answer.status]).toEqual([query, 403]);
+      }
+      await list(query, operator());
+    }
+    await list('user_id=11', member(11));
+    expect((await harness.send('GET', '/gyms?user_id=x')).status).toBe(422);
   });
 
   test('after a transfer an inactive gym is listed to its new owner only', async () => {
@@ -83,7 +95,9 @@ describe('filters', () => {
   test('city_id, major_ids and user_id work alone and together', async () => {
     expect(await names('city_id=1')).toEqual(['Iron Paradise', 'باشگاه علی']);
     expect(await names('major_ids=1,3', operator())).toEqual(['Café Fit', 'باشگاه علی']);
-    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron')).toEqual(['Iron Paradise']);
+    expect(await names('major_ids=2&city_id=1&user_id=10&search=iron', member(10))).toEqual([
+      'Iron Paradise',
+    ]);
     expect(await names('city_id=99999')).toEqual([]);
   });
 
@@ -97,7 +111,7 @@ describe('filters', () => {
         }
     const mine = new Set(made.map(({ id }) => id));
     const found = async (query: string): Promise<number[]> => {
-      const { data, meta } = await list(`${query}&per_page=100`);
+      const { data, meta } = await list(`${query}&per_page=100`, operator());
       const ids: number[] = data.map((gym: { id: number }) => gym.id);
       expect([query, meta.total]).toEqual([query, ids.length]);
       return ids.filter((id) => mine.has(id)).toSorted((a, b) => a - b);
@@ -142,6 +156,24 @@ describe('filters', () => {
   });
 });
 
+test('a wrong form and a value out of range read differently', async () => {
+  const textOf = async (query: string, field: string) =>
+    (await harness.send('GET', `/gyms?${query}`)).body.errors[field];
+  const form = ['This field has the wrong form.'];
+  expect(await textOf('near=x,1', 'near')).toEqual(form);
+  expect(await textOf('near=91,1', 'near')).toEqual([
+    'The latitude must be from -90 to 90, the longitude from -180 to 180.',
+  ]);
+  expect(await textOf('major_ids=x', 'major_ids')).toEqual(form);
+  expect(await textOf('major_ids=1,9007199254740992', 'major_ids')).toEqual([
+    'This field must be at most 9007199254740991.',
+  ]);
+  expect(await textOf('city_id=x', 'city_id')).toEqual(['This field must be a whole number.']);
+  expect(await textOf('city_id=9007199254740992', 'city_id')).toEqual([
+    'This field must be at most 9007199254740991.',
+  ]);
+});
+
 describe('search', () => {
   test.each([
     ['another case', 'IRON', 'Iron Paradise'],
@@ -173,6 +205,29 @@ describe('search', () => {
     const { data, meta } = await list('search=ywxyw');
     expect([data, meta.total]).toEqual([[], 0]);
     expect(await names('search=wxyw%20y')).toEqual(['wxyw ywxy']);
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
+  });
+
+  test('a gym with too many grams for the index is found by every part of its texts, and by distance', async () => {
+    // Folding splits each syllable into letters.
+    const syllables = (length: number, from: number): string =>
+      Array.from({ length }, (_, index) =>
+        String.fromCodePoint(0xac00 + (((from + index) * 617) % 11_172)),
+      ).join('');
+    const texts = {
+      name: syllables(255, 0),
+      address: syllables(255, 255),
+      description: `${syllables(1_990, 510)} farewell`,
+    };
+    const id = await harness.createGym(member(14), { ...texts, location_lat: 61 });
+    const stored = await harness.connection
+      .collection<{ _id: number; grams: string[] }>('gyms')
+      .findOne({ _id: id });
+    expect(stored?.grams).toHaveLength(1);
+    for (const search of [texts.name.slice(0, 3), texts.address.slice(-40), 'farewell', 'ewe'])
+      for (const near of ['', '&near=61,100'])
+        expect(await names(`search=${encodeURIComponent(search)}${near}`)).toEqual([texts.name]);
+    expect(await names('search=farewells')).toEqual([]);
     await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
   });
 
@@ -224,7 +279,7 @@ describe('near', () => {
 
   test('distance works together with a search and a filter', async () => {
     expect(await names(`${near}&search=step%201`)).toEqual(['step 1', 'step 10', 'step 11']);
-    expect(await names(`${near}&user_id=13&per_page=2`)).toEqual(['step 0', 'step 1']);
+    expect(await names(`${near}&user_id=13&per_page=2`, member(13))).toEqual(['step 0', 'step 1']);
   });
 
   test.each(['page', 'cursor'])('paging by %s lists every gym once, in order', async (mode) => {

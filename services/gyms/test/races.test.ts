@@ -197,3 +197,19 @@ describe('a review during the clearing of its document', () => {
     }
   });
 });
+
+test('a review that names its document never applies to one that replaces it at the same time', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const id = await harness.createGym(member(10));
+    const first = 5_000 + round * 10;
+    await harness.gyms.call('AttachLicense', { gym_id: id, media_id: first, filename: 'seen.pdf' });
+    const named = { gym_license_approved: true, gym_license_media_id: first };
+    const [statuses] = await Promise.all([
+      statusesOf(3, (send) => put(id, operator())(send, named)),
+      harness.gyms.call('AttachLicense', { gym_id: id, media_id: first + 1, filename: 'unseen.pdf' }),
+    ]);
+    expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(await read(id)).toMatchObject({ gym_license_image: 'unseen.pdf', gym_license_approved: null });
+    expect((await put(id, operator())(harness.send, named)).status).toBe(409);
+  }
+});

@@ -40,6 +40,17 @@ describe('PUT /gyms/{id}/rating', () => {
     expect((await put('/gyms/987654321/rating', member(11), { score: 5 })).status).toBe(404);
   });
 
+  test('403 for the owner, whatever else they may do; the average is that of others', async () => {
+    const id = await harness.createGym(operator(10), { is_active: false });
+    expect((await put(`/gyms/${id}/rating`, operator(10), { score: 5 })).status).toBe(403);
+    expect((await put(`/gyms/${id}/rating`, operator(), { score: 2 })).status).toBe(200);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 1, rating_average: 2 });
+    await put(`/gyms/${id}`, operator(), { user_id: 12 });
+    expect((await put(`/gyms/${id}/rating`, operator(10), { score: 4 })).status).toBe(200);
+    expect((await put(`/gyms/${id}/rating`, operator(12), { score: 5 })).status).toBe(403);
+    expect(await gymOf(id)).toMatchObject({ rating_count: 2, rating_average: 3 });
+  });
+
   test('the average of twenty concurrent ratings is exact', async () => {
     const id = await harness.createGym(member(10));
     const scores = Array.from({ length: 20 }, (_, index) => 1 + ((index * 7) % 5));

@@ -108,7 +108,8 @@ const startStandIns = async () => {
     standInService(grpcDefinitions.storeBilling(), {
       GetBoosts: async (request) => {
         note('storeBilling', 'GetBoosts', request);
-        return { boosts: standIns.boosts };
+        const ids = request.targets.map(({ id }) => id);
+        return { boosts: standIns.boosts.filter(({ boostable_id }) => ids.includes(Number(boostable_id))) };
       },
     }),
   );

@@ -106,6 +106,8 @@ describe('a partial update', () => {
 describe('a refused update changes nothing', () => {
   test.each([
     ['name', { name: 'x'.repeat(256) }],
+    ['name', { name: '' }],
+    ['address', { address: '' }],
     ['name', { name: 5 }],
     ['name', { name: 'half a pair \ud83d' }],
     ['address', { address: 'x'.repeat(256) }],
@@ -288,6 +290,28 @@ describe('license review (specification 3.2)', () => {
     expect(await reviews(id)).toHaveLength(1);
   });
 
+  test.each([
+    ['an approval', { gym_license_approved: true }, null],
+    ['a reset', { gym_license_approved: null }, true],
+    ['an approved license', {}, true],
+    ['a pending license', {}, null],
+  ])('a reason beside %s is a 422 under it, and nothing has changed', async (_name, body, approved) => {
+    const id = await harness.createGym(member(30));
+    await put(id, operator(), { gym_license_approved: approved });
+    const before = await stored(id);
+    const sent = { ...body, gym_license_rejection_reason: 'Blurred', name: 'Never' };
+    const answer = await put(id, operator(), sent);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { gym_license_rejection_reason: ['Only a rejection has a reason.'] },
+    ]);
+    const persian = await put(id, operator(), sent, { 'accept-language': 'fa' });
+    expect(persian.body.errors).toEqual({ gym_license_rejection_reason: ['فقط ردکردن مجوز دلیل دارد.'] });
+    expect(await stored(id)).toEqual(before);
+    const cleared = await put(id, operator(), { ...sent, gym_license_image: null });
+    expect([cleared.status, cleared.body.gym.gym_license_rejection_reason]).toEqual([200, null]);
+  });
+
   test('a transfer with an approval notifies the new owner', async () => {
     const id = await harness.createGym(member(30));
     await put(id, operator(), { user_id: 31, gym_license_approved: true });
@@ -299,6 +323,61 @@ describe('license review (specification 3.2)', () => {
     await put(id, operator(), { user_id: null, gym_license_approved: true });
     expect((await read(id)).gym_license_approved).toBe(true);
     expect(await reviews(id)).toEqual([]);
+  });
+});
+
+describe('a review that names the document that was looked at', () => {
+  const REJECTION = { gym_license_approved: false, gym_license_rejection_reason: 'No' };
+
+  test('applies to this document', async () => {
+    const id = await harness.createGym(member(33));
+    await attach(id, 550);
+    expect((await read(id)).gym_license_link).toBe('/api/v1/media/550/licence.pdf');
+    const answer = await put(id, operator(), { ...REJECTION, gym_license_media_id: 550 });
+    expect([answer.status, answer.body.gym.gym_license_approved]).toEqual([200, false]);
+  });
+
+  test.each([
+    ['a review', REJECTION],
+    ['a clearing', { gym_license_image: null }],
+  ])('%s of a replaced document is 409 license_replaced, and nothing has changed', async (_name, body) => {
+    const id = await harness.createGym(member(33));
+    await attach(id, 560);
+    await attach(id, 561, 'never-reviewed.pdf');
+    const before = await stored(id);
+    for (const [locale, text] of [
+      ['en', 'The licence document has been replaced. Look at the current one and review that.'],
+      ['fa', 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.'],
+    ] as const) {
+      const sent = { ...body, gym_license_media_id: 560, name: 'Never' };
+      const answer = await put(id, operator(), sent, { 'accept-language': locale });
+      expect([answer.status, answer.body]).toEqual([409, { message: text, code: 'license_replaced' }]);
+    }
+    expect(await stored(id)).toEqual(before);
+    expect(harness.standIns.calls.map(({ method }) => method)).not.toContain('DeleteByPurpose');
+    expect(await reviews(id)).toEqual([]);
+  });
+
+  test('is 409 too when the document was deleted, and when one was uploaded where there was none', async () => {
+    const id = await harness.createGym(member(33));
+    const approve = async (mediaId: number | null) =>
+      (await put(id, operator(), { gym_license_approved: true, gym_license_media_id: mediaId })).status;
+    expect(await approve(570)).toBe(409);
+    await attach(id, 570);
+    expect(await approve(null)).toBe(409);
+    expect((await read(id)).gym_license_approved).toBeNull();
+    await put(id, member(33), { gym_license_image: null });
+    expect(await approve(570)).toBe(409);
+    expect(await approve(null)).toBe(200);
+  });
+
+  test('needs the permission to review, and the gym, before the document is compared', async () => {
+    const id = await harness.createGym(member(33));
+    const body = { ...REJECTION, gym_license_media_id: 580 };
+    expect((await put(id, member(33), body)).status).toBe(403);
+    expect((await put(987_654_321, operator(), body)).status).toBe(404);
+    const wrong = await put(id, operator(), { ...REJECTION, gym_license_media_id: 'x' });
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['gym_license_media_id']]);
   });
 });
 

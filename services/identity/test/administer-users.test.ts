@@ -189,9 +189,24 @@ describe("a trainer's license", () => {
     expect(await review({ height: 180 })).toEqual([false, 'still blurred']);
     expect(await review({ trainer_license_approved: true })).toEqual([true, null]);
     expect(await review({ trainer_license_approved: false })).toEqual([false, null]);
-    expect(
-      await review({ trainer_license_approved: null, trainer_license_rejection_reason: 'ignored' }),
-    ).toEqual([null, null]);
+    expect(await review({ trainer_license_approved: null })).toEqual([null, null]);
+  });
+
+  test('has no reason without a rejection: 422, and no change', async () => {
+    const person = await withLicense({ trainer_license_approved: true });
+    const before = await stored(person.id);
+    for (const verdict of [{}, { trainer_license_approved: null }]) {
+      const sent = { ...verdict, trainer_license_rejection_reason: 'blurred', height: 180 };
+      const { status, body } = await put(operator, person.id, sent);
+      expect([status, body.errors]).toEqual([
+        422,
+        { trainer_license_rejection_reason: ['Only a rejection has a reason.'] },
+      ]);
+    }
+    expect(await stored(person.id)).toEqual(before);
+    const sent = { trainer_license_image: null, trainer_license_rejection_reason: 'blurred' };
+    const { status, body } = await put(operator, person.id, sent);
+    expect([status, reviewOf(body)]).toEqual([200, [null, null]]);
   });
 
   test('is cleared with its review, even if the request contains a review', async () => {
@@ -207,6 +222,39 @@ describe("a trainer's license", () => {
       trainer_license_rejection_reason: null,
     });
     expect(harness.standIns.deletedLicensesOf).toContain(person.id);
+  });
+
+  test('is not reviewed when it is not the document that the review names: 409, and no change', async () => {
+    const person = await withLicense();
+    const before = await stored(person.id);
+    const verdict = { trainer_license_approved: true, height: 180 };
+    for (const body of [verdict, { trainer_license_image: null }]) {
+      const { status, body: answered } = await put(operator, person.id, {
+        ...body,
+        trainer_license_media_id: 8,
+      });
+      expect([status, answered]).toEqual([
+        409,
+        {
+          message: 'The licence document has been replaced. Look at the current one and review that.',
+          code: 'license_replaced',
+        },
+      ]);
+    }
+    expect(await stored(person.id)).toEqual(before);
+    expect(harness.standIns.deletedLicensesOf).not.toContain(person.id);
+    expect(await harness.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(0);
+    const { body } = await put(operator, person.id, { ...verdict, trainer_license_media_id: 9 });
+    expect(body.user.trainer_license_link).toBe('/api/v1/media/9/l.pdf');
+    expect(reviewOf(body)).toEqual([true, null]);
+  });
+
+  test('that its owner cleared is not reviewed: 409', async () => {
+    const person = await join(harness);
+    const body = { trainer_license_approved: true, trainer_license_media_id: 9 };
+    expect((await put(operator, person.id, body)).body.code).toBe('license_replaced');
+    const none = { trainer_license_rejection_reason: null, trainer_license_media_id: null };
+    expect((await put(operator, person.id, none)).status).toBe(200);
   });
 
   test('causes a notification for a new verdict, but not for a repeated one or a reset', async () => {

@@ -57,7 +57,13 @@ const BODIES: [string, string, string[]][] = [
   [
     'PUT',
     '/users/1',
-    ['role_ids', 'trainer_license_approved', 'trainer_license_rejection_reason', 'username'],
+    [
+      'role_ids',
+      'trainer_license_approved',
+      'trainer_license_rejection_reason',
+      'trainer_license_media_id',
+      'username',
+    ],
   ],
   ['PUT', '/roles/1', ['title', 'permissions']],
 ];

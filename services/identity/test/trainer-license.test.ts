@@ -119,6 +119,23 @@ describe('a document that media reports', () => {
   });
 });
 
+test('a review that names its document never applies to one that replaces it at the same time', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const person = await join(harness);
+    const first = 5_000 + round * 10;
+    await attach(person.id, first);
+    const named = { trainer_license_approved: true, trainer_license_media_id: first };
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, () => review(person, named)),
+      attach(person.id, first + 1).then(() => undefined),
+    ]);
+    const statuses = answers.flatMap((answer) => answer?.status ?? []);
+    expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(await licenseOf(person)).toEqual(pending(first + 1));
+    expect((await review(person, named)).status).toBe(409);
+  }
+});
+
 describe('an event of media', () => {
   test('attaches the document when the call was lost', async () => {
     const person = await join(harness);

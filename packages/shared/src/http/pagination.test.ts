@@ -56,6 +56,20 @@ describe('the request', () => {
       expect(fieldsOf(() => parse({ per_page: value }))).toEqual(['per_page']);
     },
   );
+
+  test('a page that is too large and one that is no number read differently', () => {
+    const textOf = (page: string) => {
+      try {
+        parse({ page });
+      } catch (error) {
+        return (error as { fields: Record<string, { key: string }[]> }).fields.page?.map(({ key }) => key);
+      }
+      return undefined;
+    };
+    expect(textOf('1000000000')).toEqual(['validation.max_value']);
+    expect(textOf('0')).toEqual(['validation.min_value']);
+    expect(textOf('x')).toEqual(['validation.type.integer']);
+  });
 });
 
 describe('a cursor', () => {
@@ -151,6 +165,15 @@ describe('a page', () => {
     expect(body.links).toMatchObject({ last: null, prev: link(1), next: link(3) });
     expect(body.meta).toMatchObject({ total: null, last_page: null });
     expect(bodyOf({ page: '2' }, { total: undefined, next: undefined }).links.next).toBeNull();
+  });
+
+  test('of a search that ended at its limit leads on by cursor, also without a row', () => {
+    for (const rows of [[], [11, 12]]) {
+      const body = bodyOf({ page: '2' }, { rows, total: undefined, next: [40] });
+      expect(body.data).toEqual(rows);
+      expect(body.links.next).toBe(`${POSTS}?per_page=10&cursor=${encodeCursor([40])}`);
+      expect(body.meta).toMatchObject({ total: null, last_page: null, next_cursor: encodeCursor([40]) });
+    }
   });
 
   test('keeps the other query parameters in its links, encoded', () => {

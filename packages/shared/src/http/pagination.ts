@@ -5,15 +5,12 @@
 import { z } from 'zod';
 import { invalid, message } from '../kernel/error.ts';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
-import { withMessage } from '../kernel/refinements.ts';
+import { queryInteger } from './validation.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
 
-const wholeNumber = z
-  .string()
-  .refine((value) => /^\d{1,9}$/.test(value), withMessage('validation.type.integer'))
-  .transform(Number);
+const wholeNumber = queryInteger(999_999_999);
 
 /** The query fields of every list; spread them into the query schema of a route. */
 export const pageQuery = {
@@ -43,21 +40,30 @@ const decodeCursor = (cursor: string, length: number): CursorKey => {
   throw invalid({ cursor: message('validation.cursor') });
 };
 
-/** `keyLength`: the number of integers in a cursor of this list. Throws 422 for the field `cursor`. */
-export const toPageRequest = (query: PageQuery, keyLength = 1): PageRequest => {
+/**
+ * `keyLength`: the number of integers in a cursor of this list. `signal`: see {@link PageRequest}. Throws 422 for the field
+ * `cursor`.
+ */
+export const toPageRequest = (query: PageQuery, keyLength = 1, signal?: AbortSignal): PageRequest => {
   const perPage = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
   if (query.cursor !== undefined)
-    return { mode: 'cursor', perPage, after: decodeCursor(query.cursor, keyLength) };
+    return { mode: 'cursor', perPage, after: decodeCursor(query.cursor, keyLength), signal };
   const page = query.page ?? 1;
-  return { mode: 'page', page, perPage, skip: (page - 1) * perPage };
+  return { mode: 'page', page, perPage, skip: (page - 1) * perPage, signal };
 };
+
+const UNKNOWN_WITH_CURSOR =
+  'Null for a page by cursor, and for a search where counting would read more than 1,000 rows.';
 
 const linksSchema = z
   .object({
     first: z.string().nullable(),
-    last: z.string().nullable(),
+    last: z.string().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
     prev: z.string().nullable(),
-    next: z.string().nullable(),
+    next: z.string().nullable().meta({
+      description:
+        'A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor.',
+    }),
   })
   .meta({ id: 'PageLinks' });
 
@@ -67,8 +73,8 @@ const metaSchema = z
     from: z.int().nullable(),
     to: z.int().nullable(),
     per_page: z.int(),
-    last_page: z.int().nullable(),
-    total: z.int().nullable(),
+    last_page: z.int().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
+    total: z.int().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
     path: z.string(),
     next_cursor: z.string().nullable(),
   })
@@ -127,6 +133,8 @@ export const listBody = <Row>(options: {
   const { total } = page;
   const lastPage = total === undefined ? undefined : Math.max(1, Math.ceil(total / request.perPage));
   const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;
+  // A search that ended at its limit before the page was full: the next page number would search the same rows again.
+  const isCut = lastPage === undefined && page.rows.length < request.perPage && nextCursor !== null;
   const from = page.rows.length === 0 ? null : request.skip + 1;
   const to = page.rows.length === 0 ? null : request.skip + page.rows.length;
   return {
@@ -135,7 +143,7 @@ export const listBody = <Row>(options: {
       first: link({ page: 1 }),
       last: lastPage === undefined ? null : link({ page: lastPage }),
       prev: request.page > 1 ? link({ page: Math.min(request.page - 1, lastPage ?? request.page) }) : null,
-      next: hasNext ? link({ page: request.page + 1 }) : null,
+      next: hasNext ? link(isCut ? { cursor: nextCursor } : { page: request.page + 1 }) : null,
     },
     meta: {
       ...common,

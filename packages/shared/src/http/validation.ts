@@ -132,8 +132,16 @@ export const queryBoolean = z
   .enum(['true', 'false', '1', '0'])
   .transform((value) => value === 'true' || value === '1');
 
+/** Digits in a query string that stand for a number up to `max`: another form and a larger number read differently. */
+const digits = (form: RegExp, max: number) =>
+  z
+    .string()
+    .refine((text) => form.test(text), { ...withMessage('validation.type.integer'), abort: true })
+    .refine((text) => Number(text) <= max, withMessage('validation.max_value', { max }))
+    .transform(Number);
+
+/** A whole number from 0 in a query string. */
+export const queryInteger = (max: number) => digits(/^\d+$/, max);
+
 /** A positive integer in a query string. */
-export const queryId = documentedAs(
-  z.string().refine(isId, withMessage('validation.type.integer')).transform(Number),
-  ID,
-);
+export const queryId = documentedAs(digits(/^[1-9]\d*$/, Number.MAX_SAFE_INTEGER), ID);

@@ -34,6 +34,9 @@ export const DAY_MS = 24 * HOUR_MS;
 /** `YYYY-MM-DD HH:MM:SS` in UTC, the form of every timestamp of the public API. */
 export const formatTimestamp = (date: Date): string => date.toISOString().slice(0, 19).replace('T', ' ');
 
+/** The instant of a {@link formatTimestamp}. */
+export const parseTimestamp = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
+
 /** As {@link formatTimestamp}, with null passed through. */
 export const formatTimestampOrNull = (date: Date | null | undefined): string | null =>
   date == null ? null : formatTimestamp(date);

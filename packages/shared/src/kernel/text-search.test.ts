@@ -1,6 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { foldText, indexGrams, matchesFolded, queryGrams } from './text-search.ts';
+import {
+  documentGrams,
+  EVERY_SEARCH,
+  foldText,
+  GRAMS_MAX,
+  indexGrams,
+  matchesFolded,
+  queryGrams,
+} from './text-search.ts';
 
 /** Every run checks the same examples. */
 const SEED = 20260115;
@@ -140,5 +148,35 @@ describe('grams', () => {
       }),
       { seed: SEED },
     );
+  });
+});
+
+describe('the grams of a document', () => {
+  const distinct = (count: number): string =>
+    Array.from({ length: count }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
+
+  test('are those of its texts, without grams that span two of them', () => {
+    const texts = ['می\u200cشود', 'Iron', '', 'iron 12'];
+    expect(documentGrams(texts).toSorted()).toEqual([...new Set(texts.flatMap(indexGrams))].toSorted());
+  });
+
+  test('are at most 8,000; a document with more has one key, which makes it a candidate of every search', () => {
+    // A text of n different characters has 3n - 3 grams.
+    const most = distinct(Math.floor(GRAMS_MAX / 3) + 1);
+    expect(documentGrams([most])).toEqual(indexGrams(most));
+    expect(documentGrams([most, '?', '!'])).toHaveLength(GRAMS_MAX);
+    expect(documentGrams([most, '?', '!', '.'])).toEqual([EVERY_SEARCH]);
+    expect(documentGrams([distinct(20_000)])).toEqual([EVERY_SEARCH]);
+  });
+
+  test('no query asks for the key of such a document by itself', () => {
+    expect(queryGrams(EVERY_SEARCH)).not.toContain(EVERY_SEARCH);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (query) =>
+        queryGrams(query).every((gram) => Array.from(gram).length <= 3),
+      ),
+      { seed: SEED },
+    );
+    expect(Array.from(EVERY_SEARCH).length).toBeGreaterThan(3);
   });
 });

@@ -3,6 +3,9 @@
  * characters) of its folded text in an array with a multikey index; candidates for a query contain all grams of the
  * folded query. Candidates may be wrong ("abcab" contains every gram of "cabc"): verify them by `matchesFolded`.
  *
+ * Every gram is an index key. A document with more than `GRAMS_MAX` of them, which no text of a natural language has,
+ * stores `EVERY_SEARCH` instead of its grams and is a candidate of every search, so that nothing is missed.
+ *
  * Folding removes differences of spelling: upper and lower case, Arabic and Persian forms of a letter, Arabic, Persian
  * and Latin digits, presentation forms, diacritics, tatweel, repeated white space, and the half-space (ZWNJ). People
  * write a half-space as nothing or as a space, so a text with one is found by all three spellings, and a query with one
@@ -10,6 +13,10 @@
  */
 
 const GRAM_LENGTH_MAX = 3;
+/** 20,000 characters of English or Persian have 3,000 to 6,000. */
+export const GRAMS_MAX = 8_000;
+/** Longer than a gram, so that no query contains it. */
+export const EVERY_SEARCH = 'every search';
 const HALF_SPACE = /\u200c/g;
 const HALF_SPACES_AND_AROUND = /\s*\u200c[\s\u200c]*/g;
 
@@ -57,24 +64,43 @@ export const foldedSpellings = (text: string): readonly string[] =>
     ? [foldText(text.replace(HALF_SPACES_AND_AROUND, '\u200c')), foldText(text.replace(HALF_SPACE, ' '))]
     : [foldText(text)];
 
-const addGrams = (grams: Set<string>, folded: string, lengthMin: number, lengthMax: number): void => {
+const addGrams = (
+  grams: Set<string>,
+  folded: string,
+  lengthMin: number,
+  lengthMax: number,
+  limit = Number.POSITIVE_INFINITY,
+): void => {
   const points = codePointsOf(folded);
   for (let length = lengthMin; length <= lengthMax; length += 1) {
     for (let start = 0; start + length <= points.length; start += 1) {
       grams.add(points.slice(start, start + length).join(''));
+      if (grams.size > limit) return;
     }
   }
 };
 
 /**
- * The grams to store with a text. For several fields, store the union of the grams of each field, so that no match spans
- * two fields.
- * @returns distinct grams of one to three characters of the folded text; [] for a text that folds to ''
+ * The grams of a text: all distinct substrings of one to three characters of its folded form; [] for a text that folds to
+ * ''. `documentGrams` are what a document stores.
  */
 export const indexGrams = (text: string): string[] => {
   const grams = new Set<string>();
   for (const spelling of foldedSpellings(text)) {
     addGrams(grams, spelling, 1, GRAM_LENGTH_MAX);
+  }
+  return [...grams];
+};
+
+/**
+ * The grams to store with a document: those of each of its searched texts, so that no match spans two texts, or
+ * `EVERY_SEARCH` alone if they are more than `GRAMS_MAX`.
+ */
+export const documentGrams = (texts: readonly string[]): string[] => {
+  const grams = new Set<string>();
+  for (const spelling of texts.flatMap(foldedSpellings)) {
+    addGrams(grams, spelling, 1, GRAM_LENGTH_MAX, GRAMS_MAX);
+    if (grams.size > GRAMS_MAX) return [EVERY_SEARCH];
   }
   return [...grams];
 };
@@ -96,15 +122,18 @@ export const queryGrams = (query: string): string[] => {
   return [...grams];
 };
 
+/** Whether a text, which is not folded, contains the query: folds the query once for many texts. */
+export const textMatcher = (query: string): ((text: string) => boolean) => {
+  const wanted = foldedSpellings(query);
+  return (text) => foldedSpellings(text).some((spelling) => wanted.some((part) => spelling.includes(part)));
+};
+
 /**
  * Whether the folded text contains the folded query.
  * @param text not folded: a folded text has lost its half-spaces
  * @param query not folded; one that folds to '' matches every text
  */
-export const matchesFolded = (text: string, query: string): boolean => {
-  const wanted = foldedSpellings(query);
-  return foldedSpellings(text).some((spelling) => wanted.some((query) => spelling.includes(query)));
-};
+export const matchesFolded = (text: string, query: string): boolean => textMatcher(query)(text);
 
 /** Whether a query restricts the result: it is given and does not fold to ''. */
 export const hasSearchTerms = (query: string | undefined): query is string =>

@@ -3,11 +3,14 @@
  * plans: windows of ids if most rows are in the list, the condition of the list if few are, and for a text search the
  * index of its rarest gram (`grams` of each row, see text-search.ts). Estimates decide which one is cheapest. Each plan
  * queries one index; all other conditions are checked here.
+ *
+ * A search reads limited rows and characters, also if its text does not occur among many candidates. Then it returns what
+ * it has found and from where the next page continues, so that no match is missed.
  */
 import type { Collection } from 'mongoose';
-import type { PageOf, PageRequest } from '../kernel/page.ts';
+import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
 import { hasSearchTerms } from '../kernel/text-search.ts';
-import { containsText, type Gram, rarestGram } from './gram-shares.ts';
+import { candidateConditions, type Gram, rarestGram, rowMatcher, textLength } from './gram-shares.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -35,6 +38,8 @@ export interface Slice {
   take: number;
   /** Whether to count the rows of a search. */
   counted: boolean;
+  /** A search ends when the client has gone. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A stored row without `grams`. */
@@ -45,8 +50,10 @@ export interface ListRow {
 
 export interface Listed {
   rows: ListRow[];
-  /** Whether more rows follow. */
+  /** Whether more rows follow, or may follow after `edge`. */
   more: boolean;
+  /** A search ended at its limit, before the page was full: the next page continues after this id. */
+  edge?: number | undefined;
   /** Number of rows after `after`, if it is known. */
   total: number | undefined;
 }
@@ -55,9 +62,17 @@ export interface ListReader {
   read(query: ListQuery, slice: Slice): Promise<Listed>;
 }
 
-/** A search with more results than this is not counted. */
+/** A search that would have to read more rows than this is not counted. */
 export const COUNTED_MAX = 1_000;
+/** How much one page of a search reads. */
+export const SEARCHED_ROWS_MAX = 5_000;
+export const SEARCHED_CHARACTERS_MAX = 8_000_000;
+/** Rows that are read at once: many short ones or few long ones. */
 const SEARCH_CHUNK = COUNTED_MAX + 1;
+const FIRST_SEARCH_CHUNK = 250;
+const SEARCH_CHUNK_CHARACTERS = 1_000_000;
+/** Characters that are searched between two turns of the event loop. */
+const PORTION_CHARACTERS = 100_000;
 /** Sample sizes for the estimate of a text's frequency; the second one if the first estimate was wrong. */
 const SAMPLES = [128, 1_024] as const;
 /** An estimate is wrong after this many times the expected rows. */
@@ -71,10 +86,12 @@ type Projection = Readonly<Record<string, 0 | 1>>;
 const WHOLE: Projection = { grams: 0 };
 
 interface Plan {
-  /** The indexed condition; undefined: windows of ids. */
-  condition: Record<string, unknown> | undefined;
+  /** Indexed conditions, without common rows; undefined: windows of ids. */
+  conditions: readonly Record<string, unknown>[] | undefined;
   /** Estimated number of rows to read. */
   cost: number;
+  /** Whether all rows of the plan may be read to count the results. */
+  isCountable: boolean;
 }
 
 interface Batch {
@@ -82,6 +99,15 @@ interface Batch {
   /** The last id; the next batch starts after it. */
   edge: number | undefined;
   isLast: boolean;
+}
+
+/** The matching rows of a batch, or of a part of it. */
+interface Portion extends Batch {
+  /** How many rows were read for it. */
+  read: number;
+  /** How many characters were searched. */
+  characters: number;
+  isCountable: boolean;
 }
 
 const direction = (order: Order): 1 | -1 => (order === 'ASC' ? 1 : -1);
@@ -92,20 +118,29 @@ const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CH
 /** `densityMax`: the share of matching rows among those read so far; 1 at the start. */
 const cheapestPlan = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Plan => {
   const { condition, total, newest } = query;
-  const byList: Plan = { condition, cost: gram === undefined ? total : searchCost(total) };
-  const byGram = gram && { condition: { grams: gram.text }, cost: searchCost(gram.share * newest) };
+  const byList = { conditions: [condition], cost: gram === undefined ? total : searchCost(total) };
+  const byGram = gram && { conditions: candidateConditions(gram), cost: searchCost(gram.share * newest) };
   const byIndex = byGram === undefined || byList.cost < byGram.cost ? byList : byGram;
   const density = Math.min((total / newest) * (gram?.share ?? 1), densityMax);
-  const byWindows: Plan = { condition: undefined, cost: (slice.skip + slice.take + 1) / density };
+  const byWindows = { conditions: undefined, cost: (slice.skip + slice.take + 1) / density };
   const isCountable = slice.counted && gram !== undefined && byIndex.cost <= COUNTED_MAX;
-  return isCountable || byIndex.cost <= byWindows.cost ? byIndex : byWindows;
+  return { ...(isCountable || byIndex.cost <= byWindows.cost ? byIndex : byWindows), isCountable };
 };
+
+/** After so many rows the estimate was wrong. Up to the rows that a search counts, a second sample costs more. */
+const budgetOf = ({ conditions, cost }: Plan, isSearch: boolean): number =>
+  isSearch && conditions !== undefined ? Math.max(cost * BUDGET, COUNTED_MAX) : cost * BUDGET;
 
 /** The next `width` ids after `edge`. */
 const idsBeyond = (edge: number, width: number, newest: number, order: Order): number[] =>
   order === 'ASC'
     ? Array.from({ length: Math.max(Math.min(width, newest - edge), 0) }, (_, index) => edge + 1 + index)
     : Array.from({ length: Math.max(Math.min(width, edge - 1), 0) }, (_, index) => edge - 1 - index);
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** Limits the cursor, which is client input, to the range of ids. */
 const firstEdge = ({ order, after }: Slice, newest: number): number =>
@@ -145,27 +180,51 @@ export const createListReader = (
     return (await cursor.limit(limit).toArray()) as unknown as ListRow[];
   };
 
-  async function* fromIndex(
-    condition: Record<string, unknown>,
-    { order, after }: Slice,
+  /** The next rows of all conditions in order. Rows after the end of a chunk of one of them are left for the next time. */
+  const findChunk = async (
+    conditions: readonly Record<string, unknown>[],
+    { order, after }: Pick<Slice, 'order' | 'after'>,
     projection: Projection,
-    chunk: number,
+    limit: number,
+  ): Promise<Batch> => {
+    const bound = after === undefined ? {} : { _id: order === 'ASC' ? { $gt: after } : { $lt: after } };
+    const found = await Promise.all(
+      conditions.map((condition) => findFirst({ ...condition, ...bound }, projection, order, limit)),
+    );
+    const ends = found.flatMap((rows) => (rows.length < limit ? [] : [rows.at(-1)?._id ?? 0]));
+    const end = ends.length === 0 ? undefined : order === 'ASC' ? Math.min(...ends) : Math.max(...ends);
+    const rows = found.flat().filter(({ _id }) => end === undefined || !isBeyond(_id, end, order));
+    return { rows: inOrder(rows, order), edge: end ?? after, isLast: end === undefined };
+  };
+
+  async function* fromIndex(
+    conditions: readonly Record<string, unknown>[],
+    slice: Slice,
+    projection: Projection,
+    chunk: { first: number; isSearch: boolean },
   ): AsyncGenerator<Batch> {
-    if (hasRange(condition)) {
-      const rows = (await find(condition, projection)).filter(({ _id }) => isBeyond(_id, after, order));
+    const { order, after } = slice;
+    const [only] = conditions;
+    if (only !== undefined && hasRange(only)) {
+      const rows = (await find(only, projection)).filter(({ _id }) => isBeyond(_id, after, order));
       yield { rows: inOrder(rows, order), edge: after, isLast: true };
       return;
     }
+    let limit = chunk.first;
     for (let edge = after; ; ) {
-      const bound = order === 'ASC' ? { $gt: edge } : { $lt: edge };
-      const filter = edge === undefined ? condition : { ...condition, _id: bound };
-      const rows = await findFirst(filter, projection, order, chunk);
-      edge = rows.at(-1)?._id ?? edge;
-      const isLast = rows.length < chunk;
-      yield { rows, edge, isLast };
-      if (isLast) return;
+      const batch = await findChunk(conditions, { order, after: edge }, projection, limit);
+      edge = batch.edge;
+      yield batch;
+      if (batch.isLast) return;
+      if (chunk.isSearch) limit = nextChunk(batch.rows);
     }
   }
+
+  const nextChunk = (rows: readonly ListRow[]): number => {
+    const characters = rows.reduce((sum, row) => sum + textLength(row, texts), 0);
+    const average = Math.max(characters / Math.max(rows.length, 1), 1);
+    return Math.min(Math.ceil(SEARCH_CHUNK_CHARACTERS / average), SEARCH_CHUNK);
+  };
 
   async function* fromWindows(
     newest: number,
@@ -190,38 +249,66 @@ export const createListReader = (
     slice: Slice,
     projection: Projection,
   ): AsyncGenerator<Batch> => {
-    if (plan.condition === undefined) return fromWindows(query.newest, slice, projection, plan.cost);
-    const chunk = hasSearchTerms(query.search) ? SEARCH_CHUNK : slice.skip + slice.take + 1;
-    return fromIndex(plan.condition, slice, projection, chunk);
+    if (plan.conditions === undefined) return fromWindows(query.newest, slice, projection, plan.cost);
+    const isSearch = hasSearchTerms(query.search);
+    const first = isSearch ? FIRST_SEARCH_CHUNK : slice.skip + slice.take + 1;
+    return fromIndex(plan.conditions, slice, projection, { first, isSearch });
   };
 
-  const filterOf = ({ accept, search }: ListQuery): ((row: ListRow) => boolean) => {
-    const isSearch = hasSearchTerms(search);
-    return (row) => accept(row) && (!isSearch || containsText(row, texts, search));
-  };
+  /** The rows of a batch that `accept` and the text match, in portions, because folding long texts takes time. */
+  async function* search(
+    { rows, edge, isLast }: Batch,
+    accept: (row: ListRow) => boolean,
+    matches: (row: ListRow) => boolean,
+  ): AsyncGenerator<Omit<Portion, 'isCountable'>> {
+    let found: ListRow[] = [];
+    let read = 0;
+    let characters = 0;
+    for (const row of rows) {
+      read += 1;
+      if (accept(row)) {
+        characters += textLength(row, texts);
+        if (matches(row)) found.push(row);
+      }
+      if (characters < PORTION_CHARACTERS) continue;
+      yield { rows: found, edge: row._id, isLast: false, read, characters };
+      await nextTurn();
+      [found, read, characters] = [[], 0, 0];
+    }
+    yield { rows: found, edge, isLast, read, characters };
+  }
 
   /** The matching rows in order, by the cheapest plan; by another one as soon as the first exceeds its budget. */
   async function* matchingRows(
     query: ListQuery,
     slice: Slice,
     projection: Projection,
-  ): AsyncGenerator<Batch> {
-    const matches = filterOf(query);
+  ): AsyncGenerator<Portion> {
+    const { accept, search: text } = query;
+    const matches = hasSearchTerms(text) ? rowMatcher(texts, text) : undefined;
     let rest = slice;
     let seen = 0;
     let kept = 0;
     for (const size of SAMPLES) {
-      const gram = hasSearchTerms(query.search)
-        ? await rarestGram(collection, query.search, texts, { newest: query.newest, size })
+      const gram = hasSearchTerms(text)
+        ? await rarestGram(collection, text, texts, { newest: query.newest, size })
         : undefined;
       const plan = cheapestPlan(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
-      const budget = size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : plan.cost * BUDGET;
+      const { isCountable } = plan;
+      const budget =
+        size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : budgetOf(plan, matches !== undefined);
       for await (const batch of batches(plan, query, rest, projection)) {
-        const rows = batch.rows.filter(matches);
-        yield { ...batch, rows };
+        if (matches === undefined) {
+          const rows = batch.rows.filter(accept);
+          kept += rows.length;
+          yield { ...batch, rows, read: batch.rows.length, characters: 0, isCountable };
+        } else
+          for await (const portion of search(batch, accept, matches)) {
+            kept += portion.rows.length;
+            yield { ...portion, isCountable };
+          }
         if (batch.isLast) return;
         seen += batch.rows.length;
-        kept += rows.length;
         rest = { ...rest, after: batch.edge };
         if (seen > budget) break;
       }
@@ -239,16 +326,26 @@ export const createListReader = (
   };
 
   const readRows = async (query: ListQuery, slice: Slice): Promise<Listed> => {
+    const isSearch = hasSearchTerms(query.search);
     const found: ListRow[] = [];
     let count = 0;
-    for await (const { rows, isLast } of matchingRows(query, slice, WHOLE)) {
-      for (const row of rows) {
+    let read = 0;
+    let characters = 0;
+    for await (const portion of matchingRows(query, slice, WHOLE)) {
+      for (const row of portion.rows) {
         count += 1;
         if (count > slice.skip && found.length <= slice.take) found.push(row);
       }
       const more = found.length > slice.take;
-      if (more || isLast)
-        return { rows: found.slice(0, slice.take), more, total: isLast ? count : undefined };
+      const rows = found.slice(0, slice.take);
+      if (portion.isLast) return { rows, more, total: count };
+      read += portion.read;
+      characters += portion.characters;
+      const isSpent =
+        read >= SEARCHED_ROWS_MAX || characters >= SEARCHED_CHARACTERS_MAX || slice.signal?.aborted === true;
+      const isCounting = portion.isCountable && read <= COUNTED_MAX;
+      if (more && (isSpent || !isCounting)) return { rows, more, total: undefined };
+      if (isSearch && isSpent) return { rows, more: true, edge: portion.edge, total: undefined };
     }
     return { rows: found, more: false, total: undefined };
   };
@@ -266,7 +363,7 @@ export const createListReader = (
 
 /**
  * A page of a list with a known total (`query.total` must be exact, not considering `search`); the cursor is the last id.
- * The total of a search is undefined if there are too many results to count.
+ * The total of a search is undefined if there are too many rows to count.
  */
 export const readListPage = async <Row extends { id: number }>(
   read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,
@@ -276,15 +373,89 @@ export const readListPage = async <Row extends { id: number }>(
 ): Promise<PageOf<Row>> => {
   const isPaged = request.mode === 'page';
   const skip = isPaged ? request.skip : 0;
+  const { signal } = request;
   const isSearch = hasSearchTerms(search);
-  if (skip >= known) return { rows: [], total: isPaged && !isSearch ? known : undefined, next: undefined };
+  if (skip >= known) {
+    const total = isSearch && known > 0 ? await countBy(read, signal) : known;
+    return { rows: [], total: isPaged ? total : undefined, next: undefined };
+  }
   const after = isPaged ? undefined : request.after[0];
-  const found = await read({ order, after, skip, take: request.perPage, counted: isPaged });
-  const last = found.rows.at(-1);
+  const found = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
+  const last = found.edge ?? found.rows.at(-1)?.id;
   const total = isSearch ? found.total : known;
   return {
     rows: found.rows,
     total: isPaged ? total : undefined,
-    next: found.more && last ? [last.id] : undefined,
+    next: found.more && last !== undefined ? [last] : undefined,
+  };
+};
+
+/** The number of results of a search. */
+const countBy = async (
+  read: (slice: Slice) => Promise<Pick<Listed, 'total'>>,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> =>
+  (await read({ order: 'DESC', skip: 0, take: 0, counted: true, signal })).total;
+
+/** A row that comes before the rows of rank 0, such as a boosted one. */
+export interface Leader {
+  id: number;
+  /** At least 1; a larger one comes first. */
+  rank: number;
+}
+
+/**
+ * A page of a list that begins with few leading rows, by rank and then the newest; the others follow, newest first.
+ * `readRest` reads the others. The cursor is rank and id of the last row. See {@link readListPage} for totals.
+ */
+export const readLedPage = async <Row extends { id: number }>(
+  {
+    leaders: all,
+    findMany,
+    readRest,
+    total: known,
+    search,
+  }: {
+    /** Those that match the filter and the text. */
+    leaders: readonly Leader[];
+    /** In the order of `ids`. */
+    findMany: (ids: readonly number[]) => Promise<Row[]>;
+    readRest: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>;
+  } & Pick<ListQuery, 'total' | 'search'>,
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const { signal } = request;
+  const isSearch = hasSearchTerms(search);
+  if (skip >= known) {
+    const others = isSearch && known > 0 ? await countBy(readRest, signal) : known;
+    const total = isSearch && others !== undefined ? others + all.length : others;
+    return { rows: [], total: isPaged ? total : undefined, next: undefined };
+  }
+  const [rank = Number.POSITIVE_INFINITY, after] = isPaged ? [] : request.after;
+  const leaders = all
+    .filter((leader) => leader.rank < rank || (leader.rank === rank && leader.id < Number(after)))
+    .toSorted((a, b) => b.rank - a.rank || b.id - a.id);
+  const first = leaders.slice(skip, skip + request.perPage);
+  const rest = await readRest({
+    order: 'DESC',
+    after: rank === 0 ? after : undefined,
+    skip: Math.max(skip - leaders.length, 0),
+    take: request.perPage - first.length,
+    counted: isPaged,
+    signal,
+  });
+  const rows = [...(await findMany(first.map(({ id }) => id))), ...rest.rows];
+  const matches = rest.total === undefined ? undefined : leaders.length + rest.total;
+  const moreLeaders = leaders.length > skip + first.length;
+  const lastOther = moreLeaders ? undefined : (rest.edge ?? rest.rows.at(-1)?.id);
+  const lastLeader = first.at(-1);
+  const last: CursorKey | undefined =
+    lastOther === undefined ? lastLeader && [lastLeader.rank, lastLeader.id] : [0, lastOther];
+  return {
+    rows,
+    total: isPaged ? (isSearch ? matches : known) : undefined,
+    next: moreLeaders || rest.more ? last : undefined,
   };
 };

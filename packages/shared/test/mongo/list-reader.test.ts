@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Collection, type Connection, createConnection } from 'mongoose';
-import { indexGrams, matchesFolded, queryGrams } from '../../src/kernel/text-search.ts';
+import type { PageOf, PageRequest } from '../../src/kernel/page.ts';
+import {
+  documentGrams,
+  EVERY_SEARCH,
+  indexGrams,
+  matchesFolded,
+  queryGrams,
+} from '../../src/kernel/text-search.ts';
 import {
   COUNTED_MAX,
   createListReader,
@@ -8,6 +15,10 @@ import {
   type ListQuery,
   type ListReader,
   type Order,
+  readLedPage,
+  readListPage,
+  SEARCHED_CHARACTERS_MAX,
+  SEARCHED_ROWS_MAX,
 } from '../../src/mongo/list-reader.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 
@@ -231,4 +242,227 @@ describe('a text', () => {
     const rest = await search('zeb', { order: 'DESC', counted: false, after });
     expect(idsOf(rest)).toEqual(beyond(chosen.toReversed(), 'DESC', after).slice(0, 30));
   });
+});
+
+describe('a document with too many grams', () => {
+  /** Contains `word` among 3,000 distinct characters. */
+  const hostile = (word: string): string =>
+    Array.from({ length: 3_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('') + word;
+  let mixed: Collection;
+  let mixedReader: ListReader;
+  const stored: { _id: number; title: string }[] = [];
+
+  beforeAll(async () => {
+    mixed = connection.collection('mixed');
+    mixedReader = createListReader(watched(mixed), { texts: ['title'], accepted: ['facets'] });
+    await mixed.createIndex({ facets: 1, _id: -1 });
+    await mixed.createIndex({ grams: 1, _id: -1 });
+    for (let id = 1; id <= 1_500; id += 1) {
+      const word = id % 10 === 0 ? 'needle' : 'hay';
+      stored.push({ _id: id, title: id % 50 === 0 || id === 1_499 ? hostile(word) : `post ${word}` });
+    }
+    const documents = stored.map((row) => ({ ...row, facets: ['all'], grams: documentGrams([row.title]) }));
+    await mixed.insertMany(documents as never[]);
+  });
+
+  const search = (query: string, slice: { order: Order; after?: number; skip?: number }) =>
+    mixedReader.read(
+      {
+        condition: { facets: 'all' },
+        accept: () => true,
+        total: stored.length,
+        newest: stored.length,
+        search: query,
+      },
+      { skip: 0, take: 20, counted: true, ...slice },
+    );
+
+  test('is stored with one key', async () => {
+    expect(await mixed.countDocuments({ grams: EVERY_SEARCH })).toBe(31);
+    expect(await mixed.countDocuments({ grams: [EVERY_SEARCH] as never })).toBe(31);
+  });
+
+  test.each(['needle', 'eed', 'n', 'needles', 'hay', '\u4e10\u4e11', '\u5000', 'post n', EVERY_SEARCH])(
+    'is found by %j where it matches, and only there, in both orders, from any depth and on any page',
+    async (query) => {
+      for (const order of ['ASC', 'DESC'] as const) {
+        const ids = stored.filter(({ title }) => matchesFolded(title, query)).map(({ _id }) => _id);
+        const expected = order === 'ASC' ? ids : ids.toReversed();
+        const first = await search(query, { order });
+        expect(idsOf(first)).toEqual(expected.slice(0, 20));
+        if (first.total !== undefined) expect(first.total).toBe(expected.length);
+        const deep = await search(query, { order, after: 750 });
+        expect(idsOf(deep)).toEqual(beyond(expected, order, 750).slice(0, 20));
+        expect(idsOf(await search(query, { order, skip: 40 }))).toEqual(expected.slice(40, 60));
+      }
+    },
+  );
+
+  test('costs a search of a rare gram the documents with too many grams, and is counted with the others', async () => {
+    let found: Listed | undefined;
+    const read = await documentsRead(async () => {
+      found = await search('\u4e10\u4e11', { order: 'DESC' });
+    });
+    expect(found?.total).toBe(31);
+    expect(read).toBeLessThan(31 + 129);
+  });
+});
+
+describe('a search that finds nothing among common grams', () => {
+  /** Every gram of the query is in every title, the query in none but the first. */
+  const QUERY = 'bcabca';
+  const COUNT = SEARCHED_ROWS_MAX + 1_500;
+  let common: Collection;
+  let commonReader: ListReader;
+  const read = (slice: Partial<Parameters<ListReader['read']>[1]> = {}) =>
+    commonReader.read(commonQuery, { order: 'DESC', skip: 0, take: 30, counted: true, ...slice });
+  const commonQuery: ListQuery = {
+    condition: { facets: 'all' },
+    accept: () => true,
+    total: COUNT,
+    newest: COUNT,
+    search: QUERY,
+  };
+
+  beforeAll(async () => {
+    common = connection.collection('common');
+    commonReader = createListReader(watched(common), { texts: ['title'], accepted: ['facets'] });
+    await common.createIndex({ facets: 1, _id: -1 });
+    await common.createIndex({ grams: 1, _id: -1 });
+    const title = 'abcab cabca';
+    const grams = queryGrams(QUERY);
+    const documents = Array.from({ length: COUNT }, (_, index) => ({
+      _id: index + 1,
+      title: index < 2 ? `${title} ${QUERY}` : title,
+      facets: ['all'],
+      grams,
+    }));
+    for (let start = 0; start < COUNT; start += 1_000)
+      await common.insertMany(documents.slice(start, start + 1_000) as never[]);
+  });
+
+  test('reads limited rows, and says from where the next page continues', async () => {
+    let found: Listed | undefined;
+    const documents = await documentsRead(async () => {
+      found = await read();
+    });
+    expect(found).toMatchObject({ rows: [], more: true, total: undefined });
+    // A sample or two, and what is read at once after the limit.
+    expect(documents).toBeLessThan(SEARCHED_ROWS_MAX + 128 + 1_024 + 1_001);
+    expect(found?.edge).toBeGreaterThan(2);
+    expect(idsOf(await read({ after: found?.edge, counted: false }))).toEqual([2, 1]);
+  });
+
+  test.each([1, 2, 30])('every match is found by following the cursor, %i a page', async (perPage) => {
+    const all = [2, 1];
+    const readSlice = async (slice: Parameters<ListReader['read']>[1]) => {
+      const listed = await commonReader.read(commonQuery, slice);
+      return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
+    };
+    const follow = async (of: (after: readonly number[] | undefined) => Promise<PageOf<{ id: number }>>) => {
+      const found: number[] = [];
+      let pages = 0;
+      for (let after: readonly number[] | undefined; ; ) {
+        const page = await of(after);
+        found.push(...page.rows.map(({ id }) => id));
+        pages += 1;
+        after = page.next;
+        if (after === undefined) return { found, pages };
+      }
+    };
+    const requestOf = (after: readonly number[] | undefined): PageRequest =>
+      after === undefined ? { mode: 'page', page: 1, perPage, skip: 0 } : { mode: 'cursor', perPage, after };
+    const listed = await follow((after) => readListPage(readSlice, commonQuery, 'DESC', requestOf(after)));
+    expect(listed.found).toEqual(all);
+    expect(listed.pages).toBeGreaterThan(1);
+    const leaders = [
+      { id: COUNT + 2, rank: 2 },
+      { id: COUNT + 1, rank: 1 },
+    ];
+    const led = await follow((after) =>
+      readLedPage(
+        {
+          leaders,
+          findMany: async (ids) => ids.map((id) => ({ id })),
+          readRest: readSlice,
+          total: COUNT + 2,
+          search: QUERY,
+        },
+        requestOf(after),
+      ),
+    );
+    expect(led.found).toEqual([COUNT + 2, COUNT + 1, ...all]);
+  });
+
+  test('stops when the client has gone', async () => {
+    const documents = await documentsRead(() => read({ signal: AbortSignal.abort() }));
+    expect(documents).toBeLessThan(128 + 1_001);
+  });
+
+  test('a page past the end is empty without a next one', async () => {
+    const page = await readListPage(
+      async (slice) => ({ ...(await commonReader.read(commonQuery, slice)), rows: [] }),
+      commonQuery,
+      'DESC',
+      { mode: 'page', page: 1_000, perPage: 30, skip: 29_970 },
+    );
+    expect(page).toEqual({ rows: [], total: undefined, next: undefined });
+  });
+});
+
+test('a search of long texts reads limited characters', async () => {
+  const LENGTH = 20_000;
+  const count = Math.ceil(SEARCHED_CHARACTERS_MAX / LENGTH) + 150;
+  const long = connection.collection('long');
+  await long.createIndex({ facets: 1, _id: -1 });
+  await long.createIndex({ grams: 1, _id: -1 });
+  const title = 'abcab cabca '.repeat(LENGTH / 12);
+  const grams = queryGrams('bcabca');
+  const documents = Array.from({ length: count }, (_, index) => ({
+    _id: index + 1,
+    title: index === 0 ? 'bcabca' : title,
+    facets: ['all'],
+    grams,
+  }));
+  for (let start = 0; start < count; start += 100)
+    await long.insertMany(documents.slice(start, start + 100) as never[]);
+  const longReader = createListReader(watched(long), { texts: ['title'], accepted: ['facets'] });
+  const query = {
+    condition: { facets: 'all' },
+    accept: () => true,
+    total: count,
+    newest: count,
+    search: 'bcabca',
+  };
+  const slice = { order: 'DESC', skip: 0, take: 30, counted: true } as const;
+  const first = await longReader.read(query, slice);
+  expect(first).toMatchObject({ rows: [], more: true, total: undefined });
+  expect(first.edge).toBeGreaterThan(1);
+  expect(first.edge).toBeLessThan(count - 300);
+  expect(idsOf(await longReader.read(query, { ...slice, after: first.edge }))).toEqual([1]);
+});
+
+test('a search past the end counts its results, as on the first page', async () => {
+  const readSlice = async (slice: Parameters<ListReader['read']>[1]) => {
+    const listed = await reader.read({ ...listOf('all'), search: 'needle' }, slice);
+    return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
+  };
+  const total = await collection.countDocuments({ title: /needle/ });
+  const query = { ...listOf('all'), search: 'needle' };
+  for (const page of [1, 1_000])
+    expect(
+      await readListPage(readSlice, query, 'DESC', {
+        mode: 'page',
+        page,
+        perPage: 10,
+        skip: (page - 1) * 10,
+      }),
+    ).toMatchObject({ total });
+  const empty = await readListPage(readSlice, { ...query, total: 0 }, 'DESC', {
+    mode: 'page',
+    page: 1,
+    perPage: 10,
+    skip: 0,
+  });
+  expect(empty).toEqual({ rows: [], total: 0, next: undefined });
 });

@@ -1,11 +1,14 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { conflict, forbidden, message, notFound } from '@fitness/shared/kernel/error.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isPaid } from '../domain/trainee.ts';
 import { publishTraineeDelivered } from './publish.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
-/** 404 unless the caller is buyer or seller of a paid trainee, 403 for the buyer, 409 when it is already delivered. */
+/**
+ * 404 unless the caller is buyer or seller of a paid trainee, 403 for the buyer. A repetition changes nothing and answers the
+ * delivered trainee: the client may have lost the first answer.
+ */
 export const createDeliverTrainee = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'outbox' | 'clock'>,
 ) => {
@@ -20,8 +23,11 @@ export const createDeliverTrainee = (
     const buyers = await users.find([trainee.buyerUserId], caller, { withErased: true });
     return store.transaction(async (session) => {
       const delivered = await store.trainees.deliver(session, id, clock.now());
-      if (delivered === undefined)
-        throw conflict('trainees.already_delivered', message('trainees.already_delivered'));
+      if (delivered === undefined) {
+        const before = await store.trainees.find(id, session);
+        if (before === undefined) throw notFound();
+        return toTraineeResource(before, buyers);
+      }
       await publishTraineeDelivered(dependencies, session, delivered);
       return toTraineeResource(delivered, buyers);
     });

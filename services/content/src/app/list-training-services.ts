@@ -1,7 +1,6 @@
-/** The list of training services: boosted ones first, then the newest (contract 5). */
+/** The list of training services: boosted ones first, pro before basic, then the newest (contract 5). */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
@@ -24,9 +23,6 @@ export type ListTrainingServices = (
   query: TrainingServiceQuery,
   request: PageRequest,
 ) => Promise<{ page: PageOf<unknown>; data: TrainingServiceResource[] }>;
-
-/** The numbers in a cursor of this list: 1 or 0 for a boosted last row, and its id. */
-export const CURSOR_LENGTH = 2;
 
 export const createListTrainingServices = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts' | 'clock'>,
@@ -66,12 +62,6 @@ const readPage = async (
 ): Promise<PageOf<TrainingService>> => {
   const { newest, ...counts } = await store.counters.services();
   const total = await totalOf(store, filter, counts);
-  if (request.mode === 'page' && request.skip >= total)
-    return {
-      rows: [],
-      total: hasSearchTerms(filter.search) && total > 0 ? undefined : total,
-      next: undefined,
-    };
   return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
 };
 
@@ -101,11 +91,11 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
     { rows, total }: PageOf<TrainingService>,
     sellerId: number | undefined,
   ): Promise<{ data: TrainingServiceResource[]; isSellerHidden: boolean }> => {
-    const sellers = rows.map(({ user_id }) => user_id);
     // A page past the end has no row of the seller, but its total would reveal how many there are.
-    const maybeHidden = sellerId !== undefined && total !== 0 ? [...sellers, sellerId] : sellers;
+    const isCounted = sellerId !== undefined && total !== 0;
+    const sellers = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
     const [hidden, shownUsers, embedded] = await Promise.all([
-      can(viewer, 'users.view_all') ? undefined : users.hidden(maybeHidden),
+      can(viewer, 'users.view_all') ? undefined : users.hidden(sellers),
       users.find(sellers, viewer),
       fetchEmbedded(rows.map(({ id }) => id)),
     ]);
@@ -117,7 +107,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
       if (user === undefined || isHidden(service.user_id)) return [];
       return [toTrainingServiceResource(service, user, embedded)];
     });
-    const isGone = rows.length > 0 && data.length === 0;
-    return { data, isSellerHidden: sellerId !== undefined && (isGone || isHidden(sellerId)) };
+    const isSellerHidden = isCounted && (!shownUsers.has(sellerId) || isHidden(sellerId));
+    return { data, isSellerHidden };
   };
 };

@@ -1,7 +1,8 @@
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { NEVER_BOOSTED } from '../domain/boost.ts';
 import { type Cell, COUNT_KEYS, cellOf, flagsOf } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
-import { parseTimestamp } from '../domain/timestamp.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 
 type Needs = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts'>;
@@ -85,20 +86,17 @@ const recount = (store: Dependencies['store']): Promise<void> =>
     await store.counters.setServices(session, await store.trainingServices.recount(session));
   });
 
-const NEVER_BOOSTED = new Date(0);
-
 const createRebuildBoosts =
   ({ store, boosts }: Needs) =>
   async (ids: readonly number[]): Promise<void> => {
     const live = await boosts.find('training_service', ids);
-    for (const id of ids) {
-      const boost = live.get(id);
-      const endsAt = boost === undefined ? NEVER_BOOSTED : parseTimestamp(boost.ends_at);
+    for (const trainingServiceId of ids) {
+      const found = live.get(trainingServiceId);
+      const boost = found && { ...found, trainingServiceId, endsAt: parseTimestamp(found.ends_at) };
       await store.transaction(async (session) => {
-        await store.boosts.removeOf(session, id);
-        if (boost !== undefined)
-          await store.boosts.saveIfNewer(session, { id: boost.id, trainingServiceId: id, endsAt }, 0);
-        await store.trainingServices.setBoostedUntil(session, id, endsAt);
+        await store.boosts.removeOf(session, trainingServiceId);
+        if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);
+        await store.trainingServices.setBoost(session, trainingServiceId, boost ?? NEVER_BOOSTED);
       });
     }
   };

@@ -1,6 +1,6 @@
 import type { boostGranted } from '@fitness/proto/events/store-billing.ts';
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
-import { parseTimestamp } from '../domain/timestamp.ts';
 import type { UseCases } from '../use-cases.ts';
 
 /** Granted and ended events have the same data: both say when the boost ends. Boosts of gyms are ignored. */
@@ -13,6 +13,7 @@ export const onBoostEvent = (
     const boost = {
       id: data.boost_id,
       trainingServiceId: data.boostable_id,
+      level: data.level,
       endsAt: parseTimestamp(data.ends_at),
     };
     await updateBoost(session, boost, aggregateVersion);

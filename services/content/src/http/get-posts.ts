@@ -1,3 +1,4 @@
+import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean } from '@fitness/shared/http/validation.ts';
@@ -13,7 +14,7 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
     summary: 'Posts, newest first',
     description:
       'Published posts of public profiles; with `posts.view` also your own, drafts included; with `posts.view_all` ' +
-      'all. `total` and `last_page` are null for a search that finds too many posts to count.',
+      'all.',
     tag: 'posts',
     access: 'guest',
     permissions: ['posts.view', 'posts.view_all'],
@@ -27,8 +28,8 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
     }),
     errorStatuses: [404],
     responses: { 200: listOf(postSchema) },
-    handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+    handle: async ({ caller, query, url, reply }) => {
+      const request = toPageRequest(query, 1, clientGone(reply));
       const { type, item_id, in_blog, search, order } = query;
       const { page, data } = await listPosts(
         caller,

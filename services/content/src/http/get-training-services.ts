@@ -1,8 +1,9 @@
+import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
+import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
-import { CURSOR_LENGTH } from '../app/list-training-services.ts';
 import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 import { priceQuery, searchQuery } from './query.ts';
@@ -14,7 +15,7 @@ export const getTrainingServicesRoute = (
   defineRoute({
     method: 'GET',
     path: '/training-services',
-    summary: 'Training services, boosted ones first, then the newest',
+    summary: 'Training services, boosted ones first, pro before basic, then the newest',
     description:
       'Inactive ones are shown to their owner and to holders of `posts.view_all`. Those of an account with a pending ' +
       'deletion are left out for viewers without `users.view_all`, so a page may hold fewer rows than `per_page`.',
@@ -28,8 +29,8 @@ export const getTrainingServicesRoute = (
       ...pageQuery,
     }),
     responses: { 200: listOf(trainingServiceSchema) },
-    handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query, CURSOR_LENGTH);
+    handle: async ({ caller, query, url, reply }) => {
+      const request = toPageRequest(query, RANKED_KEY_LENGTH, clientGone(reply));
       const { search, user_id, min_price, max_price } = query;
       const filter = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
       const { page, data } = await listTrainingServices(caller, filter, request);

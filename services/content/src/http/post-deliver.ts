@@ -8,11 +8,11 @@ export const postDeliverRoute = ({ deliverTrainee }: Pick<UseCases, 'deliverTrai
   defineRoute({
     method: 'POST',
     path: '/trainees/:id/deliver',
-    summary: 'Mark a trainee as delivered; by the seller, once',
+    summary: 'Mark a trainee as delivered; by the seller',
+    description: 'A repetition changes nothing and answers the same.',
     tag: 'training services',
     access: 'user',
     params: idParams,
-    errorStatuses: [409],
     responses: { 200: z.object({ data: traineeSchema }) },
     handle: async ({ caller, params }) => ok({ data: await deliverTrainee(caller, params.id) }),
   });

@@ -1,22 +1,27 @@
 /** Query parameters of the lists. */
+import { queryInteger } from '@fitness/shared/http/validation.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { kindOf, PROFILE_TYPES, type ProfileKind, type ProfileType } from '../domain/profile.ts';
 
 export const searchQuery = z.string().max(200);
-export const priceQuery = z
-  .string()
-  .refine((value) => /^\d{1,15}$/.test(value), withMessage('validation.type.integer'))
-  .transform(Number);
+export const priceQuery = queryInteger(Number.MAX_SAFE_INTEGER);
 
 const IDS_MAX = 100;
-const ID = /^\d{1,15}$/;
+const ID_MAX = Number.MAX_SAFE_INTEGER;
 const split = (value: string): string[] => value.split(',').map((part) => part.trim());
 
 /** One or more ids, comma-separated. */
 export const idsQuery = z
   .string()
-  .refine((value) => split(value).every((part) => ID.test(part)), withMessage('validation.type.integer'))
+  .refine((value) => split(value).every((part) => /^\d+$/.test(part)), {
+    ...withMessage('validation.type.integer'),
+    abort: true,
+  })
+  .refine(
+    (value) => split(value).every((part) => Number(part) <= ID_MAX),
+    withMessage('validation.max_value', { max: ID_MAX }),
+  )
   .refine((value) => split(value).length <= IDS_MAX, withMessage('validation.max_items', { max: IDS_MAX }))
   .transform((value) => [...new Set(split(value).map(Number))]);
 

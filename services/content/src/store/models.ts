@@ -57,6 +57,8 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
   grams: string[];
   /** The epoch for one that was never boosted. */
   boosted_until: Date;
+  /** Of the boost until then: 1 basic, 2 pro; 0 for one that was never boosted. */
+  boost_level: number;
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -66,6 +68,7 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
 export interface BoostDocument {
   _id: number;
   training_service_id: number;
+  level: number;
   ends_at: Date;
   version: number;
 }
@@ -165,6 +168,7 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
     facets: { type: [String], required: true },
     grams: { type: [String], required: true },
     boosted_until: date,
+    boost_level: number,
     created_at: date,
     updated_at: date,
     version: number,
@@ -178,7 +182,7 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
   .index({ user_id: 1 });
 
 const boostSchema = new Schema<BoostDocument>(
-  { _id: number, training_service_id: number, ends_at: date, version: number },
+  { _id: number, training_service_id: number, level: number, ends_at: date, version: number },
   settings('boosts'),
 ).index({ training_service_id: 1 });
 
@@ -242,13 +246,13 @@ privacy(
     'price',
     'grams',
   ),
-  erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until'),
+  erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until', 'boost_level'),
   erase('likewise', 'created_at', 'updated_at', 'version'),
 );
 
 privacy(
   boostSchema,
-  erase('deleted with its training service', '_id', 'training_service_id', 'ends_at', 'version'),
+  erase('deleted with its training service', '_id', 'training_service_id', 'level', 'ends_at', 'version'),
 );
 
 privacy(

@@ -1,3 +1,4 @@
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
@@ -12,7 +13,7 @@ import {
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
-import { gramsOf, sameWords } from './grams.ts';
+import { sameWords } from './grams.ts';
 import type { Models, PostDocument } from './models.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -78,7 +79,7 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   profile_id: post.profile.id,
   ...pickPostFields(post),
   ...visibility(post, post.profile, profile),
-  grams: gramsOf(post.title, post.content),
+  grams: documentGrams([post.title, post.content]),
   created_at: post.created_at,
   updated_at: post.updated_at,
   version: post.version,
@@ -108,7 +109,7 @@ export const createPosts = ({ posts }: Models): Posts => {
       const change = {
         ...pickPostFields(fields),
         ...visibility(fields, post.profile, profile),
-        ...(sameText ? {} : { grams: gramsOf(fields.title, fields.content) }),
+        ...(sameText ? {} : { grams: documentGrams([fields.title, fields.content]) }),
         updated_at: now,
       };
       const written = await posts
@@ -167,7 +168,7 @@ export const createPosts = ({ posts }: Models): Posts => {
     reindex: async () => {
       const all = posts.find({}, { title: 1, content: 1, grams: 1, version: 1 }).lean();
       for await (const { _id, title, content, grams, version } of all.cursor()) {
-        const fresh = gramsOf(title, content);
+        const fresh = documentGrams([title, content]);
         if (sameWords(grams, fresh)) continue;
         // A post that changed in the meantime has correct grams.
         await posts.updateOne({ _id, version }, { $set: { grams: fresh } });

@@ -1,13 +1,16 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { containsText } from '@fitness/shared/mongo/gram-shares.ts';
+import { rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   createListReader,
+  type Leader,
   type Listed,
   type ListRow,
+  readLedPage,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
+import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {
   pickTrainingServiceFields,
   serviceFacets,
@@ -15,7 +18,7 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
-import { gramsOf, sameWords } from './grams.ts';
+import { sameWords } from './grams.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
 
 export interface ServiceFilter {
@@ -28,7 +31,7 @@ export interface ServiceFilter {
 
 interface ServicePageRequest {
   filter: ServiceFilter;
-  /** How many rows match the filter without its text; an estimate is enough. */
+  /** How many rows match the filter without its text. */
   total: number;
   /** The largest id. */
   newest: number;
@@ -50,13 +53,15 @@ export interface TrainingServices {
   /** The removed one; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
   idsOfUser(session: ClientSession, userId: number): Promise<number[]>;
-  /** Boosted ones first, then the newest; `total` is undefined for a text with too many matches to count. */
+  /**
+   * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
+   */
   page(pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>>;
   /** How many rows match the filter without its text. */
   count(filter: ServiceFilter): Promise<number>;
   /** Counts all of them; in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
-  setBoostedUntil(session: ClientSession, id: number, until: Date): Promise<void>;
+  setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
   /** Corrects the facets and grams of every row; reads the whole collection. */
   reindex(): Promise<void>;
   allIds(): Promise<number[]>;
@@ -77,7 +82,7 @@ const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>):
 const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   ...pickTrainingServiceFields(fields),
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
-  grams: gramsOf(fields.title, fields.description),
+  grams: documentGrams([fields.title, fields.description]),
 });
 
 const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
@@ -95,7 +100,8 @@ const isAffordable = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: Ser
 
 const isBoosted = (row: ListRow, now: Date): boolean => (row.boosted_until as Date) > now;
 
-const NEVER_BOOSTED = new Date(0);
+/** Of a row that an older release stored. */
+const BASIC_LEVEL = 1;
 
 export const createTrainingServices = ({ trainingServices }: Models): TrainingServices => {
   const { collection } = trainingServices;
@@ -104,10 +110,11 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     accepted: ['facets', 'price', 'boosted_until'],
   });
 
-  /** All that are boosted now, newest first. Boosts cost money, so they are few. */
-  const boostedIds = async (filter: ServiceFilter, now: Date): Promise<number[]> => {
+  /** All that are boosted now. Boosts cost money, so they are few. */
+  const boosted = async (filter: ServiceFilter, now: Date): Promise<Leader[]> => {
     const facets = new Set(filter.facets);
-    const fields = ['facets', 'price', ...(hasSearchTerms(filter.search) ? TEXTS : [])];
+    const matches = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
+    const fields = ['facets', 'price', 'boost_level', ...(matches === undefined ? [] : TEXTS)];
     const found = await collection
       .find(
         { boosted_until: { $gt: now } },
@@ -116,9 +123,8 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       .toArray();
     return (found as unknown as ListRow[])
       .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
-      .filter((row) => !hasSearchTerms(filter.search) || containsText(row, TEXTS, filter.search))
-      .map(({ _id }) => _id)
-      .toSorted((a, b) => b - a);
+      .filter((row) => matches === undefined || matches(row))
+      .map(({ _id, boost_level }) => ({ id: _id, rank: Number(boost_level ?? BASIC_LEVEL) }));
   };
 
   const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
@@ -130,11 +136,11 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
-  const unboosted = (
+  const readUnboosted = async (
     { filter, total, newest, now }: ServicePageRequest,
-    slice: Pick<Slice, 'after' | 'skip' | 'take' | 'counted'>,
-  ): Promise<Listed> =>
-    reader.read(
+    slice: Slice,
+  ): Promise<Omit<Listed, 'rows'> & { rows: TrainingService[] }> => {
+    const listed = await reader.read(
       inFacets(
         { facets: filter.facets, total, newest, search: filter.search },
         {
@@ -142,36 +148,23 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
           also: priceRange(filter),
         },
       ),
-      { order: 'DESC', ...slice },
+      slice,
     );
+    return { ...listed, rows: (listed.rows as unknown as TrainingServiceDocument[]).map(fromDocument) };
+  };
 
   const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
-    const { request, filter } = pageRequest;
-    const { perPage } = request;
-    const isPaged = request.mode === 'page';
-    const skip = isPaged ? request.skip : 0;
-    // A cursor holds the rank (1: in the boosted part, 0: after it) and the last id.
-    const [rank = 1, after] = isPaged ? [] : request.after;
-    const allBoosted = rank === 0 ? [] : await boostedIds(filter, pageRequest.now);
-    const boosted = allBoosted.filter((id) => after === undefined || id < after);
-    const first = boosted.slice(skip, skip + perPage);
-    const rest = await unboosted(pageRequest, {
-      after: rank === 0 ? after : undefined,
-      skip: Math.max(skip - boosted.length, 0),
-      take: perPage - first.length,
-      counted: isPaged,
-    });
-    const found = rest.rows as unknown as TrainingServiceDocument[];
-    const rows = [...(await findMany(first)), ...found.map(fromDocument)];
-    const more = boosted.length > skip + first.length || rest.more;
-    const last = rows.at(-1);
-    const matches = rest.total === undefined ? undefined : boosted.length + rest.total;
-    const total = hasSearchTerms(filter.search) ? matches : pageRequest.total;
-    return {
-      rows,
-      total: isPaged ? total : undefined,
-      next: more && last ? [found.length > 0 ? 0 : 1, last.id] : undefined,
-    };
+    const { filter, total, now, request } = pageRequest;
+    return readLedPage(
+      {
+        leaders: await boosted(filter, now),
+        findMany,
+        readRest: (slice) => readUnboosted(pageRequest, slice),
+        total,
+        search: filter.search,
+      },
+      request,
+    );
   };
 
   return {
@@ -188,7 +181,8 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         _id: service.id,
         user_id: service.user_id,
         ...toDocumentFields(service.user_id, service),
-        boosted_until: NEVER_BOOSTED,
+        boosted_until: NEVER_BOOSTED.endsAt,
+        boost_level: NEVER_BOOSTED.level,
         created_at: service.created_at,
         updated_at: service.updated_at,
         version: service.version,
@@ -237,14 +231,15 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         .session(session);
       return { active: 0, inactive: 0, newest: 0, ...groups };
     },
-    setBoostedUntil: async (session, id, until) => {
-      await trainingServices.updateOne({ _id: id }, { $set: { boosted_until: until } }, { session });
+    setBoost: async (session, id, { level, endsAt }) => {
+      const boost = { boosted_until: endsAt, boost_level: level };
+      await trainingServices.updateOne({ _id: id }, { $set: boost }, { session });
     },
     reindex: async () => {
       for await (const found of trainingServices.find({}).lean().cursor()) {
         const { _id, version } = found;
         const facets = serviceFacets(found);
-        const grams = gramsOf(found.title, found.description);
+        const grams = documentGrams([found.title, found.description]);
         if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
         // A row that changed in the meantime has correct ones.
         await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });

@@ -1,5 +1,9 @@
-/** GET /gyms: newest first, or nearest first when a location is given. */
+/**
+ * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given
+ * (contract 4).
+ */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { forbidden } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Point } from '../domain/geohash.ts';
@@ -15,9 +19,19 @@ const viewerOf = (caller: Caller): ListViewer => {
   return caller.kind === 'user' ? { kind: 'user', userId: caller.userId } : { kind: 'guest' };
 };
 
+/** Who owns a gym is known to its owner and to `gyms.view_all` alone, so that a filter must not tell it to others. */
+const mayFilterByOwner = (caller: Caller, ownerId: number): boolean =>
+  can(caller, 'gyms.view_all') || (caller.kind === 'user' && caller.userId === ownerId);
+
+/** Throws 403 for the gyms of another owner. */
 export const createListGyms =
-  ({ store }: Pick<Dependencies, 'store'>) =>
-  ({ near, ...filters }: ListGymsQuery, page: PageRequest, caller: Caller): Promise<PageOf<Gym>> => {
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  async ({ near, ...filters }: ListGymsQuery, page: PageRequest, caller: Caller): Promise<PageOf<Gym>> => {
+    const { ownerId } = filters;
+    if (ownerId !== undefined && !mayFilterByOwner(caller, ownerId))
+      throw forbidden('the gyms of another owner');
     const query = { ...filters, viewer: viewerOf(caller) };
-    return near === undefined ? store.gyms.list(query, page) : store.gyms.listNearest(query, near, page);
+    return near === undefined
+      ? store.gyms.list(query, page, clock.now())
+      : store.gyms.listNearest(query, near, page);
   };

@@ -33,6 +33,8 @@ const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'
     for (const rating of batch) {
       const { caller, score } = rating;
       if (gym === undefined || !sees(gym, caller)) refusals.set(rating, notFound());
+      else if (gym.ownerId === caller.userId)
+        refusals.set(rating, forbidden('owners do not rate their own gym'));
       else if (!(await store.owners.lockUnlessErased(session, caller.userId)))
         refusals.set(rating, forbidden('the account is erased'));
       else {
@@ -60,7 +62,7 @@ const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'
 };
 
 /**
- * Throws 404, and 403 when the caller's account was erased meanwhile. Ratings of one gym that arrive while others are
+ * Throws 404, and 403 when the caller owns the gym, or their account was erased meanwhile. Ratings of one gym that arrive while others are
  * stored wait and are stored together: one by one, many concurrent ratings on several replicas would conflict until
  * their transaction timeout.
  */

@@ -1,11 +1,12 @@
 /** PUT /gyms/{id} (specification 4.4, contract 4): changes only the fields that were sent. */
+import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Gym, mayUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
-import { type LicenseRequest, reviewLicense } from '../domain/license.ts';
+import { isReasonMisplaced, type LicenseRequest, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';
@@ -14,6 +15,8 @@ export interface GymUpdate {
   /** Only the fields that were sent. */
   details: Partial<GymDetails>;
   license: LicenseRequest;
+  /** The license document that the request is about; null: none. Undefined: any. */
+  reviewedMediaId?: number | null | undefined;
 }
 
 const requestsReview = ({ license }: GymUpdate): boolean =>
@@ -32,14 +35,17 @@ const mayApply =
   };
 
 /**
- * Throws 404, 403, 422 for an unknown city, major or user, and 503 when identity does not answer; then nothing has
- * changed. Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so
+ * Throws 404, 403, 422 for an unknown city, major or user and for a reason without a rejection, 409 when the license
+ * document is not the one that the request names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so
  * that the previous owner changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
   const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate) => {
+    assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
+    if (isReasonMisplaced(gym.license, update.license))
+      throw invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
     const changesLicense = update.license.clearDocument || requestsReview(update);
     const changes = changesLicense ? { ...update.details, license } : update.details;

@@ -16,7 +16,7 @@ interface Field {
   shown?: z.ZodType;
 }
 
-const shortText = text(SHORT_TEXT_MAX);
+const shortText = text(SHORT_TEXT_MAX).min(1);
 const longText = text(LONG_TEXT_MAX).nullable();
 const flag = z
   .boolean()
@@ -28,8 +28,8 @@ const textOrNull = z.string().nullable();
 const degreesOrNull = z.number().nullable();
 
 const GYM_FIELDS = {
-  name: { stored: 'name', create: shortText.min(1), update: shortText.nullable(), shown: textOrNull },
-  address: { stored: 'address', create: shortText.min(1), update: shortText.nullable(), shown: textOrNull },
+  name: { stored: 'name', create: shortText, update: shortText.nullable(), shown: textOrNull },
+  address: { stored: 'address', create: shortText, update: shortText.nullable(), shown: textOrNull },
   location_lat: { stored: 'lat', create: latitude, update: latitude.nullable(), shown: degreesOrNull },
   location_lng: { stored: 'lng', create: longitude, update: longitude.nullable(), shown: degreesOrNull },
   is_active: { stored: 'isActive', create: z.boolean().default(true), update: flag, shown: z.boolean() },

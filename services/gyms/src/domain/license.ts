@@ -22,6 +22,12 @@ const withoutDocument = (license: License): License => ({
   newestMediaId: license.newestMediaId,
 });
 
+/** Whether the request gives a reason without a rejection beside it. A cleared license has no review. */
+export const isReasonMisplaced = (license: License, request: LicenseRequest): boolean => {
+  const approved = request.approved === undefined ? license.approved : request.approved;
+  return !request.clearDocument && request.rejectionReason != null && approved !== false;
+};
+
 /** Clearing wins over the review fields of the same request, and notifies nobody. */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {
   if (request.clearDocument) {

@@ -22,22 +22,28 @@ export const longitude = z.number().min(-180).max(180);
 
 export const id = z.int().positive();
 
-const ID_LIST = /^\s*[1-9]\d{0,14}\s*(,\s*[1-9]\d{0,14}\s*)*$/;
+const ID_LIST = /^\s*[1-9]\d*\s*(,\s*[1-9]\d*\s*)*$/;
 
 const parseIds = (value: string): number[] => [
   ...new Set(value.split(',').map((part) => Number(part.trim()))),
 ];
 
+const idsOf = (isNone: (value: string) => boolean) =>
+  z
+    .string()
+    .max(ID_LIST_MAX)
+    .refine((value) => isNone(value) || ID_LIST.test(value), {
+      ...withMessage('validation.format'),
+      abort: true,
+    })
+    .transform((value) => (isNone(value) ? [] : parseIds(value)))
+    .refine(
+      (ids) => ids.every(Number.isSafeInteger),
+      withMessage('validation.max_value', { max: Number.MAX_SAFE_INTEGER }),
+    );
+
 /** Comma-separated ids, e.g. `1,4`. */
-export const idList = z
-  .string()
-  .max(ID_LIST_MAX)
-  .refine((value) => ID_LIST.test(value), withMessage('validation.format'))
-  .transform(parseIds);
+export const idList = idsOf(() => false);
 
 /** As {@link idList}; `0` stands for none. */
-export const idListOrNone = z
-  .string()
-  .max(ID_LIST_MAX)
-  .refine((value) => value.trim() === '0' || ID_LIST.test(value), withMessage('validation.format'))
-  .transform((value) => (value.trim() === '0' ? [] : parseIds(value)));
+export const idListOrNone = idsOf((value) => value.trim() === '0');

@@ -1,9 +1,17 @@
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
+import { onBoostEnded } from './on-boost-ended.ts';
+import { onBoostGranted } from './on-boost-granted.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'attachLicense' | 'detachLicense' | 'eraseAccount'>,
-): EventConsumer[] => [onMediaAttached(useCases), onMediaDeleted(useCases), onAccountDeleted(useCases)];
+  useCases: Pick<UseCases, 'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost'>,
+): EventConsumer[] => [
+  onMediaAttached(useCases),
+  onMediaDeleted(useCases),
+  onAccountDeleted(useCases),
+  onBoostGranted(useCases),
+  onBoostEnded(useCases),
+];

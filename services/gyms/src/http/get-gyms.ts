@@ -1,6 +1,8 @@
+import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
+import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
@@ -8,26 +10,23 @@ import { idList, latitude, longitude } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const SEARCH_MAX = 255;
-const DECIMAL = /^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/;
-
-const isPoint = (value: string): boolean => {
-  const [lat = '', lng = '', ...rest] = value.split(',');
-  return (
-    rest.length === 0 &&
-    [lat, lng].every((part) => DECIMAL.test(part)) &&
-    latitude.safeParse(Number(lat)).success &&
-    longitude.safeParse(Number(lng)).success
-  );
-};
+const POINT = /^(\s*[+-]?\d{1,20}(\.\d{1,20})?\s*(,|$)){2}$/;
 
 /** `lat,lng` in degrees. */
 const near = z
   .string()
-  .refine(isPoint, withMessage('validation.format'))
+  .refine((value) => POINT.test(value) && !value.endsWith(','), {
+    ...withMessage('validation.format'),
+    abort: true,
+  })
   .transform((value) => {
     const [lat = 0, lng = 0] = value.split(',').map(Number);
     return { lat, lng };
-  });
+  })
+  .refine(
+    ({ lat, lng }) => latitude.safeParse(lat).success && longitude.safeParse(lng).success,
+    withMessage('gyms.no_place'),
+  );
 
 const query = z.object({
   ...pageQuery,
@@ -47,15 +46,17 @@ export const getGymsRoute = (
     path: '/gyms',
     summary: 'List gyms',
     description:
-      'Newest first; with `near=lat,lng` nearest first, without those that have no location. `search` matches a ' +
+      'Those with a live boost first, pro before basic, then the newest; with `near=lat,lng` nearest first, whatever ' +
+      'their boosts, without those that have no location. `search` matches a ' +
       'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
-      'are shown to their owner and to holders of `gyms.view_all`.',
+      'are shown to their owner and to holders of `gyms.view_all`, who alone may ask for the gyms of an owner (`user_id`).',
     tag: 'Gyms',
     access: 'guest',
     query,
+    errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
-    handle: async ({ query: asked, caller, locale, url }) => {
-      const request = toPageRequest(asked, asked.near === undefined ? 1 : 2);
+    handle: async ({ query: asked, caller, locale, url, reply }) => {
+      const request = toPageRequest(asked, RANKED_KEY_LENGTH, clientGone(reply));
       const page = await listGyms(
         {
           search: asked.search,

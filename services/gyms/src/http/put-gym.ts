@@ -1,3 +1,4 @@
+import { licenseReplacedSchema, reviewedMediaIdField } from '@fitness/contracts/license-review.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
@@ -22,6 +23,7 @@ const body = z.object({
   gym_license_image: onlyNull,
   gym_license_approved: z.boolean().nullable().optional(),
   gym_license_rejection_reason: text(LONG_TEXT_MAX).nullable().optional(),
+  gym_license_media_id: reviewedMediaIdField,
 });
 
 const toUpdate = (sent: z.output<typeof body>): GymUpdate => ({
@@ -31,6 +33,7 @@ const toUpdate = (sent: z.output<typeof body>): GymUpdate => ({
     approved: sent.gym_license_approved,
     rejectionReason: sent.gym_license_rejection_reason,
   },
+  reviewedMediaId: sent.gym_license_media_id,
 });
 
 export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGym' | 'presentGyms'>): Route =>
@@ -40,13 +43,14 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     summary: 'Change a gym',
     description:
       'Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for ' +
-      'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`.',
+      'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A request that ' +
+      'names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
     params: idParams,
     body,
-    responses: { 200: gymBody },
+    responses: { 200: gymBody, 409: licenseReplacedSchema },
     handle: async ({ params, body: sent, caller, locale }) => {
       const gym = await updateGym(params.id, toUpdate(sent), caller);
       return ok(await toGymBody(presentGyms, gym, { caller, locale }));

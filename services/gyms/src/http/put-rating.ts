@@ -9,7 +9,7 @@ export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym
     method: 'PUT',
     path: '/gyms/:id/rating',
     summary: 'Rate a gym',
-    description: 'One score from 1 to 5 for each user; rating again replaces it.',
+    description: 'One score from 1 to 5 for each user but the owner; rating again replaces it.',
     tag: 'Gyms',
     access: 'user',
     params: idParams,

@@ -4,10 +4,11 @@
  * to them.
  */
 
-import { indexGrams } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
+import { type Boost, type BoostState, NEVER_BOOSTED } from '../domain/boost.ts';
 import { encodeGeohash } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
 import { CLEARED } from '../domain/gym-fields.ts';
@@ -26,12 +27,19 @@ interface Derived {
   grams: string[];
 }
 
-export type GymDocument = Omit<Gym, 'id'> & Derived & { _id: number };
+export type GymDocument = Omit<Gym, 'id'> & Derived & BoostState & { _id: number; boosts: Boost[] };
 
 const period = {
   weekday: { type: Number, required: true },
   opensAt: { type: String, required: true },
   closesAt: { type: String, required: true },
+} as const;
+
+const boost = {
+  id: { type: Number, required: true },
+  level: { type: Number, required: true },
+  endsAt: { type: Date, required: true },
+  version: { type: Number, required: true },
 } as const;
 
 const definition = {
@@ -73,6 +81,9 @@ const definition = {
   visibleTo: { type: Number, required: true },
   geohash: { type: String, default: null },
   grams: { type: [String], default: [] },
+  boosts: { type: [new Schema(boost, { _id: false })], default: [] },
+  boostedUntil: { type: Date, required: true },
+  boostLevel: { type: Number, required: true },
 } satisfies Record<keyof GymDocument, unknown>;
 
 const gymSchema = new Schema<GymDocument>(definition, {
@@ -85,6 +96,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
   .index({ majorIds: 1, _id: -1 })
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
+  .index({ boostedUntil: 1 })
   .index({ grams: 1, _id: -1 });
 
 privacy(
@@ -93,6 +105,8 @@ privacy(
   retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
   retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
   retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'grams'),
+  retain('likewise', 'boosts.id', 'boosts.level', 'boosts.endsAt', 'boosts.version'),
+  retain('likewise', 'boostedUntil', 'boostLevel'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
   erase('a gym of an erased account has no owner', 'ownerId'),
   erase('the document and its review name a person', 'license.image', 'license.mediaId', 'license.approved'),
@@ -120,7 +134,7 @@ export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geo
 });
 
 const searchFields = (gym: DerivedFrom): Pick<Derived, 'grams'> => ({
-  grams: [...new Set(SEARCHED.flatMap((field) => indexGrams(gym[field] ?? '')))],
+  grams: documentGrams(SEARCHED.map((field) => gym[field] ?? '')),
 });
 
 export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
@@ -129,6 +143,8 @@ export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   visibleTo: visibleTo(gym),
   geohash: geohash(gym),
   ...searchFields(gym),
+  boosts: [],
+  ...NEVER_BOOSTED,
 });
 
 /** The derived fields of `gym` that the change of the fields `changed` affects. */
@@ -140,14 +156,17 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
   ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field)) ? searchFields(gym) : {}),
 });
 
-/** Without the grams, which are large and only serve an index. */
-export const GYM_PROJECTION = { grams: 0 } as const;
+/** Fields that are stored for indexes and lists only. */
+const UNSHOWN = ['visibleTo', 'geohash', 'grams', 'boosts', 'boostedUntil', 'boostLevel'] as const;
 
-export const toGym = ({ _id, visibleTo: _v, geohash: _g, grams: _r, ...gym }: GymDocument): Gym => ({
-  ...CLEARED,
-  ...gym,
-  id: _id,
-});
+/** Without the grams and boosts, which may be large. */
+export const GYM_PROJECTION = { grams: 0, boosts: 0 } as const;
+
+export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
+  const gym: Partial<typeof stored> = { ...stored };
+  for (const field of UNSHOWN) delete gym[field];
+  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), id: _id };
+};
 
 export const readGyms = async (
   gyms: Model<GymDocument>,

@@ -1,8 +1,14 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
-import { containsText, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
-import { createListReader, type ListRow, readListPage } from '@fitness/shared/mongo/list-reader.ts';
+import { candidateConditions, rarestGram, rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
+import {
+  createListReader,
+  type Leader,
+  type ListRow,
+  readLedPage,
+  type Slice,
+} from '@fitness/shared/mongo/list-reader.ts';
 import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -30,8 +36,8 @@ export interface GymQuery {
 }
 
 export interface GymLists {
-  /** Newest first. */
-  list(query: GymQuery, page: PageRequest): Promise<PageOf<Gym>>;
+  /** Those with a live boost first, by level, then the newest. The cursor is `[level, id]`, level 0 without a live boost. */
+  list(query: GymQuery, page: PageRequest, now: Date): Promise<PageOf<Gym>>;
   /** Nearest first, without gyms that have no location. The cursor is `[metres, id]`. */
   listNearest(query: GymQuery, from: Point, page: PageRequest): Promise<PageOf<Gym>>;
 }
@@ -45,6 +51,7 @@ const ANY_GEOHASH = trusted({ $gte: '' });
 
 /** The fields in the conditions of a list. */
 const FILTERED = ['visibleTo', 'ownerId', 'cityId', 'majorIds'] as const;
+const BOOST = ['boostedUntil', 'boostLevel'] as const satisfies readonly (keyof GymDocument)[];
 
 const anyOf = (values: readonly number[]) => {
   const [only] = values;
@@ -89,6 +96,10 @@ const accepts =
       (majorIds === undefined || gym.majorIds.some((id) => majorIds.includes(id)))
     );
   };
+
+/** A row that an older release stored was never boosted. */
+const isBoosted = ({ boostedUntil }: ListRow, now: Date): boolean =>
+  boostedUntil instanceof Date && boostedUntil > now;
 
 /** Whether a list has a filter besides its viewer and its text. */
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
@@ -150,13 +161,14 @@ const createNearest = (connection: Connection, totals: Totals) => {
   /** Only ids and locations: the gyms of the page are read after sorting. */
   const locate = async (filter: Filter, from: Point, search?: string): Promise<Placed[]> => {
     const texts = search === undefined ? [] : SEARCHED;
+    const matches = search === undefined ? undefined : rowMatcher(SEARCHED, search);
     const fields = ['lat', 'lng', ...texts];
     const found = await gyms.aggregate<{ _id: number; lat: number; lng: number }>([
       ...toStages(filter),
       { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
     ]);
     return found
-      .filter((row) => search === undefined || containsText({ ...row }, texts, search))
+      .filter((row) => matches === undefined || matches({ ...row }))
       .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
   };
 
@@ -176,11 +188,14 @@ const createNearest = (connection: Connection, totals: Totals) => {
     if (!hasSearchTerms(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
     const sample = { newest: await totals.newest(), size: 128 };
     const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
-    const grams = gram === undefined ? {} : { grams: gram.text };
     const conditions = conditionsOf(query);
-    // Usually a text is more selective than a city, and an owner more than a text.
-    const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
-    return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+    const candidates = gram === undefined ? [{}] : candidateConditions(gram);
+    const found = candidates.map((grams) => {
+      // Usually a text is more selective than a city, and an owner more than a text.
+      const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
+      return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+    });
+    return (await Promise.all(found)).flat();
   };
 
   return {
@@ -213,25 +228,46 @@ const createNearest = (connection: Connection, totals: Totals) => {
 
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
   const gyms = gymModel(connection);
-  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: FILTERED });
+  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: [...FILTERED, ...BOOST] });
   const totals = createTotals(connection, counters);
   const near = createNearest(connection, totals);
 
-  const list = async (query: GymQuery, page: PageRequest): Promise<PageOf<Gym>> => {
-    const extent = await totals.ofList(query);
+  /** The gyms of a list with a live boost. Boosts cost money, so they are few. */
+  const findBoosted = async (query: GymQuery, now: Date): Promise<Leader[]> => {
+    const { search } = query;
+    const matches = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
+    const fields = [...FILTERED, ...BOOST, ...(matches === undefined ? [] : SEARCHED)];
+    const found = await gyms
+      .find({ boostedUntil: trusted({ $gt: now }) }, Object.fromEntries(fields.map((field) => [field, 1])))
+      .lean<GymDocument[]>();
+    return found
+      .filter(accepts(query))
+      .filter((gym) => matches === undefined || matches({ ...gym }))
+      .map(({ _id, boostLevel }) => ({ id: _id, rank: boostLevel }));
+  };
+
+  /** In the order of `ids`; unknown ones are missing. */
+  const findMany = async (ids: readonly number[]): Promise<Gym[]> => {
+    const found = new Map((await readGymsById(gyms, ids)).map((gym) => [gym.id, gym]));
+    return ids.map((id) => found.get(id)).filter((gym) => gym !== undefined);
+  };
+
+  const list: GymLists['list'] = async (query, page, now) => {
+    const [extent, leaders] = await Promise.all([totals.ofList(query), findBoosted(query, now)]);
     // One condition for the index; the reader checks the others in the documents that it finds.
     const [[field, condition] = []] = Object.entries(conditionsOf(query));
-    const asked = {
+    const isAccepted = accepts(query);
+    const others = {
       ...extent,
       condition: { [String(field)]: condition },
-      accept: accepts(query),
+      accept: (row: ListRow) => isAccepted(row) && !isBoosted(row, now),
       search: query.search,
     };
-    const readSlice = async (slice: Parameters<typeof reader.read>[1]) => {
-      const found = await reader.read(asked, slice);
+    const readRest = async (slice: Slice) => {
+      const found = await reader.read(others, slice);
       return { ...found, rows: (found.rows as unknown as GymDocument[]).map(toGym) };
     };
-    return readListPage(readSlice, asked, 'DESC', page);
+    return readLedPage({ leaders, findMany, readRest, total: extent.total, search: query.search }, page);
   };
 
   const listNearest: GymLists['listNearest'] = async (query, from, page) => {
@@ -245,12 +281,7 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     }
     const { ordered, isAll } = await near.find(query, from, skip + page.perPage, after);
     const window = ordered.slice(skip, skip + page.perPage);
-    const found = await readGymsById(
-      gyms,
-      window.map((gym) => gym.id),
-    );
-    const byId = new Map(found.map((gym) => [gym.id, gym]));
-    const rows = window.map((gym) => byId.get(gym.id)).filter((gym) => gym !== undefined);
+    const rows = await findMany(window.map((gym) => gym.id));
     const last = window.at(-1);
     const more = ordered.length > skip + window.length;
     const total = async () => (isAll ? ordered.length : totals.ofPlaced(query));

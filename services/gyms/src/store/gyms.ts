@@ -1,5 +1,6 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Connection } from 'mongoose';
+import { type Boost, boostState, withBoost } from '../domain/boost.ts';
 import type { Gym } from '../domain/gym.ts';
 import type { Counters } from './counters.ts';
 import {
@@ -37,6 +38,12 @@ export interface Gyms extends GymLists {
     id: number,
     add: { sum: number; count: number },
   ): Promise<Gym | undefined>;
+  /** Does nothing for a gym that does not exist, and for an event that is not newer. */
+  saveBoost(session: ClientSession, id: number, boost: Boost): Promise<void>;
+  /** Replaces what is known of the boosts of a gym. */
+  setBoosts(session: ClientSession, id: number, boosts: readonly Boost[]): Promise<void>;
+  /** The ids of all gyms. */
+  allIds(): Promise<number[]>;
   /** `gym` must have been read in the same transaction. */
   remove(session: ClientSession, gym: Gym): Promise<void>;
   countOwnedBy(userId: number): Promise<number>;
@@ -45,6 +52,9 @@ export interface Gyms extends GymLists {
 
 export const createGyms = (connection: Connection, counters: Counters): Gyms => {
   const gyms = gymModel(connection);
+  const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
+    await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
+  };
   return {
     insert: async (session, gym) => {
       const document = toDocument(gym);
@@ -72,6 +82,15 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
         .lean<GymDocument>();
       return after === null ? undefined : toGym(after);
     },
+    saveBoost: async (session, id, boost) => {
+      const gym = await gyms
+        .findById(id, { boosts: 1 }, { session })
+        .lean<Partial<Pick<GymDocument, 'boosts'>>>();
+      const boosts = gym === null ? undefined : withBoost(gym.boosts ?? [], boost);
+      if (boosts !== undefined) await setBoosts(session, id, boosts);
+    },
+    setBoosts,
+    allIds: async () => (await gyms.find({}, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id),
     remove: async (session, gym) => {
       await gyms.deleteOne({ _id: gym.id }, { session });
       counters.move(session, gym.id, countedOf(gym), undefined);

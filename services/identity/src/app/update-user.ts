@@ -1,11 +1,17 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
+import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { holdsAll, permissionsOf } from '../domain/roles.ts';
-import { clearLicense, type LicenseReview, reviewLicense } from '../domain/trainer-license.ts';
+import {
+  clearLicense,
+  isReasonMisplaced,
+  type LicenseReview,
+  reviewLicense,
+} from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import { findManageableUser } from './manageable-user.ts';
 import type { NotificationType } from './notification-resource.ts';
@@ -25,11 +31,14 @@ interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
   trainer_license_approved?: boolean | null | undefined;
   trainer_license_rejection_reason?: string | null | undefined;
+  /** The document that the request is about; null: none. Undefined: any. */
+  trainer_license_media_id?: number | null | undefined;
 }
 
 /**
  * 422; 404; 403 for an account or a role with a permission that the caller lacks, and for a new e-mail, phone or bank
- * account of the own account; 409 when nobody could manage roles any more.
+ * account of the own account; 409 when nobody could manage roles any more, or the license document is not the one that
+ * the request names.
  */
 type UpdateUser = (caller: UserCaller, userId: number, changes: OperatorChanges) => Promise<User>;
 
@@ -64,7 +73,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 
   return async (caller, userId, changes) => {
     const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
-    const { trainer_license_rejection_reason, ...profile } = rest;
+    const { trainer_license_rejection_reason, trainer_license_media_id: reviewedMediaId, ...profile } = rest;
     assertNotBornInFuture(profile, clock.now());
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
@@ -73,6 +82,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     assertNotOwnContact(caller, user, profile);
     await assertNotTaken(dependencies, profile, userId);
     const clearedMediaId = user.trainer_license_media_id;
+    assertReviewedDocument(clearedMediaId, reviewedMediaId);
     if (trainer_license_image === null && clearedMediaId !== null) {
       await licenseDocuments.delete(userId, clearedMediaId);
     }
@@ -86,6 +96,9 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
           await assertCanAssign(caller, roleIds, session);
           await assertNotLastManager(current, roleIds, session);
         }
+        // The document that is being cleared may be gone already.
+        const isCleared = trainer_license_image === null && current.trainer_license_media_id === null;
+        if (!isCleared) assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
         const updated = await store.users.update(session, userId, {
           ...omitUndefined(profile),
           ...(roleIds === undefined ? {} : { role_ids: roleIds }),
@@ -110,10 +123,13 @@ const assertNotOwnContact = (caller: UserCaller, user: User, changes: ProfileCha
   }
 };
 
-/** 422 when there is no document to approve or reject. */
+/** 422 when there is no document to approve or reject, and for a reason without a rejection. */
 const reviewDocument = (current: User, review: LicenseReview) => {
   if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
+  }
+  if (isReasonMisplaced(current, review)) {
+    throw invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
   }
   return reviewLicense(current, review);
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { reviewLicense } from './trainer-license.ts';
+import { isReasonMisplaced, reviewLicense } from './trainer-license.ts';
 
 describe('reviewLicense', () => {
   const current = {
@@ -16,7 +16,6 @@ describe('reviewLicense', () => {
     [{}, {}],
     [{ approved: true }, outcome(true, null)],
     [{ approved: null }, outcome(null, null)],
-    [{ approved: true, reason: 'x' }, outcome(true, null)],
     [{ approved: false }, outcome(false, 'blurred')],
     [{ approved: false, reason: 'torn' }, outcome(false, 'torn')],
     [{ reason: 'torn' }, outcome(false, 'torn')],
@@ -24,12 +23,15 @@ describe('reviewLicense', () => {
   ])('%p', (review, expected) => expect(reviewLicense(current, review)).toEqual(expected));
 });
 
-test('a reason without a rejection is dropped', () => {
-  const pending = {
-    trainer_license_image: null,
-    trainer_license_media_id: null,
-    trainer_license_approved: null,
-    trainer_license_rejection_reason: null,
-  };
-  expect(reviewLicense(pending, { reason: 'x' })).toMatchObject({ trainer_license_rejection_reason: null });
+test.each([
+  [false, false, { approved: false, reason: 'torn' }],
+  [false, false, { reason: 'torn' }],
+  [false, true, { approved: true, reason: null }],
+  [true, false, { approved: true, reason: 'x' }],
+  [true, false, { approved: null, reason: 'x' }],
+  [true, true, { reason: 'x' }],
+  [true, null, { reason: 'x' }],
+])('a reason is misplaced: %p beside %p with %p', (misplaced, approved, review) => {
+  const current = { trainer_license_approved: approved, trainer_license_rejection_reason: null };
+  expect(isReasonMisplaced(current, review)).toBe(misplaced);
 });

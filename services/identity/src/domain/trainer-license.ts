@@ -52,6 +52,10 @@ export const detachDocument = (current: License, mediaId: number): Partial<Licen
   return mediaId > newestOf(current) ? { trainer_license_newest_media_id: mediaId } : undefined;
 };
 
+/** Whether the review gives a reason without a rejection beside it. */
+export const isReasonMisplaced = (current: Review, { approved, reason }: LicenseReview): boolean =>
+  reason != null && (approved === undefined ? current.trainer_license_approved : approved) !== false;
+
 /** The changes of a review. Only a rejection has a reason. */
 export const reviewLicense = (current: Review, { approved, reason }: LicenseReview): Partial<Review> => {
   if (approved === undefined && reason === undefined) return {};

@@ -1,3 +1,4 @@
+import { licenseReplacedSchema, reviewedMediaIdField } from '@fitness/contracts/license-review.ts';
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
@@ -15,19 +16,23 @@ export const putUserRoute = ({
     path: '/users/:id',
     summary: 'Change an account as an operator',
     description:
-      'Only the given fields change. A review is ignored when the license document is cleared in the same request. 403 for an account or a role with a permission that the caller lacks.',
+      'Only the given fields change. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks.',
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
-    errorStatuses: [409],
     params: idParams,
     body: z.object({
       ...profileShape,
       role_ids: z.array(z.int().positive()).max(100).optional(),
       trainer_license_approved: z.boolean().nullable().optional(),
       trainer_license_rejection_reason: wellFormed(z.string().trim().min(1).max(2_000)).nullable().optional(),
+      trainer_license_media_id: reviewedMediaIdField,
     }),
-    responses: { 200: z.object({ user: userSchema }) },
+    responses: {
+      200: z.object({ user: userSchema }),
+      // Without a code: nobody could manage roles any more.
+      409: licenseReplacedSchema.partial({ code: true }),
+    },
     handle: async ({ caller, params, body }) => {
       const user = await updateUser(caller, params.id, body);
       return ok({ user: await presentUser(user, caller) });

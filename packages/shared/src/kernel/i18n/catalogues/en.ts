@@ -166,8 +166,10 @@ export const catalogue = {
   'media.file_type': 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.',
   'media.file_too_large': 'The file must not be larger than {max} MiB.',
   'media.one_file': 'Only one file is accepted.',
+  'licenses.reason_without_rejection': 'Only a rejection has a reason.',
+  'licenses.replaced': 'The licence document has been replaced. Look at the current one and review that.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
+  'gyms.no_place': 'The latitude must be from -90 to 90, the longitude from -180 to 180.',
   'gyms.periods_overlap': 'Two of these periods overlap.',
-  'trainees.already_delivered': 'This trainee is already delivered.',
 } as const;

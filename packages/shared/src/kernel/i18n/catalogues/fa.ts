@@ -165,8 +165,10 @@ export const catalogue: Catalogue = {
   'media.file_type': 'تنها پرونده‌های JPEG، PNG، WebP، GIF، PDF و MP4 پذیرفته می‌شود.',
   'media.file_too_large': 'اندازهٔ پرونده نباید بیش از {max} مبی‌بایت باشد.',
   'media.one_file': 'تنها یک پرونده پذیرفته می‌شود.',
+  'licenses.reason_without_rejection': 'فقط ردکردن مجوز دلیل دارد.',
+  'licenses.replaced': 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.',
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
+  'gyms.no_place': 'عرض جغرافیایی باید از -90 تا 90 و طول جغرافیایی از -180 تا 180 باشد.',
   'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
-  'trainees.already_delivered': 'این شاگرد پیش‌تر تحویل گرفته است.',
 };

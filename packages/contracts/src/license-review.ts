@@ -1,0 +1,31 @@
+/** A review of a license may name the document that was looked at (contract 4). */
+import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import { z } from 'zod';
+
+const REPLACED = 'license_replaced';
+
+/** In the body of a review. Null: the gym or the trainer had no document. */
+export const reviewedMediaIdField = z.int().positive().nullable().optional().meta({
+  description:
+    'The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.',
+});
+
+/** The 409 of a review whose document has been replaced. */
+export const licenseReplacedSchema = z
+  .object({ message: z.string(), code: z.literal(REPLACED) })
+  .meta({ id: 'LicenseReplaced' });
+
+/**
+ * Throws 409 when the license is not the document that a review names. Call it in the transaction of the review. Without
+ * `named`, the review is for whatever document is there.
+ */
+export const assertReviewedDocument = (current: number | null, named: number | null | undefined): void => {
+  if (named === undefined || named === current) return;
+  const text = message('licenses.replaced');
+  throw new AppError({
+    kind: 'conflict',
+    code: REPLACED,
+    message: text,
+    body: (t) => ({ message: t(text), code: REPLACED }),
+  });
+};

@@ -1,0 +1,28 @@
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+const BATCH = 100;
+
+/**
+ * Reads the running boosts of all gyms from store-billing, e.g. those that were granted before gyms received the events.
+ * The service may run meanwhile. Returns how many gyms there are; throws `unavailable`.
+ */
+export const createRebuildBoosts =
+  ({ store, boosts }: Pick<Dependencies, 'store' | 'boosts'>) =>
+  async (): Promise<number> => {
+    const ids = await store.gyms.allIds();
+    for (let start = 0; start < ids.length; start += BATCH) {
+      const batch = ids.slice(start, start + BATCH);
+      const live = await boosts.find('gym', batch);
+      for (const id of batch) {
+        const boost = live.get(id);
+        // Version 0: every event is newer.
+        const known =
+          boost === undefined
+            ? []
+            : [{ id: boost.id, level: boost.level, endsAt: parseTimestamp(boost.ends_at), version: 0 }];
+        await store.transaction((session) => store.gyms.setBoosts(session, id, known));
+      }
+    }
+    return ids.length;
+  };

@@ -1,0 +1,33 @@
+/** The boosts of a gym, which decide its place in the list. */
+
+export interface Boost {
+  id: number;
+  /** 1: basic, 2: pro. */
+  level: number;
+  endsAt: Date;
+  /** Of the event that it comes from. */
+  version: number;
+}
+
+/** What a list needs of the boosts of one gym. */
+export interface BoostState {
+  /** The epoch for a gym that was never boosted. */
+  boostedUntil: Date;
+  /** Of the boost until then. */
+  boostLevel: number;
+}
+
+export const NEVER_BOOSTED: BoostState = { boostedUntil: new Date(0), boostLevel: 0 };
+
+/** The boosts after an event; undefined when the event is not newer than what is known of its boost. */
+export const withBoost = (boosts: readonly Boost[], boost: Boost): Boost[] | undefined => {
+  const known = boosts.find(({ id }) => id === boost.id);
+  if (known !== undefined && known.version >= boost.version) return undefined;
+  return [...boosts.filter(({ id }) => id !== boost.id), boost];
+};
+
+/** The boost that ends last decides: at most one is live at a time. */
+export const boostState = (boosts: readonly Boost[]): BoostState => {
+  const [last] = boosts.toSorted((a, b) => b.endsAt.getTime() - a.endsAt.getTime());
+  return last === undefined ? NEVER_BOOSTED : { boostedUntil: last.endsAt, boostLevel: last.level };
+};

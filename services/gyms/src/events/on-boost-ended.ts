@@ -1,0 +1,7 @@
+import { boostEnded } from '@fitness/proto/events/store-billing.ts';
+import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
+import { onBoostEvent } from './boost-event.ts';
+
+export const onBoostEnded = (useCases: Pick<UseCases, 'updateBoost'>): EventConsumer =>
+  onBoostEvent(boostEnded, useCases);

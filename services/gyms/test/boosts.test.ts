@@ -1,0 +1,205 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { environmentOf } from '@fitness/shared/testing/crash.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Harness, member, openHarness, operator } from './support.ts';
+
+const REBUILD = fileURLToPath(new URL('../src/rebuild-cli.ts', import.meta.url));
+const OWNER = 20;
+
+interface Made {
+  id: number;
+  name: string;
+  city: number;
+  isActive: boolean;
+  /** 0: not boosted. */
+  level: number;
+}
+
+let harness: Harness;
+const made: Made[] = [];
+const versions = new Map<number, number>();
+
+const boostData = (gymId: number, boostId: number, level: number, endsInMs: number) => ({
+  boost_id: boostId,
+  boostable_type: 'gym' as const,
+  boostable_id: gymId,
+  level,
+  starts_at: formatTimestamp(harness.clock.now()),
+  ends_at: formatTimestamp(new Date(harness.clock.now().getTime() + endsInMs)),
+});
+const publish = async (definition: typeof boostGranted, data: ReturnType<typeof boostData>) => {
+  const version = (versions.get(data.boost_id) ?? 0) + 1;
+  versions.set(data.boost_id, version);
+  await harness.publish('store-billing', definition, { subject: data.boost_id, data, version });
+};
+const stored = (id: number) =>
+  harness.connection.collection<{ _id: number; boostLevel: number; boostedUntil: Date }>('gyms').findOne({
+    _id: id,
+  });
+const untilBoosted = (id: number, level: number, isLive: boolean) =>
+  eventually(async () => {
+    const gym = await stored(id);
+    return gym?.boostLevel === level && gym.boostedUntil > harness.clock.now() === isLive;
+  });
+
+beforeAll(async () => {
+  harness = await openHarness();
+  for (let index = 0; index < 24; index += 1) {
+    const gym = {
+      name: index % 3 === 0 ? `Alpha ${index}` : `Beta ${index}`,
+      city: 1 + (index % 2),
+      isActive: index % 7 !== 6,
+      level: [0, 2, 0, 1, 0][index % 5] ?? 0,
+    };
+    const id = await harness.createGym(member(OWNER), {
+      name: gym.name,
+      city_id: gym.city,
+      is_active: gym.isActive,
+      location_lat: 30 + index / 10,
+    });
+    made.push({ id, ...gym });
+  }
+  for (const { id, level } of made)
+    if (level > 0) await publish(boostGranted, boostData(id, 1_000 + id, level, DAY_MS));
+  for (const { id, level } of made) if (level > 0) await untilBoosted(id, level, true);
+});
+afterAll(() => harness.close());
+
+const read = async (query: string, as: UserCaller | undefined) => {
+  const answer = await harness.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
+  expect([query, answer.status]).toEqual([query, 200]);
+  const ids: number[] = answer.body.data.map(({ id }: { id: number }) => id);
+  return { ids, meta: answer.body.meta };
+};
+
+const VIEWERS = [
+  ['a guest', undefined],
+  ['another member', member(21)],
+  ['the owner', member(OWNER)],
+  ['an operator', operator()],
+] as const;
+const QUERIES = [undefined, 'alpha', 'beta 1'].flatMap((search) =>
+  [undefined, 1, 2].map((city) => ({ search, city })),
+);
+
+test.each(VIEWERS)(
+  '%s sees boosted gyms first, pro before basic, then the newest, for every query, page and cursor',
+  async (_name, as) => {
+    const seesAll = as !== undefined && as.userId !== 21;
+    for (const { search, city } of QUERIES) {
+      const asked = [
+        ...(search === undefined ? [] : [`search=${search}`]),
+        ...(city === undefined ? [] : [`city_id=${city}`]),
+      ].join('&');
+      const expected = made
+        .filter(({ isActive }) => isActive || seesAll)
+        .filter((gym) => city === undefined || gym.city === city)
+        .filter(({ name }) => search === undefined || name.toLowerCase().includes(search))
+        .toSorted((a, b) => b.level - a.level || b.id - a.id)
+        .map(({ id }) => id);
+      const whole = await read(`${asked}&per_page=100`, as);
+      expect([asked, whole.meta.total, whole.ids]).toEqual([asked, expected.length, expected]);
+      const byPage: number[] = [];
+      for (let page = 1; page <= whole.meta.total / 5 + 1; page += 1)
+        byPage.push(...(await read(`${asked}&per_page=5&page=${page}`, as)).ids);
+      expect([asked, byPage]).toEqual([asked, expected]);
+      const byCursor: number[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const part = await read(`${asked}&per_page=3${cursor === '' ? '' : `&cursor=${cursor}`}`, as);
+        byCursor.push(...part.ids);
+        cursor = part.meta.next_cursor;
+      }
+      expect([asked, byCursor]).toEqual([asked, expected]);
+    }
+  },
+);
+
+test('with `near` the distance alone decides', async () => {
+  const expected = made.filter(({ isActive }) => isActive).map(({ id }) => id);
+  expect((await read('near=30,51.4&per_page=100', undefined)).ids).toEqual(expected);
+});
+
+test('a boost counts until it ends or is ended; a gym can be boosted again, at another level', async () => {
+  const ids: number[] = [];
+  for (const name of ['gamma 1', 'gamma 2', 'gamma 3'])
+    ids.push(await harness.createGym(member(22), { name }));
+  const [first = 0, second = 0, third = 0] = ids;
+  const order = async () => (await read('search=gamma', undefined)).ids;
+  await publish(boostGranted, boostData(first, 5_001, 2, DAY_MS));
+  await publish(boostGranted, boostData(second, 5_002, 1, 2 * DAY_MS));
+  await untilBoosted(first, 2, true);
+  await untilBoosted(second, 1, true);
+  expect(await order()).toEqual([first, second, third]);
+  await publish(boostEnded, boostData(first, 5_001, 2, -1_000));
+  await untilBoosted(first, 2, false);
+  expect(await order()).toEqual([second, third, first]);
+  await publish(boostGranted, boostData(first, 5_003, 1, DAY_MS));
+  await untilBoosted(first, 1, true);
+  expect(await order()).toEqual([second, first, third]);
+  harness.clock.advance(DAY_MS + 1_000);
+  expect(await order()).toEqual([second, third, first]);
+  // A change of the gym keeps its boost.
+  await harness.send('PUT', `/gyms/${second}`, { as: member(22), body: { name: 'gamma 2b' } });
+  expect(await order()).toEqual([second, third, first]);
+  harness.clock.advance(DAY_MS);
+  expect(await order()).toEqual([third, second, first]);
+});
+
+test('a boost of a training service, and one of a gym that is deleted, change nothing', async () => {
+  const id = await harness.createGym(member(23), { name: 'delta' });
+  const deleted = await harness.createGym(member(23), { name: 'delta' });
+  expect((await harness.send('DELETE', `/gyms/${deleted}`, { as: member(23) })).status).toBe(204);
+  await publish(boostGranted, {
+    ...boostData(id, 6_001, 2, DAY_MS),
+    boostable_type: 'training_service' as never,
+  });
+  await publish(boostEnded, boostData(deleted, 6_002, 1, -1_000));
+  // Events of one queue are consumed in order.
+  const last = await harness.createGym(member(23), { name: 'delta' });
+  await publish(boostGranted, boostData(last, 6_003, 1, DAY_MS));
+  await untilBoosted(last, 1, true);
+  expect(await stored(id)).toMatchObject({ boostLevel: 0, boosts: [] });
+  expect(await stored(deleted)).toBeNull();
+});
+
+test('the rebuild reads running boosts from store-billing, also for gyms of an older release', async () => {
+  const ids: number[] = [];
+  for (const name of ['omega 1', 'omega 2', 'omega 3'])
+    ids.push(await harness.createGym(member(24), { name }));
+  const [old = 0, wrong = 0, plain = 0] = ids;
+  const gyms = harness.connection.collection<{ _id: number }>('gyms');
+  await gyms.updateOne({ _id: old }, { $unset: { boosts: 1, boostedUntil: 1, boostLevel: 1 } });
+  await gyms.updateOne(
+    { _id: wrong },
+    { $set: { boostedUntil: new Date('2098-01-01'), boostLevel: 2, boosts: [] } },
+  );
+  const order = async () => (await read('search=omega', undefined)).ids;
+  expect(await order()).toEqual([wrong, plain, old]);
+  harness.standIns.boosts = [
+    {
+      id: 7_001,
+      boostable_type: 'App\\Models\\Gyms\\Gym',
+      boostable_id: old,
+      level: 1,
+      starts_at: '2026-01-01 00:00:00',
+      ends_at: '2099-01-01 00:00:00',
+      created_at: '2026-01-01 00:00:00',
+    },
+  ];
+  const child = spawn(process.execPath, [REBUILD], {
+    env: environmentOf(harness.config),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.resume();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await order()).toEqual([old, plain, wrong]);
+  await publish(boostEnded, boostData(old, 7_001, 1, -1_000));
+  await untilBoosted(old, 1, false);
+  expect(await order()).toEqual([plain, wrong, old]);
+});
