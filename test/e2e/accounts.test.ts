@@ -273,7 +273,7 @@ describe('money', () => {
     const account = await register({});
     await api('PUT', '/auth/me', {
       token: account.token,
-      body: { bank_account_number: 'IR120570028780010957775103' },
+      body: { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD },
     });
     await deposit(account.token, 100_000);
     const send = (amount: number) =>

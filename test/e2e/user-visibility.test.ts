@@ -50,7 +50,12 @@ beforeAll(async () => {
     self: { name: 'self', token: self.token, sees: self.id },
     operator: { name: 'operator', token: operator.body.token, sees: 'all' },
   };
-  const profile = { bank_account_number: 'IR120570028780010957775103', height: 171, is_trainer: true };
+  const profile = {
+    bank_account_number: 'IR120570028780010957775103',
+    current_password: PASSWORD,
+    height: 171,
+    is_trainer: true,
+  };
   expectStatus(await api('PUT', '/auth/me', { token: self.token, body: profile }), 200);
   await deposit(self.token, 500_000);
   const service = await api('POST', '/training-services', { token: self.token, body: training() });
@@ -181,14 +186,17 @@ const usersIn = (value: unknown): Json[] => {
   return [...found, ...Object.values(value).flatMap(usersIn)];
 };
 
-/** Hidden fields outside of a user. */
-const leaksIn = (value: unknown): string[] => {
-  if (Array.isArray(value)) return value.flatMap(leaksIn);
+/** Hidden fields outside of a user. The meta of a withdrawal has the bank account, for its user and for operators. */
+const leaksIn = (value: unknown, viewer: Viewer): string[] => {
+  if (Array.isArray(value)) return value.flatMap((each) => leaksIn(each, viewer));
   if (typeof value !== 'object' || value === null) return [];
+  const { type, user_id: owner } = value as Json;
+  if (type === 'withdrawal' && (viewer.sees === 'all' || viewer.sees === owner))
+    return leaksIn({ ...value, type: null, meta: null }, viewer);
   const own = Object.hasOwn(value, 'username')
     ? []
     : Object.keys(value).filter((key) => (LIMITED_ACCESS_FIELDS as readonly string[]).includes(key));
-  return [...own, ...Object.values(value).flatMap(leaksIn)];
+  return [...own, ...Object.values(value).flatMap((each) => leaksIn(each, viewer))];
 };
 
 const schemaNamesIn = (value: unknown): string[] =>
@@ -239,7 +247,7 @@ describe('the limited-access fields', () => {
           fields: (whole ? FIELDS : PUBLIC_FIELDS).toSorted(),
         });
       }
-      expect(leaksIn(answer.body)).toEqual([]);
+      expect(leaksIn(answer.body, viewer)).toEqual([]);
     }
   });
 

@@ -234,6 +234,7 @@ describe('killed before each of its commands', () => {
   test('a rejected withdrawal is released once', async () => {
     expect(stepsOf(rejection)).toEqual([
       'find payments',
+      'update wallets',
       'findAndModify payments',
       'bulkWrite',
       'findAndModify sequences',

@@ -205,7 +205,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [
     'a withdrawal is settled',
-    inSession((session) => payments().settleWithdrawal(session, 3, { paid: true })),
+    inSession((session) => payments().settleWithdrawal(session, 3, { rejectedAt: null, meta: null })),
   ],
   ['a user is erased', inSession((session) => payments().erasePersonal(session, 1))],
   ['payments for the audit', inSession((session) => payments().after(1, 10, session))],

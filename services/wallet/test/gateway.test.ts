@@ -3,11 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Harness, OPERATOR, startHarness, together } from './support.ts';
+import { eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
 
 type Answer = object | ((response: ServerResponse) => unknown);
 
@@ -64,15 +62,7 @@ const open = async (as = harness.person()): Promise<{ as: UserCaller; id: number
 const stored = async (id: number) => harness.connection.collection('payments').findOne({ _id: id as never });
 const entriesOf = (id: number) =>
   harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id });
-const erase = async (userId: number): Promise<void> => {
-  const eventId = await harness.publish(accountDeleted, {
-    user_id: userId,
-    deleted_at: '2026-01-15 10:00:00',
-  });
-  await eventually(
-    async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
-  );
-};
+const erase = (userId: number): Promise<void> => eraseAccount(harness, userId);
 
 describe('an order', () => {
   test.each([0, -5, 1.5, 1e21, '', 'abc', '../7', '7?x=1', '1234567890123456', {}, true, null])(

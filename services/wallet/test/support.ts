@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { BookRequest } from '@fitness/proto/gen/fitness/wallet/v1/BookRequest.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -19,6 +20,7 @@ import {
   apiClient,
   caller,
   dropDatabase,
+  eventually,
   MEMBER_PERMISSIONS,
   type Send,
   standIn,
@@ -50,6 +52,8 @@ export interface Harness {
   sandboxUrl: string;
   /** A new user, known to identity. `bankAccount: null`: without a bank account. */
   person(options?: { bankAccount?: string | null }): UserCaller;
+  /** Changes the bank account in the profile of the user. */
+  changeBankAccount(userId: number, bankAccount: string | null): void;
   /** Removes the user from identity. */
   erase(userId: number): void;
   /** Number of ShowUsers calls so far. */
@@ -199,6 +203,7 @@ export const startHarness = async (
     tap,
     sandboxUrl: sandbox.url,
     person: personOf,
+    changeBankAccount: (userId, bankAccount) => void people.set(userId, { id: userId, bankAccount }),
     erase: (userId) => void people.delete(userId),
     identityCalls: () => identity.state.calls,
     setIdentityDown: (down) => {
@@ -257,6 +262,17 @@ export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable')
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ mode }),
   });
+};
+
+/** Identity publishes the erasure of the account; resolves when the wallet has handled it. */
+export const eraseAccount = async (harness: Harness, userId: number): Promise<void> => {
+  const eventId = await harness.publish(accountDeleted, {
+    user_id: userId,
+    deleted_at: '2026-01-15 10:00:00',
+  });
+  await eventually(
+    async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
+  );
 };
 
 /** Runs `work` `count` times concurrently. */

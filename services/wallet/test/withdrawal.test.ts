@@ -1,6 +1,9 @@
 import { caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, OPERATOR, startHarness, together } from './support.ts';
+import { eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
+
+/** Of every person of the harness. */
+const ACCOUNT = 'IR062960000000100324200001';
 
 let harness: Harness;
 let send: Send;
@@ -37,7 +40,7 @@ describe('POST /payments/withdrawals', () => {
       type: 'withdrawal',
       amount: 50_000,
       description: 'Rent',
-      meta: null,
+      meta: { bank_account_number: ACCOUNT },
       is_done: false,
       rejected_at: null,
     });
@@ -154,7 +157,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     const answer = await send('POST', `/payments/${id}/pay`, { as: OPERATOR });
     expect(answer.status).toBe(200);
     expect(answer.body.payment).toMatchObject({ id, is_done: true, rejected_at: null, user_balance: 1_000 });
-    expect(answer.body.payment.user).toMatchObject({ bank_account_number: 'IR062960000000100324200001' });
+    expect(answer.body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
     const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
       matches: ({ subject }) => subject === String(id),
@@ -228,6 +231,100 @@ describe('POST /payments/:id/pay and /reject', () => {
     harness.setIdentityDown(false);
     expect(answer.status).toBe(503);
     expect(await harness.balanceOf(as.userId)).toBe(0);
+  });
+});
+
+describe('the bank account of a withdrawal', () => {
+  const OTHER = 'IR120570028780010957775103';
+  const stored = async (id: number) =>
+    (await harness.connection.collection('payments').findOne({ _id: id as never }))?.meta;
+
+  test.each(['pay', 'reject'])(
+    'is that of the request, whatever the profile says later, also at the %s',
+    async (verb) => {
+      const as = await userWithBalance(1_000);
+      const id = await withdraw(as, 1_000);
+      for (const changed of [OTHER, null]) {
+        harness.changeBankAccount(as.userId, changed);
+        for (const viewer of [as, OPERATOR]) {
+          const { body } = await send('GET', `/payments/${id}`, { as: viewer });
+          expect(body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+        }
+      }
+      const { body } = await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
+      expect(body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+      harness.changeBankAccount(as.userId, OTHER);
+      await harness.give(as.userId, 1_000);
+      const next = await withdraw(as, 1_000);
+      const list = await send('GET', '/payments?type=withdrawal', { as });
+      expect(
+        list.body.data.map(({ id: listed, meta }: { id: number; meta: unknown }) => [listed, meta]),
+      ).toEqual([
+        [next, { bank_account_number: OTHER }],
+        [id, { bank_account_number: ACCOUNT }],
+      ]);
+    },
+  );
+
+  test('is shown to its user and to those who settle, not with payments.view_all alone', async () => {
+    const as = await userWithBalance(1_000);
+    const id = await withdraw(as, 1_000);
+    const accountant = caller(900_002, ['payments.view_own', 'payments.view_all']);
+    for (const path of [`/payments/${id}`, `/payments?user_id=${as.userId}&type=withdrawal`]) {
+      const hidden = await send('GET', path, { as: accountant });
+      expect(hidden.status).toBe(200);
+      expect(hidden.text).not.toContain(ACCOUNT);
+      for (const viewer of [as, OPERATOR])
+        expect((await send('GET', path, { as: viewer })).text).toContain(
+          `"meta":{"bank_account_number":"${ACCOUNT}"}`,
+        );
+    }
+  });
+
+  test('is removed with the account; that of an open withdrawal once it is settled', async () => {
+    const as = await userWithBalance(4_000);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const open = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const settle = async ([paid, rejected]: number[]) => {
+      for (const [id, verb] of [
+        [paid, 'pay'],
+        [rejected, 'reject'],
+      ])
+        expect((await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR })).status).toBe(200);
+    };
+    await settle(ids);
+    await eraseAccount(harness, as.userId);
+    for (const id of ids) expect(await stored(id)).toEqual({ bank_account_number: null });
+    for (const id of open) expect(await stored(id)).toEqual({ bank_account_number: ACCOUNT });
+    const due = await send('GET', `/payments/${open[0]}`, { as: OPERATOR });
+    expect(due.body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+    await settle(open);
+    for (const id of open) expect(await stored(id)).toEqual({ bank_account_number: null });
+  });
+
+  test('does not outlive settlements that run concurrently with the erasure', async () => {
+    const as = await userWithBalance(20);
+    const ids = await together(20, () => withdraw(as, 1));
+    await Promise.all([
+      eraseAccount(harness, as.userId),
+      ...ids.map((id, index) =>
+        send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
+      ),
+    ]);
+    for (const id of ids) expect(await stored(id)).toEqual({ bank_account_number: null });
+  });
+
+  test('is null for a withdrawal stored by an older release, which is settled and erased as any other', async () => {
+    const as = await userWithBalance(3_000);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    await harness.connection
+      .collection('payments')
+      .updateMany({ _id: { $in: ids as never[] } }, { $set: { meta: null } });
+    const { body } = await send('POST', `/payments/${ids[0]}/pay`, { as: OPERATOR });
+    expect(body.payment).toMatchObject({ is_done: true, meta: null });
+    await eraseAccount(harness, as.userId);
+    expect((await send('POST', `/payments/${ids[1]}/reject`, { as: OPERATOR })).body.payment.meta).toBeNull();
+    expect((await send('GET', `/payments/${ids[2]}`, { as: OPERATOR })).body.payment.meta).toBeNull();
   });
 });
 

@@ -4,8 +4,8 @@ import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
-import { PAYMENT_TYPES, type Payment } from '../domain/payment.ts';
-import { paymentMetaSchema } from '../domain/payment-meta.ts';
+import { PAYMENT_TYPES, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 
 export const paymentSchema = z
   .object({
@@ -45,12 +45,22 @@ export const toPaymentResource = (
   description: payment.description,
   payable_type: payment.payableType,
   payable_id: payment.payableId,
-  meta: payment.meta,
+  meta: shownMeta(payment, viewer),
   is_done: payment.isDone,
   rejected_at: formatTimestampOrNull(payment.rejectedAt),
   created_at: formatTimestamp(payment.createdAt),
   ...(seesBalanceOf(viewer, payment) && balance !== undefined ? { user_balance: balance } : {}),
 });
+
+/** The bank account of a withdrawal is for its user and for those who pay it out. */
+const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
+  const withdrawal = withdrawalMetaOf(payment);
+  if (withdrawal === undefined) return payment.meta;
+  const isOwner = viewer.kind === 'user' && viewer.userId === payment.userId;
+  if (isOwner || can(viewer, 'payments.settle_withdrawals')) return withdrawal;
+  const { bank_account_number: _hidden, ...shown } = withdrawal;
+  return shown;
+};
 
 const seesBalanceOf = (viewer: Caller, payment: Payment): boolean =>
   payment.type === 'withdrawal' && can(viewer, 'payments.view_all');

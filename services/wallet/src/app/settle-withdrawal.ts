@@ -4,7 +4,8 @@ import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import type { Payment } from '../domain/payment.ts';
+import { type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishSettled } from './publish.ts';
 
@@ -28,8 +29,10 @@ export const createSettleWithdrawal =
     const known = await users.find([userId], caller, { withErased: true });
     const entry = settlementEntry(withdrawal, outcome);
     const settled = await store.transaction(async (session) => {
-      const change = outcome === 'paid' ? { paid: true as const } : { paid: false as const, at: clock.now() };
-      const after = await store.payments.settleWithdrawal(session, id, change);
+      const live = await store.wallets.lockUnlessErased(session, userId);
+      const rejectedAt = outcome === 'paid' ? null : clock.now();
+      const meta = settledMeta(withdrawal, live);
+      const after = await store.payments.settleWithdrawal(session, id, { rejectedAt, meta });
       if (after === undefined)
         throw conflict('payments.already_settled', message('payments.already_settled'));
       await store.post(session, entry);
@@ -38,6 +41,13 @@ export const createSettleWithdrawal =
     });
     return toPaymentResource(settled, caller, known.get(userId), await store.wallets.balance(userId));
   };
+
+/** An erasure leaves the bank account of an open withdrawal, which it is paid to; the settlement removes it then. */
+const settledMeta = (withdrawal: Payment, live: boolean): WithdrawalMeta | null => {
+  const meta = withdrawalMetaOf(withdrawal);
+  if (meta === undefined) return null;
+  return live ? meta : { bank_account_number: null };
+};
 
 const settlementEntry = ({ id, userId, amount }: Payment, outcome: Outcome): LedgerEntry =>
   outcome === 'paid'

@@ -26,9 +26,30 @@ const storePurchaseMetaSchema = z
 
 const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() }).meta({ id: 'VatMeta' });
 
-export const paymentMetaSchema = z.union([depositMetaSchema, storePurchaseMetaSchema, vatMetaSchema]);
+const withdrawalMetaSchema = z
+  .object({
+    bank_account_number: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Where it is paid to, as it was at the request. For the user and holders of payments.settle_withdrawals; ' +
+          'null once the account is erased',
+      }),
+  })
+  .meta({ id: 'WithdrawalMeta' });
+
+export const paymentMetaSchema = z.union([
+  depositMetaSchema,
+  storePurchaseMetaSchema,
+  vatMetaSchema,
+  // Without a required field: it would match every other meta.
+  withdrawalMetaSchema,
+]);
 
 export type DepositMeta = z.output<typeof depositMetaSchema>;
 export type StorePurchaseMeta = z.output<typeof storePurchaseMetaSchema>;
 export type VatMeta = z.output<typeof vatMetaSchema>;
+export type WithdrawalMeta = z.output<typeof withdrawalMetaSchema>;
 export type PaymentMeta = z.output<typeof paymentMetaSchema>;

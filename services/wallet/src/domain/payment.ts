@@ -1,5 +1,5 @@
 /** The payment: the user's view of a booking (specification 2.3, 2.4). */
-import type { DepositMeta, PaymentMeta } from './payment-meta.ts';
+import type { DepositMeta, PaymentMeta, WithdrawalMeta } from './payment-meta.ts';
 
 export const PAYMENT_TYPES = [
   'deposit',
@@ -97,6 +97,13 @@ export const balanceEffect = (
 /** A withdrawal that is neither paid nor rejected. */
 export const isOpenWithdrawal = (payment: Pick<Payment, 'type' | 'isDone' | 'rejectedAt'>): boolean =>
   payment.type === 'withdrawal' && !payment.isDone && payment.rejectedAt === null;
+
+/** Undefined for other payments, and for a withdrawal that was stored without the bank account. */
+export const withdrawalMetaOf = ({
+  type,
+  meta,
+}: Pick<Payment, 'type' | 'meta'>): WithdrawalMeta | undefined =>
+  type === 'withdrawal' && meta !== null ? (meta as WithdrawalMeta) : undefined;
 
 /** Throws for a payment that is not a deposit. */
 export const depositMetaOf = ({ id, meta }: Pick<Payment, 'id' | 'meta'>): DepositMeta => {

@@ -11,7 +11,7 @@ import {
   type Payment,
   type PaymentType,
 } from '../domain/payment.ts';
-import type { DepositMeta } from '../domain/payment-meta.ts';
+import type { DepositMeta, WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
 import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
 
@@ -57,13 +57,19 @@ export interface Payments {
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
-  /** Returns the settled withdrawal; undefined when it is settled already or not a withdrawal. */
+  /**
+   * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is settled already or not a
+   * withdrawal.
+   */
   settleWithdrawal(
     session: ClientSession,
     id: number,
-    outcome: { paid: true } | { paid: false; at: Date },
+    change: { rejectedAt: Date | null; meta: WithdrawalMeta | null },
   ): Promise<Payment | undefined>;
-  /** Removes the personal data from a user's payments; the amounts stay. */
+  /**
+   * Removes the personal data from a user's payments; the amounts stay, and the bank account of an open withdrawal until
+   * it is settled.
+   */
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
   /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
@@ -322,12 +328,15 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     countOpenWithdrawals: (userId) =>
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
     ...createDepositStates(models),
-    settleWithdrawal: async (session, id, outcome) => {
+    settleWithdrawal: async (session, id, { rejectedAt, meta }) => {
       const settled = await payments
         .findOneAndUpdate(
           { _id: id, type: 'withdrawal', is_done: false, is_rejected: false },
           {
-            $set: outcome.paid ? { is_done: true } : { rejected_at: outcome.at, is_rejected: true },
+            $set: {
+              meta,
+              ...(rejectedAt === null ? { is_done: true } : { rejected_at: rejectedAt, is_rejected: true }),
+            },
             $inc: { version: 1 },
           },
           { session, returnDocument: 'after' },
@@ -342,6 +351,12 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         { $set: { 'meta.card_number': null } },
         { session },
       );
+      for (const settled of [{ is_done: true }, { is_rejected: true }])
+        await payments.updateMany(
+          { user_id: userId, type: 'withdrawal', ...settled, meta: trusted({ $ne: null }) },
+          { $set: { 'meta.bank_account_number': null } },
+          { session },
+        );
       const disputed = await payments
         .aggregate<{ _id: number }>([
           { $match: { user_id: userId } },
