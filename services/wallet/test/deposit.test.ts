@@ -169,6 +169,7 @@ describe('GET /payments/deposit/callback', () => {
     const answer = await send(
       'GET',
       `/payments/deposit/callback?trackId=${trackId}&success=1&status=2&orderId=${payment.id}`,
+      { as },
     );
     expect(answer.status).toBe(200);
     expect(answer.body.payment.is_done).toBe(false);
@@ -216,29 +217,50 @@ describe('GET /payments/deposit/callback', () => {
     expect(foreign.text).toBe(unknown.text);
   });
 
-  test('a caller with only a track id sees neither description nor card, signed in or not', async () => {
+  test('without the order id it is the 404 of an unknown track id, except for the payer', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For Sara');
-    const callback = await atTheBank(harness, payment_url, 'pay');
-    await send('GET', callback);
-    const trackId = payment_url.split('/').at(-1);
+    await atTheBank(harness, payment_url, 'pay');
+    const path = `/payments/deposit/callback?trackId=${payment_url.split('/').at(-1)}`;
+    const unknown = await send('GET', '/payments/deposit/callback?trackId=1');
     const guesses = [
-      { path: `/payments/deposit/callback?trackId=${trackId}` },
-      { path: `/payments/deposit/callback?trackId=${trackId}&orderId=${payment.id}` },
-      { path: `/payments/deposit/callback?trackId=${trackId}`, as: harness.person() },
+      { path },
+      { path: `${path}&orderId=${payment.id}` },
+      { path: `${path}&orderId=${payment.id}-${'0'.repeat(24)}` },
+      { path, as: harness.person() },
+      { path, as: OPERATOR },
+      { path, as: caller(as.userId, ['posts.view']) },
     ];
-    for (const { path, as: viewer } of guesses) {
-      const answer = await send('GET', path, viewer === undefined ? {} : { as: viewer });
-      expect(answer.status).toBe(200);
-      expect(answer.body.payment).toMatchObject({ id: payment.id, is_done: true, description: null });
-      expect(answer.body.payment.meta.card_number).toBeNull();
-      for (const hidden of ['email', 'phone', 'bank_account_number'])
-        expect(answer.body.payment.user).not.toHaveProperty(hidden);
-      expect(answer.text).not.toMatch(/Sara|\*\*|IR06/);
+    for (const { path: guess, as: viewer } of guesses) {
+      const answer = await send('GET', guess, viewer === undefined ? {} : { as: viewer });
+      expect([answer.status, answer.text]).toEqual([404, unknown.text]);
     }
-    const payer = await send('GET', `/payments/deposit/callback?trackId=${trackId}`, { as });
+    expect(await harness.balanceOf(as.userId)).toBe(0);
+    const payer = await send('GET', `${path}&orderId=wrong`, { as });
+    expect(payer.body.payment).toMatchObject({ id: payment.id, is_done: true });
     expect(payer.body.payment.description).toMatch(/^For Sara\n\d+$/);
     expect(payer.body.payment.user.email).toBe(`user${as.userId}@example.test`);
+  });
+
+  test('after 30 wrong ones in a minute an address gets 429, and right ones are still settled', async () => {
+    const as = harness.person();
+    const { payment_url } = await deposit(as);
+    const callback = await atTheBank(harness, payment_url, 'pay');
+    const from = (address: string) => ({ headers: { 'x-client-address': address } });
+    const wrong = callback.replace(/orderId=[^&]+/, 'orderId=1');
+    const answers = await together(40, () => send('GET', wrong, from('203.0.113.9')));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect([answers.filter(({ status }) => status === 404).length, refused.length]).toEqual([30, 10]);
+    for (const { body, headers } of refused) {
+      expect(Object.keys(body)).toEqual(['message']);
+      expect(headers.get('x-ratelimit-limit')).toBe('30');
+      expect(headers.get('x-ratelimit-remaining')).toBe('0');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect((await send('GET', wrong, from('203.0.113.10'))).status).toBe(404);
+    const right = await send('GET', callback, from('203.0.113.9'));
+    expect([right.status, right.body.payment.is_done]).toEqual([200, true]);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
   test('the order id, which cannot be guessed, proves that the caller comes from the bank', async () => {
@@ -314,6 +336,8 @@ describe('a gateway with unusual answers', () => {
   });
 
   let track = 1_000;
+  const orderIdOf = async (id: number): Promise<string> =>
+    (await other.connection.collection('payments').findOne({ _id: id as never }))?.gateway.order_id;
   const open = async (): Promise<{ as: UserCaller; id: number; callback: string }> => {
     track += 1;
     strange.answers.request = { result: 100, trackId: track };
@@ -322,7 +346,7 @@ describe('a gateway with unusual answers', () => {
     return {
       as,
       id: answer.body.payment.id,
-      callback: `/payments/deposit/callback?trackId=${track}&success=1&status=2`,
+      callback: `/payments/deposit/callback?trackId=${track}&success=1&status=2&orderId=${await orderIdOf(answer.body.payment.id)}`,
     };
   };
   const paid = (id: number, changes: Record<string, unknown> = {}) => ({

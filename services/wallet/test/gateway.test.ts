@@ -55,8 +55,9 @@ const paid = (id: number, changes: object = {}) => ({
 
 const open = async (as = harness.person()): Promise<{ as: UserCaller; id: number; callback: string }> => {
   const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
-  const trackId = body.payment_url.split('/').at(-1);
-  return { as, id: body.payment.id, callback: `/payments/deposit/callback?trackId=${trackId}` };
+  const { id } = body.payment;
+  const { track_id: trackId, order_id: orderId } = (await stored(id))?.gateway ?? {};
+  return { as, id, callback: `/payments/deposit/callback?trackId=${trackId}&orderId=${orderId}` };
 };
 
 const stored = async (id: number) => harness.connection.collection('payments').findOne({ _id: id as never });
@@ -93,6 +94,32 @@ describe('an order', () => {
     expect(await harness.balanceOf(first.as.userId)).toBe(10_000);
     expect(await harness.balanceOf(as.userId)).toBe(0);
   });
+});
+
+test('a callback without the order id asks the gateway nothing', async () => {
+  const { as, id, callback } = await open();
+  let calls = 0;
+  answers.verify = () => {
+    calls += 1;
+    return paid(id);
+  };
+  const guess = callback.replace(/&orderId=.*/, '');
+  for (const path of [guess, `${guess}&orderId=${id}`, callback.replace(/trackId=\d+/, 'trackId=1')])
+    expect((await harness.send('GET', path)).status).toBe(404);
+  expect([calls, await harness.balanceOf(as.userId)]).toEqual([0, 0]);
+  await harness.send('GET', callback);
+  expect([calls, await harness.balanceOf(as.userId)]).toEqual([1, 10_000]);
+});
+
+test('a deposit of an older release, whose order id can be guessed, is settled by the sweep', async () => {
+  const { as, id, callback } = await open();
+  answers.verify = () => paid(id);
+  const old = { 'gateway.order_id': String(id), 'gateway.check_at': new Date(0) };
+  await harness.connection.collection('payments').updateOne({ _id: id as never }, { $set: old });
+  const guess = callback.replace(/orderId=.*/, `orderId=${id}`);
+  expect((await harness.send('GET', guess)).status).toBe(404);
+  expect(await harness.wallet.sweepDeposits()).toMatchObject({ credited: 1 });
+  expect(await harness.balanceOf(as.userId)).toBe(10_000);
 });
 
 describe('a verification', () => {

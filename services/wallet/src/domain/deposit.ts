@@ -38,8 +38,12 @@ export const nextCheckAt = (createdAt: Date, now: Date): Date => {
 /** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
 export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
 
-/** Also accepts the payment id alone; only the full order id proves that the caller comes from the gateway. */
-export const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
+/** Whether `orderId` proves that the caller comes from the gateway. The order ids of older releases can be guessed. */
+export const isSecretOrderId = ({ id, gateway }: Payment, orderId: string): boolean =>
+  orderId === gateway?.orderId && orderId !== String(id);
+
+/** Whether the gateway verified our order. Older releases ordered with the payment id alone. */
+const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === String(id) || orderId === gateway?.orderId;
 
 /** The gateway verifies a track id only. Order and amount are compared here: only a match is credited. */
