@@ -17,6 +17,7 @@ import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts'
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
+  type Answer,
   apiClient,
   caller,
   dropDatabase,
@@ -274,6 +275,13 @@ export const eraseAccount = async (harness: Harness, userId: number): Promise<vo
     async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
   );
 };
+
+/** Repeats a request while it is 503, which changes nothing: concurrent writes can last until the transaction deadline. */
+export const decided = (ask: () => Promise<Answer>): Promise<Answer> =>
+  eventually(async () => {
+    const answer = await ask();
+    return answer.status !== 503 && answer;
+  });
 
 /** Runs `work` `count` times concurrently. */
 export const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>

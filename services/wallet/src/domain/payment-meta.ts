@@ -37,6 +37,7 @@ const withdrawalMetaSchema = z
           'Where it is paid to, as it was at the request. For the user and holders of payments.settle_withdrawals; ' +
           'null once the account is erased',
       }),
+    reason: z.string().optional().meta({ description: 'Why it was rejected; absent without a reason' }),
   })
   .meta({ id: 'WithdrawalMeta' });
 
@@ -44,7 +45,7 @@ export const paymentMetaSchema = z.union([
   depositMetaSchema,
   storePurchaseMetaSchema,
   vatMetaSchema,
-  // Without a required field: it would match every other meta.
+  // Last: without a required field it matches every meta.
   withdrawalMetaSchema,
 ]);
 

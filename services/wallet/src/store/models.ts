@@ -166,6 +166,7 @@ privacy(
     'gateway.reported.card_number',
   ),
   erase('where a withdrawal is paid to; that of an open one when it is settled', 'meta.bank_account_number'),
+  erase('text of an operator for the user', 'meta.reason'),
   pseudonymise('the user id', 'user_id'),
   retain('accounting records: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
   retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'is_rejected', 'created_at', 'version'),

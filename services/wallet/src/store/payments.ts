@@ -345,7 +345,12 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       return settled === null ? undefined : fromDocument(settled);
     },
     erasePersonal: async (session, userId) => {
-      await payments.updateMany({ user_id: userId }, { $set: { description: null } }, { session });
+      // Changes each payment, so that a concurrent settlement conflicts and sees that the account is erased.
+      await payments.updateMany(
+        { user_id: userId },
+        { $set: { description: null }, $inc: { version: 1 } },
+        { session },
+      );
       await payments.updateMany(
         { user_id: userId, type: 'deposit', is_done: true },
         { $set: { 'meta.card_number': null } },
@@ -354,7 +359,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       for (const settled of [{ is_done: true }, { is_rejected: true }])
         await payments.updateMany(
           { user_id: userId, type: 'withdrawal', ...settled, meta: trusted({ $ne: null }) },
-          { $set: { 'meta.bank_account_number': null } },
+          { $set: { 'meta.bank_account_number': null }, $unset: { 'meta.reason': '' } },
           { session },
         );
       const disputed = await payments
