@@ -6,6 +6,7 @@
 import { LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { MongoClient } from 'mongodb';
 import {
   type Account,
   administratorToken,
@@ -17,6 +18,7 @@ import {
   register,
   sandbox,
   sevenDigits,
+  stack,
 } from './support.ts';
 
 type Json = Record<string, unknown>;
@@ -89,6 +91,27 @@ const paidCallback = async (viewer: Viewer): Promise<Answer> => {
 const buy = async (token: string | undefined): Promise<Answer> =>
   api('POST', `/training-services/${serviceId}/purchase`, { token });
 
+/** The sandbox takes what was ordered, so that the dispute is made in the database. */
+const resolveDispute = async ({ token }: Viewer): Promise<Answer> => {
+  const asked = await api('POST', '/payments/deposit', { token: self.token, body: { amount: 1_000 } });
+  const { id } = expectStatus(asked, 201).body.payment;
+  const reported = { amount_rial: 5, order_id: '1', ref_number: null, card_number: null, paid_at: null };
+  const { environment } = stack().part('wallet');
+  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
+  try {
+    await client
+      .db(environment.MONGODB_DATABASE)
+      .collection('payments')
+      .updateOne(
+        { _id: id },
+        { $set: { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported } },
+      );
+  } finally {
+    await client.close();
+  }
+  return api('POST', `/payments/${id}/resolve`, { token, body: { outcome: 'returned', note: 'A test' } });
+};
+
 const settle = async (viewer: Viewer, how: 'pay' | 'reject'): Promise<Answer> =>
   api('POST', `/payments/${await withdraw()}/${how}`, { token: viewer.token });
 
@@ -154,6 +177,7 @@ const WALKS: Record<string, Walk> = {
   },
   'POST /payments/{id}/pay': { as: ['operator'], call: (viewer) => settle(viewer, 'pay') },
   'POST /payments/{id}/reject': { as: ['operator'], call: (viewer) => settle(viewer, 'reject') },
+  'POST /payments/{id}/resolve': { as: ['operator'], call: resolveDispute },
   'GET /training-services': { as: ALL, call: get(() => '/training-services') },
   'POST /training-services': {
     as: SIGNED_IN,

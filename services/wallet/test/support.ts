@@ -85,6 +85,7 @@ export const OPERATOR = caller(900_001, [
   'users.view_all',
   'payments.view_all',
   'payments.settle_withdrawals',
+  'payments.resolve_disputes',
 ]);
 
 /** A stand-in of identity; `state.down` makes its calls fail. */

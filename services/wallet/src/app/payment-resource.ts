@@ -4,7 +4,13 @@ import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
-import { PAYMENT_TYPES, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import {
+  type DisputeResolution,
+  depositMetaOf,
+  PAYMENT_TYPES,
+  type Payment,
+  withdrawalMetaOf,
+} from '../domain/payment.ts';
 import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 
 export const paymentSchema = z
@@ -52,8 +58,18 @@ export const toPaymentResource = (
   ...(seesBalanceOf(viewer, payment) && balance !== undefined ? { user_balance: balance } : {}),
 });
 
-/** The bank account of a withdrawal is for its user and for those who pay it out. */
+const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResolution) => ({
+  outcome,
+  note,
+  resolved_by: resolvedBy,
+  resolved_at: formatTimestamp(resolvedAt),
+});
+
+/** The resolution of a dispute is for operators; the bank account of a withdrawal for its user and who pays it out. */
 const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
+  const resolution = payment.gateway?.resolution ?? null;
+  if (resolution !== null && can(viewer, 'payments.view_all'))
+    return { ...depositMetaOf(payment), resolution: toResolution(resolution) };
   const withdrawal = withdrawalMetaOf(payment);
   if (withdrawal === undefined) return payment.meta;
   const isOwner = viewer.kind === 'user' && viewer.userId === payment.userId;

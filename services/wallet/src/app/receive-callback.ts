@@ -82,6 +82,7 @@ const statusOf = ({ gateway }: Payment): DepositStatus => {
     case 'failed':
     case 'expired':
     case 'mismatch':
+    case 'returned':
       return 'failed';
     case 'open':
     case undefined:

@@ -1,7 +1,7 @@
 /** What an answer of the bank gateway means for a deposit. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
-import { depositMetaOf, type GatewayReceipt, type GatewayState, type Payment } from './payment.ts';
+import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
 import type { DepositMeta } from './payment-meta.ts';
 
 /** `unpaid.status`: a code of the gateway, null when it gave none. */
@@ -15,7 +15,7 @@ export type PaidReceipt = GatewayReceipt & { amountRial: number };
 
 export type DepositDecision =
   | { kind: 'credit'; receipt: PaidReceipt }
-  | { kind: 'close'; state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'> }
+  | { kind: 'close'; state: ClosedState }
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
@@ -71,7 +71,7 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
 /** The meta and description of a credited deposit; without personal data when the user is erased. */
 export const verifiedFields = (
   payment: Payment,
-  receipt: PaidReceipt,
+  receipt: GatewayReceipt,
   options: { now: Date; erased: boolean },
 ): { meta: DepositMeta; description: string | null } => {
   const { refNumber } = receipt;
@@ -81,7 +81,7 @@ export const verifiedFields = (
     ref_number: refNumber,
     card_number: options.erased ? null : receipt.cardNumber,
     paid_at: receipt.paidAt ?? options.now.toISOString(),
-    charged_rial: receipt.amountRial,
+    ...(receipt.amountRial === null ? {} : { charged_rial: receipt.amountRial }),
   };
   const { description } = payment;
   if (options.erased) return { meta, description: null };

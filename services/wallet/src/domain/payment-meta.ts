@@ -17,6 +17,15 @@ const depositMetaSchema = z
     card_number: z.string().nullable().optional().meta({ description: 'Masked' }),
     paid_at: z.string().optional().meta({ description: 'ISO 8601' }),
     charged_rial: z.int().optional(),
+    resolution: z
+      .object({
+        outcome: z.enum(['credited', 'returned']),
+        note: z.string().nullable(),
+        resolved_by: z.int(),
+        resolved_at: z.string(),
+      })
+      .optional()
+      .meta({ description: 'Of a dispute; for holders of payments.view_all' }),
   })
   .meta({ id: 'DepositMeta' });
 

@@ -4,6 +4,7 @@ import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
 import type { SettleWithdrawal } from '../app/settle-withdrawal.ts';
+import { conflictSchema } from './schemas.ts';
 
 const MAX_REASON = 2_000;
 
@@ -16,7 +17,7 @@ const common = {
   params: idParams,
   responses: {
     200: z.object({ payment: paymentSchema }),
-    409: z.object({ message: z.string() }).meta({ id: 'Conflict' }),
+    409: conflictSchema,
   },
 } as const;
 

@@ -104,6 +104,7 @@ export const catalogue = {
     'see your balance, your payments and what stands in the way of deleting your account',
   'oauth.scope.payments.view_all': 'see the balances and payments of all users',
   'oauth.scope.payments.settle_withdrawals': 'pay out or reject withdrawals',
+  'oauth.scope.payments.resolve_disputes': 'resolve disputed deposits and purchases to be refunded',
   'oauth.scope.payments.buy_premium': 'buy a premium subscription with the money in your wallet',
   'oauth.scope.payments.boost_own': 'buy boosts for what is yours with the money in your wallet',
   'oauth.scope.payments.boost_all': 'buy boosts for anything with the money in your wallet',
@@ -145,6 +146,8 @@ export const catalogue = {
   'payments.balance_limit': 'A balance this large cannot be kept.',
   'payments.bank_account_missing': 'Add a bank account number to your profile first.',
   'payments.already_settled': 'This withdrawal is already settled.',
+  'payments.not_disputed': 'This deposit is not disputed.',
+  'payments.already_resolved': 'This is already resolved with another outcome.',
   'payments.premium_already_active': 'You already have an active subscription.',
   'payments.boost_already_live': 'This target already has a live boost.',
   'payments.target_not_found': 'The gym or training service does not exist.',
@@ -158,6 +161,8 @@ export const catalogue = {
   'store_purchase.premium_already_active': 'You already have an active subscription.',
   'store_purchase.boost_already_live': 'This target already has a live boost.',
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
+  'store_purchase.not_grantable':
+    'This purchase cannot be granted: a subscription or boost is running, or its target does not exist any more.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',

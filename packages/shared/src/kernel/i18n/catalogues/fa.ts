@@ -102,6 +102,8 @@ export const catalogue: Catalogue = {
   'oauth.scope.payments.view_own': 'موجودی، پرداخت‌ها و موانع حذف حساب شما را ببیند',
   'oauth.scope.payments.view_all': 'موجودی و پرداخت‌های همهٔ کاربران را ببیند',
   'oauth.scope.payments.settle_withdrawals': 'برداشت‌ها را بپردازد یا رد کند',
+  'oauth.scope.payments.resolve_disputes':
+    'واریزهای مورد اختلاف و خریدهای نیازمند بازپرداخت را تعیین تکلیف کند',
   'oauth.scope.payments.buy_premium': 'با پول کیف پول شما اشتراک ویژه بخرد',
   'oauth.scope.payments.boost_own': 'با پول کیف پول شما برای آنچه از آنِ شماست نردبان بخرد',
   'oauth.scope.payments.boost_all': 'با پول کیف پول شما برای هر چیزی نردبان بخرد',
@@ -144,6 +146,8 @@ export const catalogue: Catalogue = {
   'payments.balance_limit': 'موجودی به این بزرگی قابل نگهداری نیست.',
   'payments.bank_account_missing': 'ابتدا شمارهٔ حساب بانکی را در نمایهٔ خود ثبت کنید.',
   'payments.already_settled': 'این برداشت پیش‌تر تسویه شده است.',
+  'payments.not_disputed': 'دربارهٔ این واریز اختلافی ثبت نشده است.',
+  'payments.already_resolved': 'این مورد پیش‌تر با نتیجهٔ دیگری تعیین تکلیف شده است.',
   'payments.premium_already_active': 'شما اشتراک فعال دارید.',
   'payments.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'payments.target_not_found': 'این باشگاه یا خدمت تمرینی وجود ندارد.',
@@ -157,6 +161,8 @@ export const catalogue: Catalogue = {
   'store_purchase.premium_already_active': 'شما اشتراک فعال دارید.',
   'store_purchase.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
+  'store_purchase.not_grantable':
+    'این خرید را نمی‌توان اعطا کرد: اشتراک یا تبلیغی در جریان است، یا هدف آن دیگر وجود ندارد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
