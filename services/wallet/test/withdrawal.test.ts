@@ -162,7 +162,13 @@ describe('POST /payments/:id/pay and /reject', () => {
     const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
       matches: ({ subject }) => subject === String(id),
     });
-    expect(event.data).toEqual({ payment_id: id, user_id: as.userId, outcome: 'paid' });
+    expect(event.data).toEqual({
+      payment_id: id,
+      user_id: as.userId,
+      amount: 2_000,
+      outcome: 'paid',
+      reason: null,
+    });
   });
 
   test('rejected: the hold is released', async () => {
@@ -238,6 +244,10 @@ describe('POST /payments/:id/pay and /reject', () => {
     const meta = { bank_account_number: ACCOUNT, reason: 'The account is closed.' };
     expect([given.status, given.body.payment.meta]).toEqual([200, meta]);
     const path = `/payments/${given.body.payment.id}`;
+    const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
+      matches: ({ subject }) => subject === String(given.body.payment.id),
+    });
+    expect(event.data).toMatchObject({ outcome: 'rejected', amount: 1_000, reason: meta.reason });
     const again = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: 'Another one.' } });
     expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
     expect((await send('GET', path, { as })).body.payment.meta).toEqual(meta);

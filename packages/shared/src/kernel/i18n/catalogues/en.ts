@@ -140,6 +140,14 @@ export const catalogue = {
   'notification.trainer_license_reviewed.approved.body': 'Your trainer licence was approved.',
   'notification.trainer_license_reviewed.rejected.title': 'Trainer licence rejected',
   'notification.trainer_license_reviewed.rejected.body': 'Your trainer licence was rejected. {reason}',
+  'notification.deposit_credited.title': 'Deposit credited',
+  'notification.deposit_credited.body': 'Your deposit of {amount} Tooman was added to your balance.',
+  'notification.withdrawal_paid.title': 'Withdrawal paid',
+  'notification.withdrawal_paid.body':
+    'Your withdrawal of {amount} Tooman was transferred to your bank account.',
+  'notification.withdrawal_rejected.title': 'Withdrawal rejected',
+  'notification.withdrawal_rejected.body':
+    'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. {reason}',
 
   'payments.provider_error': 'The payment provider could not be reached. Please try again later.',
   'payments.insufficient_balance': 'Your balance is not sufficient.',

@@ -140,6 +140,13 @@ export const catalogue: Catalogue = {
   'notification.trainer_license_reviewed.approved.body': 'مجوز مربیگری شما تأیید شد.',
   'notification.trainer_license_reviewed.rejected.title': 'مجوز مربیگری رد شد',
   'notification.trainer_license_reviewed.rejected.body': 'مجوز مربیگری شما رد شد. {reason}',
+  'notification.deposit_credited.title': 'واریز انجام شد',
+  'notification.deposit_credited.body': 'واریز شما به مبلغ {amount} تومان به موجودی افزوده شد.',
+  'notification.withdrawal_paid.title': 'برداشت پرداخت شد',
+  'notification.withdrawal_paid.body': 'برداشت شما به مبلغ {amount} تومان به حساب بانکی شما واریز شد.',
+  'notification.withdrawal_rejected.title': 'برداشت رد شد',
+  'notification.withdrawal_rejected.body':
+    'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
 
   'payments.provider_error': 'ارتباط با درگاه پرداخت برقرار نشد. کمی بعد دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',
