@@ -12,7 +12,16 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { hash, verify } from '@node-rs/argon2';
-import { type Account, api, arm, deposit, expectStatus, register, stack } from '../test/e2e/support.ts';
+import {
+  type Account,
+  api,
+  arm,
+  deposit,
+  expectStatus,
+  PASSWORD,
+  register,
+  stack,
+} from '../test/e2e/support.ts';
 import { measure, ms, quantile } from './figures.ts';
 
 const ACCOUNTS = 60;
@@ -26,7 +35,8 @@ const blockedAccount = async (): Promise<Account> => {
   const [account, buyer] = [await register(), await register()];
   const send = async (as: Account, path: string, body: unknown, method = 'POST') =>
     api(method, path, { token: as.token, body });
-  await send(account, '/auth/me', { bank_account_number: BANK_ACCOUNT }, 'PUT');
+  const profile = { bank_account_number: BANK_ACCOUNT, current_password: PASSWORD };
+  expectStatus(await send(account, '/auth/me', profile, 'PUT'), 200);
   const gym = { name: 'Bench', address: 'Here', location_lat: 35.7, location_lng: 51.4 };
   expectStatus(await send(account, '/gyms', gym), 201);
   const plan = { title: 'Plan', description: 'Plan', price: 1_000, duration_days: 30 };

@@ -101,6 +101,7 @@ const isOperator = (user: FakeUser): boolean => user.roles.some(({ name }) => na
 
 const routes: Record<string, (context: Context, input: RouteInput) => Reply> = {
   'PUT /auth/me': (_context, { user, body }) => {
+    if ('bank_account_number' in body && body.current_password !== user.password) return refused(422);
     Object.assign(user, body);
     return ok({ user: present(user) });
   },

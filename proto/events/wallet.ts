@@ -13,7 +13,11 @@ const payment = z.object({
  * The wallet itself booked a payment: a withdrawal, a store purchase, or a verified deposit. Payments that other services
  * book are in {@link ledgerSealed}.
  */
-export const paymentBooked = defineEvent({ type: 'wallet.payment.booked', data: payment });
+export const paymentBooked = defineEvent({
+  type: 'wallet.payment.booked',
+  data: payment,
+  consumers: ['identity'],
+});
 
 /** A batch of the ledger was sealed, normally within a second of its bookings. */
 export const ledgerSealed = defineEvent({
@@ -34,6 +38,11 @@ export const withdrawalSettled = defineEvent({
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),
+    amount: z.int().positive(),
     outcome: z.enum(['paid', 'rejected']),
+    /** Of a rejection, if the operator gave one. */
+    reason: z.string().nullable(),
   }),
+  consumers: ['identity'],
+  personalTo: ({ user_id: userId, reason }) => (reason === null ? null : userId),
 });

@@ -274,11 +274,40 @@ describe('the demo data', () => {
 });
 
 describe('money', () => {
+  test('a credited deposit and the end of a withdrawal are notified once each, with the reason', async () => {
+    const account = await register({});
+    const profile = { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD };
+    expect((await api('PUT', '/auth/me', { token: account.token, body: profile })).status).toBe(200);
+    await deposit(account.token, 50_000);
+    const operator = await tokenOf('operator', 'demo-password-1');
+    const settle = async (verb: string, body = {}) => {
+      const asked = await api('POST', '/payments/withdrawals', {
+        token: account.token,
+        body: { amount: 10_000 },
+      });
+      const { id } = asked.body.payment;
+      for (const expected of [200, 200])
+        expect((await api('POST', `/payments/${id}/${verb}`, { token: operator, body })).status).toBe(
+          expected,
+        );
+    };
+    await settle('pay');
+    await settle('reject', { reason: 'The account is closed.' });
+    const types = ['deposit_credited', 'withdrawal_paid', 'withdrawal_rejected'];
+    const notified = await eventually(async () => {
+      const { data } = (await api('GET', '/notifications', { token: account.token })).body;
+      return data.length >= types.length && data;
+    });
+    expect(notified.map(({ type }: { type: string }) => type).toSorted()).toEqual(types);
+    const [rejected] = notified.filter(({ type }: { type: string }) => type === 'withdrawal_rejected');
+    expect(rejected.body).toMatch(/10000.*The account is closed\.$/);
+  });
+
   test('a repeated withdrawal with one Idempotency-Key is made once', async () => {
     const account = await register({});
     await api('PUT', '/auth/me', {
       token: account.token,
-      body: { bank_account_number: 'IR120570028780010957775103' },
+      body: { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD },
     });
     await deposit(account.token, 100_000);
     const send = (amount: number) =>

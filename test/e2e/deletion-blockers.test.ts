@@ -1,6 +1,16 @@
 /** The five blockers of specification 4.1 rule 5, each created by the routes of its owner. */
 import { describe, expect, test } from '@jest/globals';
-import { type Account, api, arm, deposit, expectStatus, register, smsOf, tokenOf } from './support.ts';
+import {
+  type Account,
+  api,
+  arm,
+  deposit,
+  expectStatus,
+  PASSWORD,
+  register,
+  smsOf,
+  tokenOf,
+} from './support.ts';
 
 const createGym = async (owner: Account, name = 'Iron House') =>
   expectStatus(
@@ -15,7 +25,7 @@ const setBankAccount = async (account: Account) =>
   expectStatus(
     await api('PUT', '/auth/me', {
       token: account.token,
-      body: { bank_account_number: 'IR120570028780010957775103' },
+      body: { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD },
     }),
     200,
   );

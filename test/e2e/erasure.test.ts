@@ -19,6 +19,7 @@ import {
   eventually,
   expectStatus,
   login,
+  PASSWORD,
   PNG,
   register,
   scheduleDeletion,
@@ -99,6 +100,7 @@ const upload = async (
 const leaveProfile = async (): Promise<void> => {
   const profile = {
     bank_account_number: MARKS.bankAccount,
+    current_password: PASSWORD,
     height: 171,
     birth_date: '1971-03-04',
     is_trainer: true,

@@ -121,7 +121,11 @@ const seedTrainerAndAthlete = async (
     const buyer = hasBank && !hasTrainee ? athlete : undefined;
     const [serviceId] = await Promise.all([
       offerTraining(api, trainer),
-      updateProfile(api, trainer, { is_trainer: true, bank_account_number: TRAINER_BANK_ACCOUNT }),
+      updateProfile(api, trainer, {
+        is_trainer: true,
+        bank_account_number: TRAINER_BANK_ACCOUNT,
+        current_password: DEMO_PASSWORD,
+      }),
       buyer === undefined ? undefined : depositUpTo(api, buyer, DEMO_TRAINING.price),
     ]);
     if (!hasBank) return;
@@ -199,7 +203,10 @@ const seedSaver = async ({ api, log }: SeedOptions): Promise<void> => {
   if (saver === undefined) return;
   if ((await withdrawalsOf(api, saver)).length === 0) {
     await Promise.all([
-      updateProfile(api, saver, { bank_account_number: SAVER_BANK_ACCOUNT }),
+      updateProfile(api, saver, {
+        bank_account_number: SAVER_BANK_ACCOUNT,
+        current_password: DEMO_PASSWORD,
+      }),
       depositUpTo(api, saver, SAVER_DEPOSIT),
     ]);
     await withdraw(api, saver, SAVER_WITHDRAWAL);

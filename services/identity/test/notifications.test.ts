@@ -1,6 +1,7 @@
 /** In-app notifications: one for each event, readable only by its user, in the language of the request. */
 import { randomUUID } from 'node:crypto';
 import { gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
+import { paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -30,30 +31,39 @@ const list = (person: Person, query = '', language = 'en') =>
     headers: { 'accept-language': language },
   });
 
-const review = (
-  owner: Person,
-  verdict: { approved: boolean; rejection_reason?: string | null },
-  id = randomUUID(),
+const publish = (
+  service: string,
+  type: string,
+  subject: string,
+  id: string,
+  data: Record<string, unknown>,
 ): Promise<unknown> => {
   const event = {
     specversion: '1.0',
     id,
-    source: '/services/gyms',
-    type: gymLicenseReviewed.type,
-    subject: '7',
+    source: `/services/${service}`,
+    type,
+    subject,
     time: '2026-01-15T10:00:00.000Z',
     datacontenttype: 'application/json',
     aggregateversion: 1,
-    data: {
-      gym_id: 7,
-      gym_name: 'Alborz {reason} $t(x)',
-      owner_user_id: owner.id,
-      rejection_reason: null,
-      ...verdict,
-    },
+    data,
   };
-  return broker.publish(broker.eventsExchange, event.type, Buffer.from(JSON.stringify(event)));
+  return broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
 };
+
+const review = (
+  owner: Person,
+  verdict: { approved: boolean; rejection_reason?: string | null },
+  id = randomUUID(),
+): Promise<unknown> =>
+  publish('gyms', gymLicenseReviewed.type, '7', id, {
+    gym_id: 7,
+    gym_name: 'Alborz {reason} $t(x)',
+    owner_user_id: owner.id,
+    rejection_reason: null,
+    ...verdict,
+  });
 
 const until = (person: Person, count: number) =>
   eventually(async () => {
@@ -123,6 +133,99 @@ describe('a trainer license review', () => {
         data: { approved: false, reason: 'Unreadable.' },
       },
     ]);
+  });
+});
+
+describe('the payments of the wallet', () => {
+  const payment = (person: Person, type: string, id = randomUUID(), payment_id = 31) =>
+    publish('wallet', paymentBooked.type, String(payment_id), id, {
+      payment_id,
+      user_id: person.id,
+      type,
+      amount: 50_000,
+    });
+  const settled = (
+    person: Person,
+    outcome: string,
+    reason: string | null,
+    id = randomUUID(),
+    payment_id = 32,
+  ) =>
+    publish('wallet', withdrawalSettled.type, String(payment_id), id, {
+      payment_id,
+      user_id: person.id,
+      amount: 20_000,
+      outcome,
+      reason,
+    });
+  const textsOf = async (person: Person, language: string) =>
+    (await list(person, '', language)).body.data.map(({ type, title, body }: Record<string, string>) => [
+      type,
+      title,
+      body,
+    ]);
+
+  test('notify the user of a deposit and of the end of a withdrawal, in the language of the request', async () => {
+    const person = await join(harness);
+    await payment(person, 'deposit');
+    await until(person, 1);
+    await settled(person, 'paid', null);
+    await until(person, 2);
+    await settled(person, 'rejected', 'The account {amount} is closed.', randomUUID(), 33);
+    await until(person, 3);
+    await settled(person, 'rejected', null, randomUUID(), 34);
+    const { body } = await until(person, 4);
+    expect(body.data.map(({ data }: { data: unknown }) => data)).toEqual([
+      { payment_id: 34, amount: 20_000, reason: '' },
+      { payment_id: 33, amount: 20_000, reason: 'The account {amount} is closed.' },
+      { payment_id: 32, amount: 20_000 },
+      { payment_id: 31, amount: 50_000 },
+    ]);
+    expect(await textsOf(person, 'en')).toEqual([
+      [
+        'withdrawal_rejected',
+        'Withdrawal rejected',
+        'Your withdrawal of 20000 Tooman was rejected, and the amount is back in your balance.',
+      ],
+      [
+        'withdrawal_rejected',
+        'Withdrawal rejected',
+        'Your withdrawal of 20000 Tooman was rejected, and the amount is back in your balance. The account {amount} is closed.',
+      ],
+      [
+        'withdrawal_paid',
+        'Withdrawal paid',
+        'Your withdrawal of 20000 Tooman was transferred to your bank account.',
+      ],
+      ['deposit_credited', 'Deposit credited', 'Your deposit of 50000 Tooman was added to your balance.'],
+    ]);
+    const persian = await textsOf(person, 'fa');
+    expect(persian[3]).toEqual([
+      'deposit_credited',
+      'واریز انجام شد',
+      'واریز شما به مبلغ 50000 تومان به موجودی افزوده شد.',
+    ]);
+    expect(persian.slice(0, 3).map(([, title]: string[]) => title)).toEqual([
+      'برداشت رد شد',
+      'برداشت رد شد',
+      'برداشت پرداخت شد',
+    ]);
+  });
+
+  test('notify once for twenty deliveries, and not of a requested withdrawal or a store purchase', async () => {
+    const person = await join(harness);
+    const id = randomUUID();
+    await payment(person, 'withdrawal', randomUUID(), 41);
+    await payment(person, 'store_purchase', randomUUID(), 41);
+    await Promise.all(Array.from({ length: 20 }, () => payment(person, 'deposit', id, 41)));
+    await payment(person, 'deposit', randomUUID(), 41);
+    // Events of one payment are handled in order: after the last one, all of them are.
+    const { body } = await until(person, 2);
+    expect(body.data.map(({ type }: { type: string }) => type)).toEqual([
+      'deposit_credited',
+      'deposit_credited',
+    ]);
+    expect((await list(person)).body.meta.total).toBe(2);
   });
 });
 

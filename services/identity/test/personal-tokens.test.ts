@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callerOf, type Harness, isLive, join, type Person, startHarness } from './support.ts';
+import { callerOf, type Harness, isLive, join, PASSWORD, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -242,7 +242,10 @@ describe('a restricted token', () => {
   test('cannot change the bank account; sessions and unrestricted personal tokens can', async () => {
     const person = await join(harness);
     const change = (as: UserCaller, bank_account_number: string | null) =>
-      harness.send('PUT', '/auth/me', { as, body: { bank_account_number, height: 180 } });
+      harness.send('PUT', '/auth/me', {
+        as,
+        body: { bank_account_number, height: 180, current_password: PASSWORD },
+      });
     const unrestricted = await create(person.caller);
     const restricted = await create(person.caller, ['payments.view_own']);
     expect((await change(person.caller, 'IR1')).body.user.bank_account_number).toBe('IR1');

@@ -66,6 +66,7 @@ describe('PUT /auth/me', () => {
       bank_account_number: 'IR-12',
       is_trainer: true,
       is_gym_owner: true,
+      current_password: PASSWORD,
     });
     expect(first.status).toBe(200);
     expect(first.body.user).toEqual({
@@ -84,6 +85,7 @@ describe('PUT /auth/me', () => {
       gender: null,
       bank_account_number: null,
       is_trainer: false,
+      current_password: PASSWORD,
     });
     expect(second.body.user).toEqual({ ...person.user, first_name: 'Forugh', is_gym_owner: true });
   });
@@ -167,17 +169,30 @@ describe('PUT /auth/me', () => {
   });
 });
 
-describe('a new e-mail or phone', () => {
-  const fresh = (field: 'email' | 'phone') => String(registration()[field]);
+describe('a new e-mail, phone or bank account', () => {
+  const fresh = (field: 'email' | 'phone' | 'bank_account_number') =>
+    field === 'bank_account_number' ? 'IR120570028780010957775103' : String(registration()[field]);
+  const protectedFields = ['email', 'phone', 'bank_account_number'] as const;
 
-  test.each(['email', 'phone'] as const)('(%s) requires current_password', async (field) => {
+  test.each(protectedFields)('(%s) requires current_password', async (field) => {
     const person = await join(harness);
     const { status, body } = await put(person, { [field]: fresh(field) });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ current_password: ['This field is required.'] });
   });
 
-  test.each(['email', 'phone'] as const)('(%s) is refused with a wrong current_password', async (field) => {
+  test('(bank account) is not removed without current_password, and the current one needs none', async () => {
+    const person = await join(harness);
+    const account = { bank_account_number: fresh('bank_account_number') };
+    expect((await put(person, { ...account, current_password: PASSWORD })).status).toBe(200);
+    const removal = await put(person, { bank_account_number: null });
+    expect([removal.status, Object.keys(removal.body.errors)]).toEqual([422, ['current_password']]);
+    const { status, body } = await put(person, { ...account, height: 180 });
+    expect(status).toBe(200);
+    expect(body.user).toMatchObject({ ...account, height: 180 });
+  });
+
+  test.each(protectedFields)('(%s) is refused with a wrong current_password', async (field) => {
     const person = await join(harness);
     const { status, body } = await put(person, {
       [field]: fresh(field),

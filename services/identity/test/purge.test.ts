@@ -11,7 +11,7 @@ import {
   openReplica,
   type Replica,
 } from './purge-support.ts';
-import { type Harness, join, joinAs, logIn, startHarness } from './support.ts';
+import { type Harness, join, joinAs, logIn, PASSWORD, startHarness } from './support.ts';
 
 let harness: Harness;
 let replica: Replica;
@@ -68,6 +68,7 @@ describe('a due account without blockers', () => {
       birth_date: '1971-03-04',
       gender: 'other',
       bank_account_number: 'IR062960000000100324200001',
+      current_password: PASSWORD,
     };
     expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: profile })).status).toBe(200);
     await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: `token ${mark}` } });

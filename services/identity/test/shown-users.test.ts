@@ -4,7 +4,7 @@ import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
+import { type Harness, join, joinAs, PASSWORD, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 let person: Person;
@@ -15,7 +15,13 @@ beforeAll(async () => {
   person = await join(harness);
   stranger = await joinAs(harness, 'member');
   operator = await joinAs(harness, 'operator');
-  const body = { height: 171, gender: 'male', birth_date: '1990-02-03', bank_account_number: 'IR1' };
+  const body = {
+    height: 171,
+    gender: 'male',
+    birth_date: '1990-02-03',
+    bank_account_number: 'IR1',
+    current_password: PASSWORD,
+  };
   await harness.send('PUT', '/auth/me', { as: person.caller, body });
   await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 9, filename: 'license.pdf' });
   await harness.send('PUT', `/users/${person.id}`, {

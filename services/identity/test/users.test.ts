@@ -3,7 +3,7 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUsers } from '../src/store/users.ts';
-import { giveRoles, type Harness, join, joinAs, type Person, startHarness } from './support.ts';
+import { giveRoles, type Harness, join, joinAs, PASSWORD, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 let viewer: Person;
@@ -267,7 +267,13 @@ describe('an erased account', () => {
     const person = await join(harness, { first_name: 'Unforgettable' });
     await harness.send('PUT', '/auth/me', {
       as: person.caller,
-      body: { height: 177, birth_date: '1991-01-01', bank_account_number: 'IR999', is_trainer: true },
+      body: {
+        height: 177,
+        birth_date: '1991-01-01',
+        bank_account_number: 'IR999',
+        is_trainer: true,
+        current_password: PASSWORD,
+      },
     });
     await erase(person.id);
     const tombstone = await harness.database.collection('users').findOne({ _id: person.id as never });

@@ -13,6 +13,7 @@ import { createListRefunds } from './app/list-refunds.ts';
 import { createPublishBoostEnds } from './app/publish-boost-ends.ts';
 import { createReconcileRefunds } from './app/reconcile-refunds.ts';
 import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
+import { createResolveRefund } from './app/resolve-refund.ts';
 import { createSweepWalletPurchases } from './app/sweep-wallet-purchases.ts';
 import { createVerifyAttempts } from './app/verify-attempts.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -22,6 +23,7 @@ export const createUseCases = (dependencies: Dependencies) => {
   return {
     redeemStorePurchase: createRedeemStorePurchase(dependencies),
     listRefunds: createListRefunds(dependencies),
+    resolveRefund: createResolveRefund(dependencies),
     buyPremium: createBuyPremium({ ...dependencies, buyFromWallet }),
     buyBoost: createBuyBoost({ ...dependencies, buyFromWallet }),
     getSubscriptions: createGetSubscriptions(dependencies),

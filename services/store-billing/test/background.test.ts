@@ -12,6 +12,7 @@ import {
   newId,
   newToken,
   newUser,
+  publish,
   putPurchase,
   redeem,
   replicaWithShortTimeout,
@@ -329,6 +330,182 @@ describe('the refund queue', () => {
     expect((await harness.send('GET', path, { as: newUser() })).status).toBe(403);
     expect((await harness.send('GET', path)).status).toBe(401);
     expect((await harness.send('GET', `${path}?page=x`, { as: operator() })).status).toBe(422);
+  });
+});
+
+describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
+  const NOTE = 'Agreed with the user by phone';
+  const resolver = () => caller(newId(), ['payments.view_all', 'payments.resolve_disputes']);
+  const resolve = (id: number, outcome: unknown, note: unknown = NOTE, send = harness.send) =>
+    send('POST', `/payments/store-purchases/refund-queue/${id}/resolve`, {
+      as: resolver(),
+      body: { outcome, note },
+    });
+  /** A subscription that runs, and a second one that was paid meanwhile. */
+  const dueRefund = async () => {
+    const user = newUser();
+    const [running, token] = [newToken(), newToken()];
+    await Promise.all([putPurchase(harness, running), putPurchase(harness, token)]);
+    expect((await redeem(harness.send, user, running)).status).toBe(201);
+    expect((await redeem(harness.send, user, token)).status).toBe(400);
+    await verifyAfter();
+    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    return { user, token, id: due!.id };
+  };
+  const runOut = () => harness.clock.advance(32 * DAY_MS);
+  const subscriptionsOf = (userId: number) => count(harness, 'subscriptions', { user_id: userId });
+  const isQueued = async (id: number) => (await refundQueue()).some((row) => row.id === id);
+
+  test('granted verifies and grants the purchase, once, and books it', async () => {
+    const { user, token, id } = await dueRefund();
+    runOut();
+    const calls = await storeCalls(harness, token);
+    const answer = await resolve(id, 'granted');
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({
+      id,
+      purchase_token: token,
+      resolution: 'granted',
+      note: NOTE,
+      resolved_by: expect.any(Number),
+      resolved_at: formatTimestamp(harness.clock.now()),
+    });
+    expect(await storeCalls(harness, token)).toBe(calls + 1);
+    expect([await subscriptionsOf(user.userId), await isQueued(id)]).toEqual([2, false]);
+    await harness.service.idle();
+    expect(await isConsumed(harness, token, 'premium_plus')).toBe(true);
+    const mine = ({ type, data }: { type: string; data: unknown }) =>
+      type === 'store_billing.store_purchase.granted' &&
+      (data as { user_id: number }).user_id === user.userId;
+    await eventually(() => new Set(harness.tap.events.filter(mine).map((event) => event.id)).size === 2);
+    expect((await redeem(harness.send, user, token)).status).toBe(200);
+  });
+
+  test('granted is 409 while a subscription runs, and while the store does not confirm the purchase', async () => {
+    const { user, token, id } = await dueRefund();
+    const running = await resolve(id, 'granted');
+    expect([running.status, Object.keys(running.body)]).toEqual([409, ['message']]);
+    runOut();
+    await putPurchase(harness, token, 'canceled');
+    expect((await resolve(id, 'granted')).status).toBe(409);
+    await putPurchase(harness, token, 'unreachable');
+    const unreachable = await resolve(id, 'granted');
+    expect([unreachable.status, unreachable.headers.has('retry-after')]).toEqual([503, true]);
+    expect([await subscriptionsOf(user.userId), await isQueued(id)]).toEqual([1, true]);
+    await putPurchase(harness, token, 'purchased');
+    expect((await resolve(id, 'granted')).status).toBe(200);
+    expect(await subscriptionsOf(user.userId)).toBe(2);
+  });
+
+  test('granted is 409 for a boost whose target is gone; refunded closes it', async () => {
+    const user = newUser();
+    const gymId = ownGym(user.userId);
+    const token = newToken();
+    await putPurchase(harness, token, 'unreachable', 'boost_pro');
+    const fields = { product_id: 'boost_pro', boostable_type: 'gym', boostable_id: gymId };
+    await redeem(harness.send, user, token, fields);
+    harness.targets.gyms.delete(gymId);
+    await putPurchase(harness, token, 'purchased', 'boost_pro');
+    await verifyAfter();
+    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    expect((await resolve(due!.id, 'granted')).status).toBe(409);
+    expect((await resolve(due!.id, 'refunded')).status).toBe(200);
+    expect(await isQueued(due!.id)).toBe(false);
+  });
+
+  test('refunded closes it, and the purchase is not granted any more', async () => {
+    const { user, token, id } = await dueRefund();
+    const { status, body } = await resolve(id, 'refunded');
+    expect([status, body.data.resolution, await isQueued(id)]).toEqual([200, 'refunded', false]);
+    runOut();
+    const again = await redeem(harness.send, user, token);
+    expect([again.status, again.body.code]).toEqual([400, 'store_purchase.verification_failed']);
+    await verifyAfter(HOUR_MS);
+    expect([await subscriptionsOf(user.userId), await isQueued(id)]).toEqual([1, false]);
+    expect(await attemptState(token)).toBe('closed');
+  });
+
+  test.each([
+    ['granted', 'refunded'],
+    ['refunded', 'granted'],
+  ])('%s again answers the row as it is; %s then is 409', async (outcome, another) => {
+    const { user, id } = await dueRefund();
+    runOut();
+    const first = await resolve(id, outcome);
+    const again = await resolve(id, outcome, 'Another note');
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    const refused = await resolve(id, another);
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      { message: 'This is already resolved with another outcome.' },
+    ]);
+    expect(await subscriptionsOf(user.userId)).toBe(outcome === 'granted' ? 2 : 1);
+  });
+
+  test('twenty concurrent operators and the user have one outcome, granted at most once', async () => {
+    const { send } = await harness.replica();
+    for (let round = 0; round < 6; round += 1) {
+      const { user, token, id } = await dueRefund();
+      runOut();
+      const outcomes = [
+        ['granted', 'refunded'],
+        ['refunded', 'granted'],
+        ['granted', 'granted'],
+      ][round % 3]!;
+      const [answers, redeemed] = await Promise.all([
+        Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            resolve(id, outcomes[index % 2], NOTE, index % 2 === 0 ? harness.send : send),
+          ),
+        ),
+        redeem(send, user, token),
+      ]);
+      await harness.service.idle();
+      const row = await harness.database
+        .collection<{ _id: number; resolution: string }>('refund_queue')
+        .findOne({ _id: id });
+      const isGranted = row?.resolution === 'granted';
+      for (const [index, { status }] of answers.entries())
+        expect([index, status]).toEqual([index, outcomes[index % 2] === row?.resolution ? 200 : 409]);
+      expect(isGranted ? [200, 201] : [400]).toContain(redeemed.status);
+      expect(await subscriptionsOf(user.userId)).toBe(isGranted ? 2 : 1);
+      expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(isGranted ? 1 : 0);
+    }
+  });
+
+  test.each([
+    [{ note: NOTE }, 'outcome'],
+    [{ outcome: 'paid', note: NOTE }, 'outcome'],
+    [{ outcome: 'refunded' }, 'note'],
+    [{ outcome: 'refunded', note: ' ' }, 'note'],
+    [{ outcome: 'refunded', note: 'x'.repeat(2_001) }, 'note'],
+  ])('the body %j is 422 under %s', async (body, field) => {
+    const answer = await harness.send('POST', '/payments/store-purchases/refund-queue/1/resolve', {
+      as: resolver(),
+      body,
+    });
+    expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
+  });
+
+  test('needs payments.resolve_disputes, and an unknown row is 404', async () => {
+    const path = '/payments/store-purchases/refund-queue/999999/resolve';
+    const body = { outcome: 'refunded', note: NOTE };
+    expect((await harness.send('POST', path, { body })).status).toBe(401);
+    expect((await harness.send('POST', path, { as: operator(), body })).status).toBe(403);
+    expect((await resolve(999_999, 'refunded')).status).toBe(404);
+  });
+
+  test('the note is removed with the account', async () => {
+    const { user, id } = await dueRefund();
+    await resolve(id, 'refunded');
+    const row = { _id: id as never };
+    const refunds = harness.database.collection('refund_queue');
+    expect((await refunds.findOne(row))?.note).toBe(NOTE);
+    await publish(harness, 'identity.account.deleted', 'identity', {
+      user_id: user.userId,
+      deleted_at: '2126-01-15 10:00:00',
+    });
+    await eventually(async () => (await refunds.findOne(row))?.note === null);
   });
 });
 

@@ -92,6 +92,7 @@ describe('a redemption, killed before each of its commands', () => {
         'aggregate',
         'update store_purchase_attempts',
         'findAndModify sequences',
+        'find refund_queue',
         'update store_purchase_attempts',
         'insert store_purchases',
         'insert slots',

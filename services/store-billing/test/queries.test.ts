@@ -76,6 +76,8 @@ const fill = async (): Promise<void> => {
   await like('refund_queue', (n) => ({
     _id: idOf(n),
     owed_for: n % 100 === 0 ? `google_play:${idOf(n)}` : null,
+    purchase_key: `google_play:${idOf(n)}`,
+    user_id: idOf(n),
     resolved_at: n % 100 === 0 ? null : new Date('2126-01-15T10:00:00Z'),
     look_due_at: due(n),
   }));
@@ -154,6 +156,7 @@ describe('a redemption costs', () => {
       'update store_purchase_attempts',
       // Concurrent with the update of the journal.
       `number of ${grant}`,
+      'find refund_queue',
       // For both events; concurrent requests share it.
       'number of outbox',
     ];
@@ -238,6 +241,22 @@ const work: Record<string, () => Promise<unknown>> = {
     const cursor = body.meta.next_cursor ?? '';
     await harness.send('GET', `${path}?per_page=1&cursor=${cursor}`, { as: operator() });
     await harness.send('GET', `${path}?page=2&per_page=1`, { as: operator() });
+  },
+  'refunds that an operator resolves': async () => {
+    const { user } = await redeemFresh('premium_plus');
+    for (let each = 0; each < 2; each += 1) await redeemFresh('premium_plus', user);
+    harness.clock.advance(20_000);
+    await harness.service.rounds.verifyAttempts();
+    const operator = caller(newId(), ['payments.view_all', 'payments.resolve_disputes']);
+    const path = '/payments/store-purchases/refund-queue';
+    const { body } = await harness.send('GET', path, { as: operator });
+    harness.clock.advance(32 * DAY_MS);
+    for (const [index, outcome] of ['refunded', 'granted'].entries())
+      await harness.send('POST', `${path}/${body.data[index].id}/resolve`, {
+        as: operator,
+        body: { outcome, note: 'A note' },
+      });
+    await harness.service.idle();
   },
   'buy-premium': async () => {
     const user = newUser();

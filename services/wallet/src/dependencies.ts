@@ -4,6 +4,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
@@ -33,6 +34,7 @@ export interface Dependencies {
   priceList: PriceList;
   outbox: Outbox;
   idempotency: Idempotency;
+  limiter: RateLimiter;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -46,7 +48,8 @@ export const createDependencies = async (
   runtime: ServiceRuntime,
   config: WalletConfig,
 ): Promise<Dependencies> => {
-  const { connection, sequences, clock, random, log, outbox, idempotency, metrics, cleanup } = runtime;
+  const { connection, sequences, clock, random, log, outbox, idempotency, limiter, metrics, cleanup } =
+    runtime;
   const seals = await openSeals(runtime, config);
   const http = createProviderClient({ target: 'zibal', metrics });
   cleanup.defer('zibal client', () => http.close());
@@ -69,6 +72,7 @@ export const createDependencies = async (
     priceList: createPriceList(storeBilling),
     outbox,
     idempotency,
+    limiter,
     clock,
     random,
     log,

@@ -11,6 +11,7 @@ import { createReceiveCallback } from './app/receive-callback.ts';
 import { createRecordStorePurchase } from './app/record-store-purchase.ts';
 import { createRequestDeposit } from './app/request-deposit.ts';
 import { createRequestWithdrawal } from './app/request-withdrawal.ts';
+import { createResolveDeposit } from './app/resolve-deposit.ts';
 import { createSealLedger } from './app/seal-ledger.ts';
 import { createSettleDeposit } from './app/settle-deposit.ts';
 import { createSettleWithdrawal } from './app/settle-withdrawal.ts';
@@ -34,6 +35,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     listPrices: createListPrices(dependencies),
     requestDeposit: createRequestDeposit(dependencies),
     receiveCallback: createReceiveCallback({ ...dependencies, settleDeposit }),
+    resolveDeposit: createResolveDeposit(dependencies),
     sweepDeposits: createSweepDeposits({ ...dependencies, settleDeposit }),
     requestWithdrawal: createRequestWithdrawal(dependencies),
     settleWithdrawal: createSettleWithdrawal(dependencies),

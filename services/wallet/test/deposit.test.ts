@@ -4,7 +4,16 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { apiClient, caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { atTheBank, type Harness, OPERATOR, setZibalMode, startHarness, together } from './support.ts';
+import {
+  atTheBank,
+  decided,
+  eraseAccount,
+  type Harness,
+  OPERATOR,
+  setZibalMode,
+  startHarness,
+  together,
+} from './support.ts';
 
 let harness: Harness;
 let send: Send;
@@ -169,6 +178,7 @@ describe('GET /payments/deposit/callback', () => {
     const answer = await send(
       'GET',
       `/payments/deposit/callback?trackId=${trackId}&success=1&status=2&orderId=${payment.id}`,
+      { as },
     );
     expect(answer.status).toBe(200);
     expect(answer.body.payment.is_done).toBe(false);
@@ -216,29 +226,50 @@ describe('GET /payments/deposit/callback', () => {
     expect(foreign.text).toBe(unknown.text);
   });
 
-  test('a caller with only a track id sees neither description nor card, signed in or not', async () => {
+  test('without the order id it is the 404 of an unknown track id, except for the payer', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For Sara');
-    const callback = await atTheBank(harness, payment_url, 'pay');
-    await send('GET', callback);
-    const trackId = payment_url.split('/').at(-1);
+    await atTheBank(harness, payment_url, 'pay');
+    const path = `/payments/deposit/callback?trackId=${payment_url.split('/').at(-1)}`;
+    const unknown = await send('GET', '/payments/deposit/callback?trackId=1');
     const guesses = [
-      { path: `/payments/deposit/callback?trackId=${trackId}` },
-      { path: `/payments/deposit/callback?trackId=${trackId}&orderId=${payment.id}` },
-      { path: `/payments/deposit/callback?trackId=${trackId}`, as: harness.person() },
+      { path },
+      { path: `${path}&orderId=${payment.id}` },
+      { path: `${path}&orderId=${payment.id}-${'0'.repeat(24)}` },
+      { path, as: harness.person() },
+      { path, as: OPERATOR },
+      { path, as: caller(as.userId, ['posts.view']) },
     ];
-    for (const { path, as: viewer } of guesses) {
-      const answer = await send('GET', path, viewer === undefined ? {} : { as: viewer });
-      expect(answer.status).toBe(200);
-      expect(answer.body.payment).toMatchObject({ id: payment.id, is_done: true, description: null });
-      expect(answer.body.payment.meta.card_number).toBeNull();
-      for (const hidden of ['email', 'phone', 'bank_account_number'])
-        expect(answer.body.payment.user).not.toHaveProperty(hidden);
-      expect(answer.text).not.toMatch(/Sara|\*\*|IR06/);
+    for (const { path: guess, as: viewer } of guesses) {
+      const answer = await send('GET', guess, viewer === undefined ? {} : { as: viewer });
+      expect([answer.status, answer.text]).toEqual([404, unknown.text]);
     }
-    const payer = await send('GET', `/payments/deposit/callback?trackId=${trackId}`, { as });
+    expect(await harness.balanceOf(as.userId)).toBe(0);
+    const payer = await send('GET', `${path}&orderId=wrong`, { as });
+    expect(payer.body.payment).toMatchObject({ id: payment.id, is_done: true });
     expect(payer.body.payment.description).toMatch(/^For Sara\n\d+$/);
     expect(payer.body.payment.user.email).toBe(`user${as.userId}@example.test`);
+  });
+
+  test('after 30 wrong ones in a minute an address gets 429, and right ones are still settled', async () => {
+    const as = harness.person();
+    const { payment_url } = await deposit(as);
+    const callback = await atTheBank(harness, payment_url, 'pay');
+    const from = (address: string) => ({ headers: { 'x-client-address': address } });
+    const wrong = callback.replace(/orderId=[^&]+/, 'orderId=1');
+    const answers = await together(40, () => send('GET', wrong, from('203.0.113.9')));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect([answers.filter(({ status }) => status === 404).length, refused.length]).toEqual([30, 10]);
+    for (const { body, headers } of refused) {
+      expect(Object.keys(body)).toEqual(['message']);
+      expect(headers.get('x-ratelimit-limit')).toBe('30');
+      expect(headers.get('x-ratelimit-remaining')).toBe('0');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect((await send('GET', wrong, from('203.0.113.10'))).status).toBe(404);
+    const right = await send('GET', callback, from('203.0.113.9'));
+    expect([right.status, right.body.payment.is_done]).toEqual([200, true]);
+    expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
   test('the order id, which cannot be guessed, proves that the caller comes from the bank', async () => {
@@ -314,6 +345,8 @@ describe('a gateway with unusual answers', () => {
   });
 
   let track = 1_000;
+  const orderIdOf = async (id: number): Promise<string> =>
+    (await other.connection.collection('payments').findOne({ _id: id as never }))?.gateway.order_id;
   const open = async (): Promise<{ as: UserCaller; id: number; callback: string }> => {
     track += 1;
     strange.answers.request = { result: 100, trackId: track };
@@ -322,7 +355,7 @@ describe('a gateway with unusual answers', () => {
     return {
       as,
       id: answer.body.payment.id,
-      callback: `/payments/deposit/callback?trackId=${track}&success=1&status=2`,
+      callback: `/payments/deposit/callback?trackId=${track}&success=1&status=2&orderId=${await orderIdOf(answer.body.payment.id)}`,
     };
   };
   const paid = (id: number, changes: Record<string, unknown> = {}) => ({
@@ -414,6 +447,178 @@ describe('a gateway with unusual answers', () => {
     expect((await other.send('GET', path)).status).toBe(401);
     expect((await other.send('GET', path, { as: other.person() })).status).toBe(403);
     expect((await other.send('GET', `${path}?page=0`, { as: OPERATOR })).status).toBe(422);
+  });
+
+  describe('POST /payments/:id/resolve', () => {
+    const NOTE = 'Agreed with the gateway by phone';
+    const disputed = async () => {
+      const opened = await open();
+      strange.answers.verify = paid(opened.id, { amount: 101_001 });
+      await other.send('GET', opened.callback);
+      return opened;
+    };
+    const resolve = (id: number, outcome: unknown, note: unknown = NOTE, by: Send = other.send) =>
+      by('POST', `/payments/${id}/resolve`, { as: OPERATOR, body: { outcome, note } });
+    const entriesOf = (id: number) =>
+      other.connection.collection('ledger_entries').countDocuments({ payment_ids: id });
+    const isListed = async (id: number) => {
+      const { body } = await other.send('GET', '/payments/deposit/disputed?per_page=100', { as: OPERATOR });
+      return body.data.some(({ payment }: { payment: { id: number } }) => payment.id === id);
+    };
+
+    test('credited books the requested amount, once, with what the gateway took', async () => {
+      const { as, id } = await disputed();
+      expect(await isListed(id)).toBe(true);
+      const { status, body } = await resolve(id, 'credited');
+      expect(status).toBe(200);
+      expect(body.payment).toMatchObject({
+        id,
+        is_done: true,
+        description: 'Wallet deposit\n42',
+        meta: {
+          amount: 10_000,
+          payable_amount: 10_100,
+          charged_rial: 101_001,
+          card_number: '6274****44',
+          resolution: {
+            outcome: 'credited',
+            note: NOTE,
+            resolved_by: OPERATOR.userId,
+            resolved_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+          },
+        },
+      });
+      expect([await other.balanceOf(as.userId), await entriesOf(id)]).toEqual([10_000, 1]);
+      expect(await isListed(id)).toBe(false);
+      const matches = ({ subject }: { subject: string }) => subject === String(id);
+      const event = await other.tap.waitFor('wallet.payment.booked', { matches });
+      expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'deposit', amount: 10_000 });
+    });
+
+    test('returned books nothing, whatever the gateway says later', async () => {
+      const { as, id, callback } = await disputed();
+      const { status, body } = await resolve(id, 'returned');
+      expect([status, body.payment.is_done]).toEqual([200, false]);
+      expect(body.payment.meta.resolution).toMatchObject({ outcome: 'returned', note: NOTE });
+      expect(await isListed(id)).toBe(false);
+      strange.answers.verify = paid(id);
+      expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
+      await other.connection
+        .collection('payments')
+        .updateOne({ _id: id as never }, { $set: { 'gateway.check_at': new Date(0) } });
+      await other.wallet.sweepDeposits();
+      expect([await other.balanceOf(as.userId), await entriesOf(id)]).toEqual([0, 0]);
+    });
+
+    test.each([
+      ['credited', 'returned'],
+      ['returned', 'credited'],
+    ])('%s again answers the payment as it is; %s then is 409', async (outcome, another) => {
+      const { id } = await disputed();
+      const first = await resolve(id, outcome);
+      const again = await resolve(id, outcome, 'Another note');
+      expect([again.status, again.text]).toEqual([200, first.text]);
+      const refused = await resolve(id, another);
+      expect([refused.status, refused.body]).toEqual([
+        409,
+        { message: 'This is already resolved with another outcome.' },
+      ]);
+    });
+
+    test('two operators on two processes have exactly one outcome, booked at most once', async () => {
+      const processes = [other.send, apiClient((await other.replica()).url)] as const;
+      for (let round = 0; round < 6; round += 1) {
+        const { as, id } = await disputed();
+        // In every third round they agree.
+        const outcomes = [
+          ['credited', 'returned'],
+          ['returned', 'credited'],
+          ['credited', 'credited'],
+        ][round % 3]!;
+        const answers = await together(20, (index) =>
+          decided(() => resolve(id, outcomes[index % 2], NOTE, processes[index % 2 === 0 ? 0 : 1])),
+        );
+        const done = answers.filter(({ status }) => status === 200);
+        const refused = answers.filter(({ status }) => status === 409);
+        expect([done.length, refused.length]).toEqual(round % 3 === 2 ? [20, 0] : [10, 10]);
+        expect(new Set(done.map(({ body }) => body.payment.is_done)).size).toBe(1);
+        const isCredited = done[0]?.body.payment.is_done === true;
+        expect(await other.balanceOf(as.userId)).toBe(isCredited ? 10_000 : 0);
+        expect(await entriesOf(id)).toBe(isCredited ? 1 : 0);
+      }
+    });
+
+    test('a deposit that is not disputed is 409, another type of payment or an unknown one 404', async () => {
+      const { id, callback } = await open();
+      strange.answers.verify = { result: 202, status: 3 };
+      for (const outcome of ['credited', 'returned']) {
+        const { status, body } = await resolve(id, outcome);
+        expect([status, body]).toEqual([409, { message: 'This deposit is not disputed.' }]);
+      }
+      strange.answers.verify = paid(id);
+      await other.send('GET', callback);
+      expect((await resolve(id, 'credited')).status).toBe(409);
+      const income = await other.give(other.person().userId, 5);
+      for (const unknown of [income, 999_999]) expect((await resolve(unknown, 'credited')).status).toBe(404);
+    });
+
+    test.each([
+      [{ note: NOTE }, 'outcome'],
+      [{ outcome: 'paid', note: NOTE }, 'outcome'],
+      [{ outcome: 'credited' }, 'note'],
+      [{ outcome: 'credited', note: ' ' }, 'note'],
+      [{ outcome: 'credited', note: 'x'.repeat(2_001) }, 'note'],
+      [{ outcome: 'credited', note: 'half a pair \ud800' }, 'note'],
+    ])('the body %j is 422 under %s, and nothing is booked', async (body, field) => {
+      const { as, id } = await disputed();
+      const answer = await other.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body });
+      expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
+      expect(await other.balanceOf(as.userId)).toBe(0);
+    });
+
+    test('needs payments.resolve_disputes, and identity', async () => {
+      const { as, id } = await disputed();
+      const body = { outcome: 'credited', note: NOTE };
+      const settler = caller(900_003, ['payments.view_all', 'payments.settle_withdrawals']);
+      expect((await other.send('POST', `/payments/${id}/resolve`, { body })).status).toBe(401);
+      for (const viewer of [as, settler])
+        expect((await other.send('POST', `/payments/${id}/resolve`, { as: viewer, body })).status).toBe(403);
+      other.setIdentityDown(true);
+      const down = await resolve(id, 'credited');
+      other.setIdentityDown(false);
+      expect([down.status, await other.balanceOf(as.userId)]).toEqual([503, 0]);
+      expect((await resolve(id, 'credited')).status).toBe(200);
+    });
+
+    test('the resolution is for holders of payments.view_all, and its note is removed with the account', async () => {
+      const { as, id } = await disputed();
+      await resolve(id, 'credited');
+      const shown = await other.send('GET', `/payments/${id}`, { as });
+      expect(shown.body.payment.is_done).toBe(true);
+      expect(shown.body.payment.meta).not.toHaveProperty('resolution');
+      await eraseAccount(other, as.userId);
+      const { body } = await other.send('GET', `/payments/${id}`, { as: OPERATOR });
+      expect(body.payment.meta).toMatchObject({
+        card_number: null,
+        resolution: { outcome: 'credited', note: null },
+      });
+    });
+
+    test('after the erasure of the payer it stores no personal data', async () => {
+      const { as, id } = await disputed();
+      await eraseAccount(other, as.userId);
+      expect((await resolve(id, 'credited')).body.payment).toMatchObject({
+        is_done: true,
+        description: null,
+      });
+      expect(await other.balanceOf(as.userId)).toBe(10_000);
+      const stored = await other.connection.collection('payments').findOne({ _id: id as never });
+      expect(JSON.stringify(stored)).not.toMatch(/phone|6274/);
+    });
+  });
+
+  test('the audit finds no difference after these tests', async () => {
+    expect((await other.audit()).difference).toBeUndefined();
   });
 
   test('the sweep disputes like the callback and does not verify again', async () => {

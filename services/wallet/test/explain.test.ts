@@ -58,7 +58,14 @@ const deposit = (id: number) =>
     isDone: false,
     createdAt: at,
     meta: { amount: 1_000, gateway_fee: 0, payable_amount: 1_000 },
-    gateway: { trackId: String(id), orderId: `${id}-x`, state: 'open', checkAt: at, reported: null },
+    gateway: {
+      trackId: String(id),
+      orderId: `${id}-x`,
+      state: 'open',
+      checkAt: at,
+      reported: null,
+      resolution: null,
+    },
   });
 
 const entryOf = (id: number, name = 'booking', amount = 5) =>
@@ -104,6 +111,7 @@ const gatewayOf = (n: number, state: string | undefined): Record<string, unknown
   state,
   check_at: state === 'open' ? after(n) : null,
   reported: state === 'mismatch' ? { card_number: '6037' } : null,
+  resolution: null,
 });
 
 /** Copies documents written by the store. */
@@ -161,6 +169,7 @@ const drain = async (rows: AsyncIterable<unknown>): Promise<number> => {
   for await (const _row of rows) count += 1;
   return count;
 };
+const resolution = { outcome: 'returned', note: 'text', resolvedBy: 1, resolvedAt: at } as const;
 const receipt = { amountRial: 5, orderId: '1', refNumber: null, cardNumber: null, paidAt: null };
 
 const cases: [string, () => Promise<unknown>][] = [
@@ -198,6 +207,10 @@ const cases: [string, () => Promise<unknown>][] = [
   ],
   ['a deposit is closed', () => payments().closeDeposit(10, 'cancelled')],
   ['a deposit is disputed', inSession((session) => payments().disputeDeposit(session, 15, receipt))],
+  [
+    'a dispute is resolved',
+    inSession((session) => payments().resolveDispute(session, 15, { resolution, credited: null })),
+  ],
   ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
   ['disputed deposits by page', () => payments().disputed(FIRST_PAGE)],
   ['disputed deposits by cursor', () => payments().disputed(LATER)],
@@ -205,7 +218,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [
     'a withdrawal is settled',
-    inSession((session) => payments().settleWithdrawal(session, 3, { paid: true })),
+    inSession((session) => payments().settleWithdrawal(session, 3, { rejectedAt: null, meta: null })),
   ],
   ['a user is erased', inSession((session) => payments().erasePersonal(session, 1))],
   ['payments for the audit', inSession((session) => payments().after(1, 10, session))],

@@ -61,9 +61,11 @@ interface Withdrawal {
   by: UserCaller;
   amount: number;
   key: string;
-  settled: 'paid' | 'rejected' | undefined;
-  /** Number of attempts to settle it. */
-  attempts: number;
+  settled: 'pay' | 'reject' | undefined;
+  /** What was tried so far. */
+  tried: Set<'pay' | 'reject'>;
+  /** From the first rejection until one is answered: each of them may be the one that releases the amount. */
+  release: ReturnType<Model['begin']> | undefined;
 }
 
 export interface Player {
@@ -191,7 +193,8 @@ export const createPlayer = (harness: Harness): Player => {
         amount: value,
         key,
         settled: undefined,
-        attempts: 0,
+        tried: new Set(),
+        release: undefined,
       });
   };
 
@@ -206,19 +209,18 @@ export const createPlayer = (harness: Harness): Player => {
 
   const settle = async (withdrawal: Withdrawal, verb: 'pay' | 'reject'): Promise<void> => {
     const { id, by, amount: value } = withdrawal;
-    withdrawal.attempts += 1;
-    const operation = model.begin(verb, new Map(verb === 'reject' ? [[by.userId, value]] : []));
-    // 503 changes nothing: a 409 after it means that another call has settled the withdrawal.
+    withdrawal.tried.add(verb);
+    if (verb === 'reject') withdrawal.release ??= model.begin(verb, new Map([[by.userId, value]]));
     const [answer] = await http('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
     if (answer.status === 200) {
-      assert(withdrawal.settled === undefined, `withdrawal ${id} was settled twice`);
-      withdrawal.settled = verb === 'pay' ? 'paid' : 'rejected';
-      operation.end('accepted');
+      assert([undefined, verb].includes(withdrawal.settled), `withdrawal ${id} was settled twice`);
+      if (verb === 'reject' && withdrawal.settled === undefined) withdrawal.release?.end('accepted');
+      withdrawal.settled = verb;
       return;
     }
-    operation.end('without effect');
     assert(answer.status === 409, `${verb}: ${answer.status} ${answer.text}`);
-    assert(withdrawal.attempts > 1, `withdrawal ${id} was refused without having been settled`);
+    const couldBeOther = withdrawal.tried.size > 1 && withdrawal.settled !== verb;
+    assert(couldBeOther, `withdrawal ${id} was refused without having been settled otherwise`);
   };
 
   const deposit = async (by: UserCaller, value: number, click: 'pay' | 'cancel'): Promise<void> => {

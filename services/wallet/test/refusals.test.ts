@@ -306,8 +306,10 @@ describe('the callback', () => {
       'amount=1',
       'status=',
     ])
-      expect((await send('GET', `/payments/deposit/callback?trackId=${trackId}&${claim}`)).status).toBe(200);
-    expect((await send('GET', `/payments/deposit/callback?trackId=0${trackId}`)).status).toBe(404);
+      expect(
+        (await send('GET', `/payments/deposit/callback?trackId=${trackId}&${claim}`, { as })).status,
+      ).toBe(200);
+    expect((await send('GET', `/payments/deposit/callback?trackId=0${trackId}`, { as })).status).toBe(404);
   });
 });
 

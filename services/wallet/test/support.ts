@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { BookRequest } from '@fitness/proto/gen/fitness/wallet/v1/BookRequest.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -16,9 +17,11 @@ import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts'
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
+  type Answer,
   apiClient,
   caller,
   dropDatabase,
+  eventually,
   MEMBER_PERMISSIONS,
   type Send,
   standIn,
@@ -50,6 +53,8 @@ export interface Harness {
   sandboxUrl: string;
   /** A new user, known to identity. `bankAccount: null`: without a bank account. */
   person(options?: { bankAccount?: string | null }): UserCaller;
+  /** Changes the bank account in the profile of the user. */
+  changeBankAccount(userId: number, bankAccount: string | null): void;
   /** Removes the user from identity. */
   erase(userId: number): void;
   /** Number of ShowUsers calls so far. */
@@ -80,6 +85,7 @@ export const OPERATOR = caller(900_001, [
   'users.view_all',
   'payments.view_all',
   'payments.settle_withdrawals',
+  'payments.resolve_disputes',
 ]);
 
 /** A stand-in of identity; `state.down` makes its calls fail. */
@@ -199,6 +205,7 @@ export const startHarness = async (
     tap,
     sandboxUrl: sandbox.url,
     person: personOf,
+    changeBankAccount: (userId, bankAccount) => void people.set(userId, { id: userId, bankAccount }),
     erase: (userId) => void people.delete(userId),
     identityCalls: () => identity.state.calls,
     setIdentityDown: (down) => {
@@ -258,6 +265,24 @@ export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable')
     body: JSON.stringify({ mode }),
   });
 };
+
+/** Identity publishes the erasure of the account; resolves when the wallet has handled it. */
+export const eraseAccount = async (harness: Harness, userId: number): Promise<void> => {
+  const eventId = await harness.publish(accountDeleted, {
+    user_id: userId,
+    deleted_at: '2026-01-15 10:00:00',
+  });
+  await eventually(
+    async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
+  );
+};
+
+/** Repeats a request while it is 503, which changes nothing: concurrent writes can last until the transaction deadline. */
+export const decided = (ask: () => Promise<Answer>): Promise<Answer> =>
+  eventually(async () => {
+    const answer = await ask();
+    return answer.status !== 503 && answer;
+  });
 
 /** Runs `work` `count` times concurrently. */
 export const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>

@@ -1,6 +1,9 @@
-import { caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, OPERATOR, startHarness, together } from './support.ts';
+import { decided, eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
+
+/** Of every person of the harness. */
+const ACCOUNT = 'IR062960000000100324200001';
 
 let harness: Harness;
 let send: Send;
@@ -37,7 +40,7 @@ describe('POST /payments/withdrawals', () => {
       type: 'withdrawal',
       amount: 50_000,
       description: 'Rent',
-      meta: null,
+      meta: { bank_account_number: ACCOUNT },
       is_done: false,
       rejected_at: null,
     });
@@ -154,12 +157,18 @@ describe('POST /payments/:id/pay and /reject', () => {
     const answer = await send('POST', `/payments/${id}/pay`, { as: OPERATOR });
     expect(answer.status).toBe(200);
     expect(answer.body.payment).toMatchObject({ id, is_done: true, rejected_at: null, user_balance: 1_000 });
-    expect(answer.body.payment.user).toMatchObject({ bank_account_number: 'IR062960000000100324200001' });
+    expect(answer.body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
     const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
       matches: ({ subject }) => subject === String(id),
     });
-    expect(event.data).toEqual({ payment_id: id, user_id: as.userId, outcome: 'paid' });
+    expect(event.data).toEqual({
+      payment_id: id,
+      user_id: as.userId,
+      amount: 2_000,
+      outcome: 'paid',
+      reason: null,
+    });
   });
 
   test('rejected: the hold is released', async () => {
@@ -176,34 +185,105 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(event.data).toMatchObject({ outcome: 'rejected' });
   });
 
-  test.each(['pay', 'reject'])('a settled withdrawal is 409 for pay and reject (after %s)', async (first) => {
-    const id = await withdraw(await userWithBalance(2_000), 2_000);
-    await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
-    for (const verb of ['pay', 'reject']) {
-      const answer = await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
-      expect(answer.status).toBe(409);
-      expect(answer.body).toEqual({ message: 'This withdrawal is already settled.' });
+  test.each([
+    ['pay', 'reject'],
+    ['reject', 'pay'],
+  ])('%s again answers the payment as it is; %s then is 409', async (first, second) => {
+    const as = await userWithBalance(2_000);
+    const id = await withdraw(as, 2_000);
+    const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      const again = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
+      expect([again.status, again.text]).toEqual([200, settled.text]);
+      const other = await send('POST', `/payments/${id}/${second}`, { as: OPERATOR });
+      expect([other.status, other.body]).toEqual([409, { message: 'This withdrawal is already settled.' }]);
+    }
+    expect(await harness.balanceOf(as.userId)).toBe(first === 'pay' ? 0 : 2_000);
+    expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(2);
+  });
+
+  test('two settlers on two processes have exactly one outcome, which all calls for it answer', async () => {
+    const processes = [send, apiClient((await harness.replica()).url)] as const;
+    for (let round = 0; round < 4; round += 1) {
+      const as = await userWithBalance(2_000);
+      const id = await withdraw(as, 2_000);
+      const verbs = round % 2 === 0 ? ['pay', 'reject'] : ['reject', 'pay'];
+      const answers = await together(20, async (index) => {
+        const verb = verbs[index % 2];
+        const by = processes[index % 2 === 0 ? 0 : 1];
+        const { status, body } = await decided(() => by('POST', `/payments/${id}/${verb}`, { as: OPERATOR }));
+        return { verb, status, body };
+      });
+      const settled = answers.filter(({ status }) => status === 200);
+      const refused = answers.filter(({ status }) => status === 409);
+      const [verb, ...others] = new Set(settled.map((answer) => answer.verb));
+      expect([others, settled.length, refused.length]).toEqual([[], 10, 10]);
+      for (const { body } of settled)
+        expect([body.payment.is_done, body.payment.rejected_at !== null]).toEqual([
+          verb === 'pay',
+          verb === 'reject',
+        ]);
+      expect(await harness.balanceOf(as.userId)).toBe(verb === 'pay' ? 0 : 2_000);
+      const matches = ({ subject }: { subject: string }) => subject === String(id);
+      const event = await harness.tap.waitFor('wallet.withdrawal.settled', { matches });
+      expect(event.data).toMatchObject({ outcome: verb === 'pay' ? 'paid' : 'rejected' });
+      const published = harness.tap.events.filter(
+        ({ type, subject }) => type === event.type && subject === String(id),
+      );
+      expect(new Set(published.map(({ id: eventId }) => eventId)).size).toBe(1);
     }
   });
 
-  test('ten concurrent pays and ten rejects have exactly one outcome', async () => {
+  test('a reason of the rejection is in meta, for the user as well, and a repeat does not change it', async () => {
+    const as = await userWithBalance(3_000);
+    const reject = async (body?: unknown) => {
+      const id = await withdraw(as, 1_000);
+      return send('POST', `/payments/${id}/reject`, { as: OPERATOR, body });
+    };
+    const given = await reject({ reason: '  The account is closed.\n' });
+    const meta = { bank_account_number: ACCOUNT, reason: 'The account is closed.' };
+    expect([given.status, given.body.payment.meta]).toEqual([200, meta]);
+    const path = `/payments/${given.body.payment.id}`;
+    const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
+      matches: ({ subject }) => subject === String(given.body.payment.id),
+    });
+    expect(event.data).toMatchObject({ outcome: 'rejected', amount: 1_000, reason: meta.reason });
+    const again = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: 'Another one.' } });
+    expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
+    expect((await send('GET', path, { as })).body.payment.meta).toEqual(meta);
+    for (const body of [undefined, {}, { reason: null }, { reason: ' ' }])
+      expect((await reject(body)).body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+  });
+
+  test.each([7, ['x'], {}, 'x'.repeat(2_001), 'half a pair \ud800'])(
+    'the reason %j is 422 under reason, and nothing is settled',
+    async (reason) => {
+      const as = await userWithBalance(1_000);
+      const id = await withdraw(as, 1_000);
+      const { status, body } = await send('POST', `/payments/${id}/reject`, {
+        as: OPERATOR,
+        body: { reason },
+      });
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['reason']]);
+      expect(await harness.balanceOf(as.userId)).toBe(0);
+    },
+  );
+
+  test('a reason is removed with the account, and not stored after its erasure', async () => {
     const as = await userWithBalance(2_000);
-    const id = await withdraw(as, 2_000);
-    const answers = await together(20, (index) =>
-      send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
-    const { body } = await send('GET', `/payments/${id}`, { as: OPERATOR });
-    const rejected = body.payment.rejected_at !== null;
-    expect(body.payment.is_done).toBe(!rejected);
-    expect(await harness.balanceOf(as.userId)).toBe(rejected ? 2_000 : 0);
-    const matches = ({ subject }: { subject: string }) => subject === String(id);
-    const event = await harness.tap.waitFor('wallet.withdrawal.settled', { matches });
-    expect(event.data).toMatchObject({ outcome: rejected ? 'rejected' : 'paid' });
-    expect(
-      harness.tap.events.filter((published) => published.type === event.type && matches(published)),
-    ).toHaveLength(1);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const reject = (id: number | undefined) =>
+      send('POST', `/payments/${id}/reject`, { as: OPERATOR, body: { reason: 'About Sara' } });
+    await reject(ids[0]);
+    await eraseAccount(harness, as.userId);
+    await reject(ids[1]);
+    for (const id of ids)
+      expect((await send('GET', `/payments/${id}`, { as: OPERATOR })).body.payment).toMatchObject({
+        rejected_at: expect.any(String),
+        meta: { bank_account_number: null },
+      });
+    const stored = await harness.connection.collection('payments').find({ user_id: as.userId }).toArray();
+    expect(JSON.stringify(stored)).not.toContain('Sara');
   });
 
   test('another type of payment and an unknown id are 404', async () => {
@@ -228,6 +308,104 @@ describe('POST /payments/:id/pay and /reject', () => {
     harness.setIdentityDown(false);
     expect(answer.status).toBe(503);
     expect(await harness.balanceOf(as.userId)).toBe(0);
+  });
+});
+
+describe('the bank account of a withdrawal', () => {
+  const OTHER = 'IR120570028780010957775103';
+  const stored = async (id: number) =>
+    (await harness.connection.collection('payments').findOne({ _id: id as never }))?.meta;
+
+  test.each(['pay', 'reject'])(
+    'is that of the request, whatever the profile says later, also at the %s',
+    async (verb) => {
+      const as = await userWithBalance(1_000);
+      const id = await withdraw(as, 1_000);
+      for (const changed of [OTHER, null]) {
+        harness.changeBankAccount(as.userId, changed);
+        for (const viewer of [as, OPERATOR]) {
+          const { body } = await send('GET', `/payments/${id}`, { as: viewer });
+          expect(body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+        }
+      }
+      const { body } = await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR });
+      expect(body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+      harness.changeBankAccount(as.userId, OTHER);
+      await harness.give(as.userId, 1_000);
+      const next = await withdraw(as, 1_000);
+      const list = await send('GET', '/payments?type=withdrawal', { as });
+      expect(
+        list.body.data.map(({ id: listed, meta }: { id: number; meta: unknown }) => [listed, meta]),
+      ).toEqual([
+        [next, { bank_account_number: OTHER }],
+        [id, { bank_account_number: ACCOUNT }],
+      ]);
+    },
+  );
+
+  test('is shown to its user and to those who settle, not with payments.view_all alone', async () => {
+    const as = await userWithBalance(1_000);
+    const id = await withdraw(as, 1_000);
+    const accountant = caller(900_002, ['payments.view_own', 'payments.view_all']);
+    for (const path of [`/payments/${id}`, `/payments?user_id=${as.userId}&type=withdrawal`]) {
+      const hidden = await send('GET', path, { as: accountant });
+      expect(hidden.status).toBe(200);
+      expect(hidden.text).not.toContain(ACCOUNT);
+      for (const viewer of [as, OPERATOR])
+        expect((await send('GET', path, { as: viewer })).text).toContain(
+          `"meta":{"bank_account_number":"${ACCOUNT}"}`,
+        );
+    }
+  });
+
+  test('is removed with the account; that of an open withdrawal once it is settled', async () => {
+    const as = await userWithBalance(4_000);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const open = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const settle = async ([paid, rejected]: number[]) => {
+      for (const [id, verb] of [
+        [paid, 'pay'],
+        [rejected, 'reject'],
+      ])
+        expect((await send('POST', `/payments/${id}/${verb}`, { as: OPERATOR })).status).toBe(200);
+    };
+    await settle(ids);
+    await eraseAccount(harness, as.userId);
+    for (const id of ids) expect(await stored(id)).toEqual({ bank_account_number: null });
+    for (const id of open) expect(await stored(id)).toEqual({ bank_account_number: ACCOUNT });
+    const due = await send('GET', `/payments/${open[0]}`, { as: OPERATOR });
+    expect(due.body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+    await settle(open);
+    for (const id of open) expect(await stored(id)).toEqual({ bank_account_number: null });
+  });
+
+  test('does not outlive settlements that run concurrently with the erasure', async () => {
+    const as = await userWithBalance(20);
+    const ids: number[] = [];
+    for (let each = 0; each < 20; each += 1) ids.push(await withdraw(as, 1));
+    const [, ...settled] = await Promise.all([
+      eraseAccount(harness, as.userId),
+      ...ids.map((id, index) =>
+        decided(() =>
+          send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
+        ),
+      ),
+    ]);
+    expect(settled.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    for (const id of ids) expect(await stored(id)).toEqual({ bank_account_number: null });
+  });
+
+  test('is null for a withdrawal stored by an older release, which is settled and erased as any other', async () => {
+    const as = await userWithBalance(3_000);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    await harness.connection
+      .collection('payments')
+      .updateMany({ _id: { $in: ids as never[] } }, { $set: { meta: null } });
+    const { body } = await send('POST', `/payments/${ids[0]}/pay`, { as: OPERATOR });
+    expect(body.payment).toMatchObject({ is_done: true, meta: null });
+    await eraseAccount(harness, as.userId);
+    expect((await send('POST', `/payments/${ids[1]}/reject`, { as: OPERATOR })).body.payment.meta).toBeNull();
+    expect((await send('GET', `/payments/${ids[2]}`, { as: OPERATOR })).body.payment.meta).toBeNull();
   });
 });
 

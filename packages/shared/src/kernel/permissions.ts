@@ -20,6 +20,7 @@ export const PERMISSIONS = [
   'payments.view_own',
   'payments.view_all',
   'payments.settle_withdrawals',
+  'payments.resolve_disputes',
   'payments.buy_premium',
   'payments.boost_own',
   'payments.boost_all',

@@ -18,8 +18,8 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 type UpdateProfileDependencies = Pick<Dependencies, 'store' | 'passwords' | 'licenseDocuments' | 'clock'>;
 
 /**
- * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new bank account by
- * a restricted token.
+ * 422: a taken field, a birth date in the future, a new e-mail, phone or bank account without the password. 403: a new
+ * bank account by a restricted token.
  */
 type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
 
@@ -28,7 +28,9 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
   return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
     assertNotBornInFuture(fields, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
-    if (changesContact(user, fields)) await assertCurrentPassword(dependencies, user, currentPassword);
+    if (changesContact(user, fields) || changesBankAccount(user, fields)) {
+      await assertCurrentPassword(dependencies, user, currentPassword);
+    }
     await assertNotTaken(dependencies, fields, user._id);
     // Withdrawals are paid to the bank account.
     if (changesBankAccount(user, fields) && (await tokenRestriction(dependencies, caller)) !== undefined) {

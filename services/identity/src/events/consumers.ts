@@ -6,6 +6,8 @@ import { onAccountDeletionRequested } from './on-account-deletion-requested.ts';
 import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
+import { onPaymentBooked } from './on-payment-booked.ts';
+import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
 export const createConsumers = (
   useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense'>,
@@ -15,4 +17,6 @@ export const createConsumers = (
   onGymLicenseReviewed(useCases),
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
+  onPaymentBooked(useCases),
+  onWithdrawalSettled(useCases),
 ];

@@ -4,7 +4,7 @@ import { premiumSlot } from '../domain/target.ts';
 
 /**
  * In the transaction of `session`: ends the running subscription and closes the user's slot, so that none starts again.
- * Receipts stay.
+ * Receipts and due refunds stay.
  */
 export const createEraseAccount =
   ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>) =>
@@ -12,5 +12,6 @@ export const createEraseAccount =
     const now = clock.now();
     const running = await store.slots.close(session, premiumSlot(userId), now);
     if (running !== null) await store.grants.end(session, 'premium', running, now);
+    await store.refunds.eraseNotes(session, userId);
     await idempotency.eraseAccount(session, userId);
   };

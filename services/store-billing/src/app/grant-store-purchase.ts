@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import { receiptNumber, type StorePurchase } from '../domain/purchase.ts';
+import type { Refund } from '../domain/refund.ts';
 import { isBeingCharged, SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import { acknowledge } from './acknowledge-purchases.ts';
@@ -23,6 +24,10 @@ export interface ConfirmedPurchase {
   grantId: number;
   /** The slot has no document yet. */
   isNewSlot: boolean;
+  /** Its row in the refund queue, which it leaves. */
+  refund: Refund | undefined;
+  /** The operator who grants it; null for the user and the background. */
+  operator: { id: number; note: string } | null;
   transactionTimeoutMs: number;
 }
 
@@ -34,6 +39,8 @@ interface GrantRequest extends ConfirmedPurchase {
 export type GrantOutcome =
   | { outcome: 'granted'; grant: Grant }
   | { outcome: 'already_redeemed' }
+  /** An operator has refunded it. */
+  | { outcome: 'refunded' }
   | { outcome: 'refused'; refusal: SlotRefusal };
 
 /** Thrown to abort the transaction. */
@@ -45,6 +52,11 @@ class SlotRefusedError extends Error {
     super(`the slot is ${refusal.by}`);
     this.refusal = refusal;
   }
+}
+
+/** Thrown to abort the transaction: the purchase has left the refund queue, and it has no receipt. */
+class RefundedError extends Error {
+  override name = 'RefundedError';
 }
 
 /** Thrown to abort the transaction: this presentation already has its receipt. */
@@ -98,6 +110,7 @@ const tryGrant = async (dependencies: GrantDependencies, request: GrantRequest):
     return { outcome: 'granted', grant };
   } catch (error) {
     if (error instanceof SlotRefusedError) return { outcome: 'refused', refusal: error.refusal };
+    if (error instanceof RefundedError) return { outcome: 'refunded' };
     if (error instanceof AttemptGrantedError || store.isAlreadyRedeemedError(error))
       return { outcome: 'already_redeemed' };
     if (store.isSlotExistsError(error)) return tryGrant(dependencies, { ...request, isNewSlot: false });
@@ -129,9 +142,10 @@ const outcomeAfterError = async (
 const storeGrant = async (
   dependencies: GrantDependencies,
   session: ClientSession,
-  { attempt, order, grantId, isNewSlot, ignoreReservationOf }: GrantRequest,
+  request: GrantRequest,
 ): Promise<{ purchase: StorePurchase; grant: Grant }> => {
   const { store, clock } = dependencies;
+  const { attempt, order, grantId, isNewSlot, ignoreReservationOf } = request;
   const now = clock.now();
   const reference = { kind: order.offer.kind, id: grantId };
   const purchase: StorePurchase = {
@@ -148,6 +162,7 @@ const storeGrant = async (
   if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGrantedError();
   // The unique token lets one of several users continue.
   await store.purchases.insert(session, purchase);
+  await leaveRefundQueue(dependencies, session, request, now);
   const placed = await placeGrant(dependencies, session, {
     order,
     grantId,
@@ -158,4 +173,17 @@ const storeGrant = async (
   if ('refusal' in placed) throw new SlotRefusedError(placed.refusal);
   await publishStorePurchaseGranted(dependencies, session, purchase, order);
   return { purchase, grant: placed.grant };
+};
+
+/** Both this and the refund by an operator write the row, so that one of them comes first. */
+const leaveRefundQueue = async (
+  { store }: Pick<Dependencies, 'store'>,
+  session: ClientSession,
+  { refund, operator }: GrantRequest,
+  now: Date,
+): Promise<void> => {
+  if (refund === undefined) return;
+  const [note, resolvedBy] = [operator?.note ?? null, operator?.id ?? null];
+  const resolution = { outcome: 'granted' as const, note, resolvedBy, resolvedAt: now };
+  if (!(await store.refunds.markGranted(session, refund.id, resolution))) throw new RefundedError();
 };

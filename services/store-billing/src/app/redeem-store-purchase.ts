@@ -51,11 +51,13 @@ export const createRedeemStorePurchase =
     if (redeemed !== undefined) return replay(presentation, redeemed);
     if (target !== null) await assertMayBoost(targets, caller, target, targetNotFound);
     if (slot === 'active') return refuseActiveSlot(dependencies, presentation, order, now);
-    const [attempt, grantId] = await Promise.all([
+    const [attempt, grantId, refund] = await Promise.all([
       store.attempts.open(presentation, now),
       store.grants.nextId(offer.kind),
+      store.refunds.ofPurchase(presentation),
     ]);
     if (attempt === 'granted') return replayOrThrow(dependencies, presentation, order, grantFailed());
+    if (refund?.resolution != null) return refuseUnconfirmed(dependencies, attempt, order, REFUNDED);
     const verdict = await channel.verify(attempt);
     if (verdict.kind !== 'purchased') return refuseUnconfirmed(dependencies, attempt, order, verdict);
     return grantConfirmed(dependencies, {
@@ -63,6 +65,8 @@ export const createRedeemStorePurchase =
       order,
       grantId,
       isNewSlot: slot === 'missing',
+      refund,
+      operator: null,
       transactionTimeoutMs: requestTransactionTimeoutMs,
     });
   };
@@ -108,6 +112,9 @@ const refuseActiveSlot = async (
   return replayOrThrow(dependencies, presentation, order, alreadyRunning(order.offer));
 };
 
+/** By an operator, whatever the store says. */
+const REFUNDED = { kind: 'not_purchased', reason: 'refunded' } as const satisfies Verdict;
+
 /** The store did not confirm the purchase. */
 const refuseUnconfirmed = async (
   dependencies: Dependencies,
@@ -148,6 +155,7 @@ const grantConfirmed = async (
     throw grantFailed(error);
   }
   if (granted.outcome === 'granted') return { isNew: true, grant: granted.grant };
+  if (granted.outcome === 'refunded') return refuseUnconfirmed(dependencies, attempt, order, REFUNDED);
   if (granted.outcome === 'already_redeemed')
     return replayOrThrow(dependencies, attempt, order, grantFailed());
   const { refusal } = granted;

@@ -1,7 +1,7 @@
 /** A row of the refund queue, as operators see it. */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import { REFUND_REASONS, type Refund } from '../domain/refund.ts';
+import { REFUND_OUTCOMES, REFUND_REASONS, type Refund, type RefundResolution } from '../domain/refund.ts';
 
 export const refundSchema = z
   .object({
@@ -27,4 +27,23 @@ export const toRefundResource = (refund: Refund): z.output<typeof refundSchema> 
   boostable_id: refund.target?.id ?? null,
   reason: refund.reason,
   created_at: formatTimestamp(refund.createdAt),
+});
+
+export const resolvedRefundSchema = refundSchema
+  .extend({
+    resolution: z.enum(REFUND_OUTCOMES),
+    note: z.string().nullable(),
+    resolved_by: z.int().nullable().meta({ description: 'The operator; null when nobody had to decide' }),
+    resolved_at: z.string(),
+  })
+  .meta({ id: 'ResolvedStorePurchaseRefund' });
+
+export const toResolvedRefundResource = (
+  refund: Refund & { resolution: RefundResolution },
+): z.output<typeof resolvedRefundSchema> => ({
+  ...toRefundResource(refund),
+  resolution: refund.resolution.outcome,
+  note: refund.resolution.note,
+  resolved_by: refund.resolution.resolvedBy,
+  resolved_at: formatTimestamp(refund.resolution.resolvedAt),
 });

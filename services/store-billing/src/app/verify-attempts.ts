@@ -5,6 +5,7 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
+import type { Refund } from '../domain/refund.ts';
 import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
 import type { LedgerView } from '../store/ledger.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
@@ -34,10 +35,12 @@ const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promis
   const order = { userId: attempt.userId, offer, target: attempt.target };
   const ledger = await store.ledger.read(attempt, slotOf(order), clock.now());
   if (await finishIfRedeemed(dependencies, attempt, ledger)) return;
+  const refund = await store.refunds.ofPurchase(attempt);
+  if (refund?.resolution != null) return store.attempts.finish(attempt, 'closed', 'refunded', clock.now());
   const verdict = await channel.verify(attempt);
   switch (verdict.kind) {
     case 'purchased':
-      return grantOrEnqueueRefund(dependencies, attempt, order, ledger);
+      return grantOrEnqueueRefund(dependencies, attempt, order, { ...ledger, refund });
     case 'not_purchased':
       return store.attempts.finish(attempt, 'closed', verdict.reason, clock.now());
     case 'credentials_refused':
@@ -77,7 +80,7 @@ const grantOrEnqueueRefund = async (
   dependencies: Dependencies,
   attempt: Attempt,
   order: Order,
-  { slot }: LedgerView,
+  { slot, refund }: LedgerView & { refund: Refund | undefined },
 ): Promise<void> => {
   const { store, targets, clock } = dependencies;
   const { target } = attempt;
@@ -88,9 +91,13 @@ const grantOrEnqueueRefund = async (
     order,
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',
+    refund,
+    operator: null,
     transactionTimeoutMs: BACKGROUND_TRANSACTION_TIMEOUT_MS,
   });
   if (granted.outcome === 'granted') return;
+  if (granted.outcome === 'refunded')
+    return store.attempts.finish(attempt, 'closed', 'refunded', clock.now());
   if (granted.outcome === 'refused') return enqueueRefund(dependencies, attempt, order, granted.refusal);
   await finishIfRedeemed(dependencies, attempt, await store.ledger.read(attempt, slotOf(order), clock.now()));
 };

@@ -6,8 +6,24 @@ export const REFUND_REASONS = ['already_running', 'target_gone'] as const;
 
 export type RefundReason = (typeof REFUND_REASONS)[number];
 
+export const REFUND_OUTCOMES = ['refunded', 'granted'] as const;
+
+export type RefundOutcome = (typeof REFUND_OUTCOMES)[number];
+
+/** How it left the queue. Without an operator the store has reported the refund, or a later presentation was granted. */
+export interface RefundResolution {
+  outcome: RefundOutcome;
+  note: string | null;
+  /** User id of the operator. */
+  resolvedBy: number | null;
+  resolvedAt: Date;
+}
+
 export interface Refund extends Presentation {
   id: number;
+  attemptId: string;
   reason: RefundReason;
   createdAt: Date;
+  /** Null while it is in the queue. */
+  resolution: RefundResolution | null;
 }

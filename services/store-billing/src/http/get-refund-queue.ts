@@ -10,7 +10,8 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
     path: '/payments/store-purchases/refund-queue',
     summary: 'Store purchases that were paid for and cannot be granted',
     description:
-      'Newest first. A row leaves the queue once the store reports the refund, or the purchase is granted.',
+      'Newest first. A row leaves the queue once the store reports the refund, the purchase is granted, or an operator ' +
+      'resolves it.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.view_all'],

@@ -6,6 +6,7 @@ import type { UseCases } from '../use-cases.ts';
 import { getRefundQueueRoute } from './get-refund-queue.ts';
 import { postBoostRoute } from './post-boost.ts';
 import { postBuyPremiumRoute } from './post-buy-premium.ts';
+import { postRefundResolutionRoute } from './post-refund-resolution.ts';
 import { postStorePurchaseRoute } from './post-store-purchase.ts';
 
 interface RouteOptions {
@@ -23,6 +24,7 @@ export const createRoutes = (
 ): Route[] => [
   postStorePurchaseRoute(useCases, { catalogue, channel }),
   getRefundQueueRoute(useCases, baseUrl),
+  postRefundResolutionRoute(useCases),
   postBuyPremiumRoute(useCases, idempotency),
   postBoostRoute(useCases, idempotency),
 ];

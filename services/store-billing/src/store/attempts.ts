@@ -32,6 +32,7 @@ export interface Attempts {
   ): Promise<void>;
   /** Leaves it open and schedules the next verification. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
+  find(id: string): Promise<Attempt | undefined>;
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
   /** Claims a due attempt for the background. False when another process or transaction holds it. */
   claim(attempt: Attempt, now: Date): Promise<boolean>;
@@ -131,6 +132,10 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
         { _id: id, state: 'open', revision },
         { $set: { reason, tries: tries + 1, next_check_at: next, updated_at: now } },
       );
+    },
+    find: async (id) => {
+      const found = await attempts.findById(id).lean<AttemptDocument>();
+      return found === null ? undefined : fromDocument(found);
     },
     due: async (channel, now, limit) => {
       const found = await attempts

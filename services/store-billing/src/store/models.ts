@@ -1,9 +1,9 @@
 /** The collections of store-billing's database. */
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AttemptState } from '../domain/attempt.ts';
 import type { Offer } from '../domain/offer.ts';
-import type { RefundReason } from '../domain/refund.ts';
+import type { RefundOutcome, RefundReason } from '../domain/refund.ts';
 import type { TargetType } from '../domain/target.ts';
 import type { WalletPurchaseState } from '../domain/wallet-purchase.ts';
 import type { TargetFields } from './target-fields.ts';
@@ -93,6 +93,8 @@ export interface RefundDocument extends TargetFields {
   attempt_id: string;
   /** {@link receiptKey} of the purchase until it is resolved, then null. */
   owed_for: string | null;
+  /** {@link receiptKey} for good: what an operator has refunded is not granted any more. An older release stored none. */
+  purchase_key?: string | null;
   channel: string;
   purchase_token: string;
   product_id: string;
@@ -100,7 +102,10 @@ export interface RefundDocument extends TargetFields {
   reason: RefundReason;
   created_at: Date;
   resolved_at: Date | null;
-  resolution: 'refunded' | 'granted' | null;
+  resolution: RefundOutcome | null;
+  /** Of an operator. */
+  note?: string | null;
+  resolved_by?: number | null;
   look_due_at: Date | null;
 }
 
@@ -247,6 +252,7 @@ const refunds = new Schema<RefundDocument>(
     _id: number,
     attempt_id: text,
     owed_for: maybeText,
+    purchase_key: maybeText,
     channel: text,
     purchase_token: text,
     product_id: text,
@@ -257,6 +263,8 @@ const refunds = new Schema<RefundDocument>(
     created_at: date,
     resolved_at: maybeDate,
     resolution: maybeText,
+    note: maybeText,
+    resolved_by: maybeNumber,
     look_due_at: maybeDate,
   },
   options('refund_queue'),
@@ -264,6 +272,8 @@ const refunds = new Schema<RefundDocument>(
   // A purchase is in the queue once, however often it is presented.
   .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $gt: '' } } })
   .index({ resolved_at: 1, _id: 1 })
+  .index({ purchase_key: 1 })
+  .index({ user_id: 1 })
   .index({ channel: 1, look_due_at: 1 });
 
 const walletPurchases = new Schema<WalletPurchaseDocument>(
@@ -363,6 +373,7 @@ privacy(
     '_id',
     'attempt_id',
     'owed_for',
+    'purchase_key',
     'channel',
   ),
   retain(
@@ -375,6 +386,8 @@ privacy(
     'created_at',
   ),
   retain('likewise', 'resolved_at', 'resolution', 'look_due_at'),
+  erase('text of an operator about the purchase', 'note'),
+  pseudonymise('the number of the operator’s account', 'resolved_by'),
 );
 
 privacy(

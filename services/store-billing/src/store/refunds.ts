@@ -1,11 +1,11 @@
 /** The refund queue: purchases that were paid at the store and cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
-import { trusted } from '@fitness/shared/mongo/connect.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
-import type { Refund, RefundReason } from '../domain/refund.ts';
+import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
 import type { Models, RefundDocument } from './models.ts';
 import { receiptKey } from './purchases.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
@@ -14,7 +14,16 @@ export interface Refunds {
   /** Nothing happens when the purchase is in the queue, even for another product or target. */
   enqueue(attempt: Attempt, reason: RefundReason, now: Date): Promise<void>;
   /** Removes a purchase from the queue. Nothing happens when it is not in it. */
-  resolve(purchase: Purchase, resolution: 'refunded' | 'granted', now: Date): Promise<void>;
+  resolve(purchase: Purchase, outcome: RefundOutcome, now: Date): Promise<void>;
+  find(id: number): Promise<Refund | undefined>;
+  /** Of this purchase: in the queue, or refunded. */
+  ofPurchase(purchase: Purchase): Promise<Refund | undefined>;
+  /** An operator has refunded it. Nothing happens when it has left the queue. */
+  markRefunded(refund: Refund, resolution: RefundResolution): Promise<void>;
+  /** In the transaction of the grant. False when it has left the queue. */
+  markGranted(session: ClientSession, id: number, resolution: RefundResolution): Promise<boolean>;
+  /** Removes the notes about a user. */
+  eraseNotes(session: ClientSession, userId: number): Promise<void>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
   /** Claims a due row for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
@@ -27,6 +36,7 @@ type Purchase = Pick<Presentation, 'channel' | 'purchaseToken'>;
 
 const fromDocument = (found: RefundDocument): Refund => ({
   id: found._id,
+  attemptId: found.attempt_id,
   channel: found.channel,
   purchaseToken: found.purchase_token,
   productId: found.product_id,
@@ -34,6 +44,23 @@ const fromDocument = (found: RefundDocument): Refund => ({
   target: fromTargetFields(found),
   reason: found.reason,
   createdAt: found.created_at,
+  resolution:
+    found.resolution === null || found.resolved_at === null
+      ? null
+      : {
+          outcome: found.resolution,
+          note: found.note ?? null,
+          resolvedBy: found.resolved_by ?? null,
+          resolvedAt: found.resolved_at,
+        },
+});
+
+const toResolutionFields = ({ outcome, note, resolvedBy, resolvedAt }: RefundResolution) => ({
+  resolution: outcome,
+  note,
+  resolved_by: resolvedBy,
+  resolved_at: resolvedAt,
+  look_due_at: null,
 });
 
 const createPage =
@@ -61,6 +88,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
           _id: await sequences.next('refund'),
           attempt_id: id,
           owed_for: receiptKey(channel, purchaseToken),
+          purchase_key: receiptKey(channel, purchaseToken),
           channel,
           purchase_token: purchaseToken,
           product_id: productId,
@@ -70,17 +98,49 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
           created_at: now,
           resolved_at: null,
           resolution: null,
+          note: null,
+          resolved_by: null,
           look_due_at: nextReconciliationAt(now, now),
         });
       } catch (error) {
         if (!isDuplicateKey(error, 'owed_for')) throw error;
       }
     },
-    resolve: async ({ channel, purchaseToken }, resolution, now) => {
+    resolve: async ({ channel, purchaseToken }, outcome, now) => {
+      const resolution = { outcome, note: null, resolvedBy: null, resolvedAt: now };
       await refunds.updateOne(
         { owed_for: receiptKey(channel, purchaseToken) },
-        { $set: { owed_for: null, resolved_at: now, resolution, look_due_at: null } },
+        { $set: { owed_for: null, ...toResolutionFields(resolution) } },
       );
+    },
+    find: async (id) => {
+      const found = await refunds.findById(id).lean<RefundDocument>();
+      return found === null ? undefined : fromDocument(found);
+    },
+    ofPurchase: async ({ channel, purchaseToken }) => {
+      const found = await refunds
+        .find({ purchase_key: receiptKey(channel, purchaseToken) })
+        .lean<RefundDocument[]>();
+      const rows = found.map(fromDocument).filter(({ resolution }) => resolution?.outcome !== 'granted');
+      return rows.find(({ resolution }) => resolution !== null) ?? rows[0];
+    },
+    markRefunded: async ({ id, channel, purchaseToken }, resolution) => {
+      const purchase_key = receiptKey(channel, purchaseToken);
+      await refunds.updateOne(
+        { _id: id, resolved_at: null },
+        { $set: { owed_for: null, purchase_key, ...toResolutionFields(resolution) } },
+      );
+    },
+    markGranted: async (session, id, resolution) => {
+      const granted = await refunds.updateOne(
+        { _id: id, resolved_at: null },
+        { $set: { owed_for: null, ...toResolutionFields(resolution) } },
+        { session },
+      );
+      return granted.matchedCount === 1;
+    },
+    eraseNotes: async (session, userId) => {
+      await refunds.updateMany({ user_id: userId }, { $set: { note: null } }, { session });
     },
     page: createPage(models),
     dueForReconciliation: async (channel, now, limit) => {

@@ -1,4 +1,4 @@
-/** Deposits for which the bank gateway took another amount or order than requested; they are never credited. */
+/** Deposits for which the bank gateway took another amount or order than requested, and that nobody has resolved. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';

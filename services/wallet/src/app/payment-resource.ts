@@ -4,8 +4,14 @@ import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
-import { PAYMENT_TYPES, type Payment } from '../domain/payment.ts';
-import { paymentMetaSchema } from '../domain/payment-meta.ts';
+import {
+  type DisputeResolution,
+  depositMetaOf,
+  PAYMENT_TYPES,
+  type Payment,
+  withdrawalMetaOf,
+} from '../domain/payment.ts';
+import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 
 export const paymentSchema = z
   .object({
@@ -45,12 +51,32 @@ export const toPaymentResource = (
   description: payment.description,
   payable_type: payment.payableType,
   payable_id: payment.payableId,
-  meta: payment.meta,
+  meta: shownMeta(payment, viewer),
   is_done: payment.isDone,
   rejected_at: formatTimestampOrNull(payment.rejectedAt),
   created_at: formatTimestamp(payment.createdAt),
   ...(seesBalanceOf(viewer, payment) && balance !== undefined ? { user_balance: balance } : {}),
 });
+
+const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResolution) => ({
+  outcome,
+  note,
+  resolved_by: resolvedBy,
+  resolved_at: formatTimestamp(resolvedAt),
+});
+
+/** The resolution of a dispute is for operators; the bank account of a withdrawal for its user and who pays it out. */
+const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
+  const resolution = payment.gateway?.resolution ?? null;
+  if (resolution !== null && can(viewer, 'payments.view_all'))
+    return { ...depositMetaOf(payment), resolution: toResolution(resolution) };
+  const withdrawal = withdrawalMetaOf(payment);
+  if (withdrawal === undefined) return payment.meta;
+  const isOwner = viewer.kind === 'user' && viewer.userId === payment.userId;
+  if (isOwner || can(viewer, 'payments.settle_withdrawals')) return withdrawal;
+  const { bank_account_number: _hidden, ...shown } = withdrawal;
+  return shown;
+};
 
 const seesBalanceOf = (viewer: Caller, payment: Payment): boolean =>
   payment.type === 'withdrawal' && can(viewer, 'payments.view_all');

@@ -2,7 +2,7 @@
 import { ledgerSealed, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Payment } from '../domain/payment.ts';
+import { type Payment, withdrawalMetaOf } from '../domain/payment.ts';
 import type { Seal } from '../domain/seal.ts';
 
 const eventData = ({ id, userId, type, amount }: Payment) => ({
@@ -35,7 +35,9 @@ export const publishSettled = (
     data: {
       payment_id: payment.id,
       user_id: payment.userId,
+      amount: payment.amount,
       outcome: payment.isDone ? 'paid' : 'rejected',
+      reason: withdrawalMetaOf(payment)?.reason ?? null,
     },
   });
 

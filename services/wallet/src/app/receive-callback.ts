@@ -2,18 +2,22 @@
  * The payer's browser returns from the bank. Its query only identifies the deposit; whether it was paid is what the
  * gateway answers.
  */
-import type { Caller } from '@fitness/shared/kernel/caller.ts';
-import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, isAppError, notFound } from '@fitness/shared/kernel/error.ts';
+import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isOurOrder } from '../domain/deposit.ts';
+import { isSecretOrderId } from '../domain/deposit.ts';
 import type { Payment } from '../domain/payment.ts';
 import { type PaymentResource, presentPayment } from './payment-resource.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
+
+const WRONG_CALLBACKS: RateLimit = { name: 'wrong-deposit-callbacks', points: 30, windowS: 60 };
 
 interface CallbackInput {
   trackId: string;
   orderId: string | undefined;
   caller: Caller;
+  clientAddress: string;
 }
 
 /** `pending`: not decided yet; the deposit will be verified again. */
@@ -22,26 +26,24 @@ type DepositStatus = 'done' | 'cancelled' | 'failed' | 'pending';
 /** The address to redirect the browser to, or the payment. */
 type CallbackResult = { location: string } | { payment: PaymentResource };
 
-/** Throws 404 for an unknown track id or another payment's order id. */
+/** Throws 404 unless the order id is right or the caller is the payer; 429 after too many of these. */
 export type ReceiveCallback = (input: CallbackInput) => Promise<CallbackResult>;
 
 export const createReceiveCallback =
   (
-    dependencies: Pick<Dependencies, 'store' | 'users' | 'log' | 'depositReturnUrl'> & {
+    dependencies: Pick<Dependencies, 'store' | 'users' | 'log' | 'limiter' | 'depositReturnUrl'> & {
       settleDeposit: SettleDeposit;
     },
   ): ReceiveCallback =>
-  async ({ trackId, orderId, caller }) => {
-    const { store, log, depositReturnUrl, settleDeposit } = dependencies;
-    const payment = await store.payments.findByTrackId(trackId);
-    if (payment === undefined) throw notFound();
-    if (orderId !== undefined && !isOurOrder(payment, orderId)) throw notFound();
+  async (input) => {
+    const { store, log, limiter, depositReturnUrl, settleDeposit } = dependencies;
+    const payment = await store.payments.findByTrackId(input.trackId);
+    // Before the gateway is asked.
+    if (payment === undefined || !mayReturn(payment, input))
+      throw await refusal(limiter, input.clientAddress);
     if (depositReturnUrl === undefined) {
       const settled = await settleDeposit(payment);
-      const resource = await presentPayment(dependencies, settled, caller);
-      const isPayer = caller.kind === 'user' && caller.userId === payment.userId;
-      const hasOrderId = orderId !== undefined && orderId === payment.gateway?.orderId;
-      return { payment: isPayer || hasOrderId ? resource : withoutPersonal(resource) };
+      return { payment: await presentPayment(dependencies, settled, input.caller) };
     }
     // The payer returns to the app in any case: the sweep verifies the deposit again.
     const settled = await settleDeposit(payment).catch((error: unknown) => {
@@ -52,18 +54,18 @@ export const createReceiveCallback =
     return { location: returnAddress(depositReturnUrl, settled) };
   };
 
-/**
- * Track ids can be guessed: with nothing else the caller sees the outcome, but neither description nor card. The order
- * id cannot be guessed, so that it proves that this browser comes from the bank; it is not signed in.
- */
-const withoutPersonal = (payment: PaymentResource): PaymentResource => ({
-  ...payment,
-  description: null,
-  meta:
-    payment.meta === null || !('card_number' in payment.meta)
-      ? payment.meta
-      : { ...payment.meta, card_number: null },
-});
+/** Track ids can be guessed; the order id cannot, so that it proves that this browser comes from the bank. */
+const mayReturn = (payment: Payment, { orderId, caller }: CallbackInput): boolean => {
+  if (orderId !== undefined && isSecretOrderId(payment, orderId)) return true;
+  const isPayer = caller.kind === 'user' && caller.userId === payment.userId;
+  return isPayer && can(caller, 'payments.view_own');
+};
+
+/** Only wrong callbacks are counted: many payers share the address of their mobile carrier. */
+const refusal = async (limiter: RateLimiter, clientAddress: string): Promise<AppError> => {
+  const state = await limiter.consume(WRONG_CALLBACKS, `address:${clientAddress}`);
+  return state.allowed ? notFound() : rateLimited(state);
+};
 
 const returnAddress = (returnUrl: string, payment: Payment): string => {
   const address = new URL(returnUrl);
@@ -80,6 +82,7 @@ const statusOf = ({ gateway }: Payment): DepositStatus => {
     case 'failed':
     case 'expired':
     case 'mismatch':
+    case 'returned':
       return 'failed';
     case 'open':
     case undefined:

@@ -69,6 +69,7 @@ export const createRequestDeposit =
         state: 'open',
         checkAt: nextCheckAt(now, now),
         reported: null,
+        resolution: null,
       },
     });
     const result = {

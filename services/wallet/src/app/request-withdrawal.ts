@@ -1,5 +1,7 @@
-/** Records a withdrawal and holds its amount out of the balance at once (specification 3.3). */
-import type { UserResource } from '@fitness/contracts/user.ts';
+/**
+ * Records a withdrawal and holds its amount out of the balance at once (specification 3.3). It is paid to the bank account
+ * of this moment, whatever is changed in the profile later.
+ */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
@@ -37,7 +39,8 @@ export const createRequestWithdrawal =
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
     const user = (await users.find([userId], caller)).get(userId);
-    assertPossible(amount, await store.wallets.balance(userId), user);
+    const bankAccount = user?.bank_account_number?.trim() ?? '';
+    assertPossible(amount, await store.wallets.balance(userId), bankAccount);
     const id = await store.payments.nextId();
     const payment = newPayment({
       id,
@@ -45,6 +48,7 @@ export const createRequestWithdrawal =
       type: 'withdrawal',
       amount,
       description,
+      meta: { bank_account_number: bankAccount },
       isDone: false,
       createdAt: clock.now(),
     });
@@ -73,11 +77,10 @@ export const createRequestWithdrawal =
 const INSUFFICIENT = message('payments.insufficient_balance');
 
 /** Reports every problem at once. The transaction checks the balance again. */
-const assertPossible = (amount: number, balance: number, user: UserResource | undefined): void => {
-  const account = user?.bank_account_number?.trim() ?? '';
+const assertPossible = (amount: number, balance: number, bankAccount: string): void => {
   const problems = {
     ...(amount > balance ? { amount: INSUFFICIENT } : {}),
-    ...(account === '' ? { bank_account_number: message('payments.bank_account_missing') } : {}),
+    ...(bankAccount === '' ? { bank_account_number: message('payments.bank_account_missing') } : {}),
   };
   if (Object.keys(problems).length > 0) throw invalid(problems);
 };

@@ -2,8 +2,8 @@
 import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
 import { decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
-import { AlreadyBooked, createEntry } from '../domain/ledger.ts';
-import { depositMetaOf, type GatewayReceipt, type Payment } from '../domain/payment.ts';
+import { AlreadyBooked, createEntry, type LedgerEntry } from '../domain/ledger.ts';
+import { depositMetaOf, type GatewayReceipt, isDisputed, type Payment } from '../domain/payment.ts';
 import { providerError } from './provider-error.ts';
 import { publishBooked } from './publish.ts';
 
@@ -17,7 +17,7 @@ export const createSettleDeposit =
   (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
   async (payment) => {
     const { store, clock, log, gateway } = dependencies;
-    if (payment.isDone || payment.gateway === null || payment.gateway.state === 'mismatch') return payment;
+    if (payment.isDone || payment.gateway === null || isDisputed(payment)) return payment;
     const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
       throw providerError(cause);
     });
@@ -52,17 +52,21 @@ const dispute = (
     );
   });
 
-const credit = async (
-  { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
-  payment: Payment,
-  receipt: PaidReceipt,
-): Promise<Payment> => {
-  const entry = createEntry({
+/** The same for a deposit that the gateway confirmed and for one that an operator credits: it is booked once. */
+export const depositEntry = (payment: Payment): LedgerEntry =>
+  createEntry({
     key: `deposit:${payment.id}`,
     kind: 'deposit',
     rows: depositRows(payment.userId, depositMetaOf(payment)),
     paymentIds: [payment.id],
   });
+
+const credit = async (
+  { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
+  payment: Payment,
+  receipt: PaidReceipt,
+): Promise<Payment> => {
+  const entry = depositEntry(payment);
   const now = clock.now();
   try {
     return await store.transaction(async (session) => {

@@ -1,17 +1,29 @@
-/** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3). */
+/** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3); a repeat changes nothing. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import type { Payment } from '../domain/payment.ts';
+import { isOpenWithdrawal, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishSettled } from './publish.ts';
 
-export type Outcome = 'paid' | 'rejected';
+type Outcome = 'paid' | 'rejected';
 
-/** Throws 404 for a payment that is not a withdrawal, 409 for a settled one. */
-export type SettleWithdrawal = (id: number, outcome: Outcome, caller: UserCaller) => Promise<PaymentResource>;
+interface Settlement {
+  outcome: Outcome;
+  /** Of a rejection. */
+  reason: string | null;
+}
+
+/** Throws 404 for a payment that is not a withdrawal, 409 for one that is settled with the other outcome. */
+export type SettleWithdrawal = (
+  id: number,
+  settlement: Settlement,
+  caller: UserCaller,
+) => Promise<PaymentResource>;
 
 export const createSettleWithdrawal =
   ({
@@ -20,24 +32,53 @@ export const createSettleWithdrawal =
     clock,
     users,
   }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): SettleWithdrawal =>
-  async (id, outcome, caller) => {
+  async (id, settlement, caller) => {
+    const { outcome } = settlement;
     const withdrawal = await store.payments.find(id);
     if (withdrawal?.type !== 'withdrawal') throw notFound();
     const { userId } = withdrawal;
+    const isSettled = !isOpenWithdrawal(withdrawal);
+    if (isSettled) assertSettledAs(withdrawal, outcome);
     // Before the settlement: when identity does not answer, nothing has changed.
     const known = await users.find([userId], caller, { withErased: true });
     const entry = settlementEntry(withdrawal, outcome);
-    const settled = await store.transaction(async (session) => {
-      const change = outcome === 'paid' ? { paid: true as const } : { paid: false as const, at: clock.now() };
-      const after = await store.payments.settleWithdrawal(session, id, change);
-      if (after === undefined)
-        throw conflict('payments.already_settled', message('payments.already_settled'));
+    const settle = async (session: ClientSession): Promise<Payment> => {
+      const isErased = (await store.wallets.find(session, userId))?.erased === true;
+      const rejectedAt = outcome === 'paid' ? null : clock.now();
+      const meta = settledMeta(withdrawal, settlement, isErased);
+      const after = await store.payments.settleWithdrawal(session, id, { rejectedAt, meta });
+      if (after === undefined) {
+        const before = (await store.payments.find(id, session)) ?? withdrawal;
+        assertSettledAs(before, outcome);
+        return before;
+      }
       await store.post(session, entry);
       await publishSettled({ outbox }, session, after);
       return after;
-    });
+    };
+    const settled = isSettled ? withdrawal : await store.transaction(settle);
     return toPaymentResource(settled, caller, known.get(userId), await store.wallets.balance(userId));
   };
+
+const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
+  if (isDone !== (outcome === 'paid'))
+    throw conflict('payments.already_settled', message('payments.already_settled'));
+};
+
+/**
+ * An erasure leaves the bank account of an open withdrawal, which it is paid to; the settlement removes it then, and stores
+ * no text about the user.
+ */
+const settledMeta = (
+  withdrawal: Payment,
+  { reason }: Settlement,
+  isErased: boolean,
+): WithdrawalMeta | null => {
+  const meta = withdrawalMetaOf(withdrawal);
+  if (isErased) return meta === undefined ? null : { bank_account_number: null };
+  if (reason !== null) return { ...meta, reason };
+  return meta ?? null;
+};
 
 const settlementEntry = ({ id, userId, amount }: Payment, outcome: Outcome): LedgerEntry =>
   outcome === 'paid'

@@ -15,7 +15,14 @@ const payment = newPayment({
   meta: { amount: 10_000, gateway_fee: 100, payable_amount: 10_100 },
   isDone: false,
   createdAt,
-  gateway: { trackId: '99', state: 'open', orderId: '7-secret', checkAt: null, reported: null },
+  gateway: {
+    trackId: '99',
+    state: 'open',
+    orderId: '7-secret',
+    checkAt: null,
+    reported: null,
+    resolution: null,
+  },
 });
 const receipt = {
   amountRial: 101_000,

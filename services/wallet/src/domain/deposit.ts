@@ -1,7 +1,7 @@
 /** What an answer of the bank gateway means for a deposit. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
-import { depositMetaOf, type GatewayReceipt, type GatewayState, type Payment } from './payment.ts';
+import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
 import type { DepositMeta } from './payment-meta.ts';
 
 /** `unpaid.status`: a code of the gateway, null when it gave none. */
@@ -15,7 +15,7 @@ export type PaidReceipt = GatewayReceipt & { amountRial: number };
 
 export type DepositDecision =
   | { kind: 'credit'; receipt: PaidReceipt }
-  | { kind: 'close'; state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'> }
+  | { kind: 'close'; state: ClosedState }
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
@@ -38,8 +38,12 @@ export const nextCheckAt = (createdAt: Date, now: Date): Date => {
 /** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
 export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
 
-/** Also accepts the payment id alone; only the full order id proves that the caller comes from the gateway. */
-export const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
+/** Whether `orderId` proves that the caller comes from the gateway. The order ids of older releases can be guessed. */
+export const isSecretOrderId = ({ id, gateway }: Payment, orderId: string): boolean =>
+  orderId === gateway?.orderId && orderId !== String(id);
+
+/** Whether the gateway verified our order. Older releases ordered with the payment id alone. */
+const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === String(id) || orderId === gateway?.orderId;
 
 /** The gateway verifies a track id only. Order and amount are compared here: only a match is credited. */
@@ -67,7 +71,7 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
 /** The meta and description of a credited deposit; without personal data when the user is erased. */
 export const verifiedFields = (
   payment: Payment,
-  receipt: PaidReceipt,
+  receipt: GatewayReceipt,
   options: { now: Date; erased: boolean },
 ): { meta: DepositMeta; description: string | null } => {
   const { refNumber } = receipt;
@@ -77,7 +81,7 @@ export const verifiedFields = (
     ref_number: refNumber,
     card_number: options.erased ? null : receipt.cardNumber,
     paid_at: receipt.paidAt ?? options.now.toISOString(),
-    charged_rial: receipt.amountRial,
+    ...(receipt.amountRial === null ? {} : { charged_rial: receipt.amountRial }),
   };
   const { description } = payment;
   if (options.erased) return { meta, description: null };

@@ -17,6 +17,15 @@ const depositMetaSchema = z
     card_number: z.string().nullable().optional().meta({ description: 'Masked' }),
     paid_at: z.string().optional().meta({ description: 'ISO 8601' }),
     charged_rial: z.int().optional(),
+    resolution: z
+      .object({
+        outcome: z.enum(['credited', 'returned']),
+        note: z.string().nullable(),
+        resolved_by: z.int(),
+        resolved_at: z.string(),
+      })
+      .optional()
+      .meta({ description: 'Of a dispute; for holders of payments.view_all' }),
   })
   .meta({ id: 'DepositMeta' });
 
@@ -26,9 +35,31 @@ const storePurchaseMetaSchema = z
 
 const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() }).meta({ id: 'VatMeta' });
 
-export const paymentMetaSchema = z.union([depositMetaSchema, storePurchaseMetaSchema, vatMetaSchema]);
+const withdrawalMetaSchema = z
+  .object({
+    bank_account_number: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Where it is paid to, as it was at the request. For the user and holders of payments.settle_withdrawals; ' +
+          'null once the account is erased',
+      }),
+    reason: z.string().optional().meta({ description: 'Why it was rejected; absent without a reason' }),
+  })
+  .meta({ id: 'WithdrawalMeta' });
+
+export const paymentMetaSchema = z.union([
+  depositMetaSchema,
+  storePurchaseMetaSchema,
+  vatMetaSchema,
+  // Last: without a required field it matches every meta.
+  withdrawalMetaSchema,
+]);
 
 export type DepositMeta = z.output<typeof depositMetaSchema>;
 export type StorePurchaseMeta = z.output<typeof storePurchaseMetaSchema>;
 export type VatMeta = z.output<typeof vatMetaSchema>;
+export type WithdrawalMeta = z.output<typeof withdrawalMetaSchema>;
 export type PaymentMeta = z.output<typeof paymentMetaSchema>;

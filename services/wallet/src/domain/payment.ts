@@ -1,5 +1,5 @@
 /** The payment: the user's view of a booking (specification 2.3, 2.4). */
-import type { DepositMeta, PaymentMeta } from './payment-meta.ts';
+import type { DepositMeta, PaymentMeta, WithdrawalMeta } from './payment-meta.ts';
 
 export const PAYMENT_TYPES = [
   'deposit',
@@ -14,11 +14,40 @@ export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
 /**
  * State of a deposit at the bank gateway. Only `done` is credited. `cancelled`, `failed` and `expired` are not final: the
- * gateway may still report a payment. `mismatch`: paid with another amount or order; never credited, shown to operators.
+ * gateway may still report a payment. `mismatch`: paid with another amount or order; disputed until an operator credits or
+ * returns it. `returned` is final.
  */
-export const GATEWAY_STATES = ['open', 'done', 'cancelled', 'failed', 'expired', 'mismatch'] as const;
+export const GATEWAY_STATES = [
+  'open',
+  'done',
+  'cancelled',
+  'failed',
+  'expired',
+  'mismatch',
+  'returned',
+] as const;
 
 export type GatewayState = (typeof GATEWAY_STATES)[number];
+
+/** The gateway gave its last word: what follows is for operators to decide. */
+export const DISPUTED_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
+
+/** Not paid, as far as the gateway knows. */
+export type ClosedState = 'cancelled' | 'failed' | 'expired';
+
+export const DISPUTE_OUTCOMES = ['credited', 'returned'] as const;
+
+export type DisputeOutcome = (typeof DISPUTE_OUTCOMES)[number];
+
+/** What an operator decided about a disputed deposit. */
+export interface DisputeResolution {
+  outcome: DisputeOutcome;
+  /** Null once the account is erased. */
+  note: string | null;
+  /** User id of the operator. */
+  resolvedBy: number;
+  resolvedAt: Date;
+}
 
 interface GatewayRecord {
   trackId: string;
@@ -27,8 +56,9 @@ interface GatewayRecord {
   state: GatewayState;
   /** When the sweep verifies the deposit next; null: never. */
   checkAt: Date | null;
-  /** What the gateway took; only in state `mismatch`. */
+  /** What the gateway took; only of a deposit that is or was disputed. */
   reported: GatewayReceipt | null;
+  resolution: DisputeResolution | null;
 }
 
 /** What the gateway took, by its verification. */
@@ -97,6 +127,17 @@ export const balanceEffect = (
 /** A withdrawal that is neither paid nor rejected. */
 export const isOpenWithdrawal = (payment: Pick<Payment, 'type' | 'isDone' | 'rejectedAt'>): boolean =>
   payment.type === 'withdrawal' && !payment.isDone && payment.rejectedAt === null;
+
+/** Undefined for other payments, and for a withdrawal that was stored without the bank account. */
+export const withdrawalMetaOf = ({
+  type,
+  meta,
+}: Pick<Payment, 'type' | 'meta'>): WithdrawalMeta | undefined =>
+  type === 'withdrawal' && meta !== null ? (meta as WithdrawalMeta) : undefined;
+
+/** Also when an operator has returned it: the gateway is not asked again. */
+export const isDisputed = ({ gateway }: Pick<Payment, 'gateway'>): boolean =>
+  gateway !== null && (DISPUTED_STATES as readonly string[]).includes(gateway.state);
 
 /** Throws for a payment that is not a deposit. */
 export const depositMetaOf = ({ id, meta }: Pick<Payment, 'id' | 'meta'>): DepositMeta => {

@@ -15,8 +15,8 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
     description:
       'Verifies the payment with the gateway; what the query says about success is ignored. Redirects to the app ' +
       'with `payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when an address is configured, else ' +
-      'answers the payment. Others than the payer see `description` and `card_number` only with the `orderId` of ' +
-      'the gateway.',
+      'answers the payment. 404 without the `orderId` of the gateway, unless the caller is the payer; 429 after 30 of ' +
+      'these from one address in a minute.',
     tag: 'Payments',
     access: 'guest',
     // `success` and `status` are ignored: only the gateway decides.
@@ -27,10 +27,11 @@ export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route
         .regex(/^[\w-]{1,64}$/)
         .optional(),
     }),
-    errorStatuses: [404],
+    errorStatuses: [404, 429],
     responses: { 200: z.object({ payment: paymentSchema }), 302: null },
-    handle: async ({ query, caller }) => {
-      const result = await receiveCallback({ trackId: query.trackId, orderId: query.orderId, caller });
+    handle: async ({ query, caller, clientAddress }) => {
+      const { trackId, orderId } = query;
+      const result = await receiveCallback({ trackId, orderId, caller, clientAddress });
       return 'location' in result ? redirect(result.location) : ok(result);
     },
   });

@@ -9,8 +9,8 @@ export const listDisputedDepositsRoute = (listDisputed: ListDisputedDeposits, ba
     path: '/payments/deposit/disputed',
     summary: 'List disputed deposits',
     description:
-      'The bank gateway took another amount, or for another order, than requested. Nothing is credited; an operator ' +
-      'settles it with the gateway. Newest first.',
+      'The bank gateway took another amount, or for another order, than requested. Nothing is credited until an ' +
+      'operator resolves it. Newest first.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_all'],

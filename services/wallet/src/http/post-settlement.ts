@@ -1,33 +1,47 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { Outcome, SettleWithdrawal } from '../app/settle-withdrawal.ts';
+import type { SettleWithdrawal } from '../app/settle-withdrawal.ts';
+import { conflictSchema } from './schemas.ts';
 
-const ROUTES = {
-  paid: { verb: 'pay', summary: 'Mark a withdrawal as transferred' },
-  rejected: { verb: 'reject', summary: 'Reject a withdrawal and release its amount' },
-} as const satisfies Record<Outcome, { verb: string; summary: string }>;
+const MAX_REASON = 2_000;
 
-const settlementRoute = (settleWithdrawal: SettleWithdrawal, outcome: Outcome): Route =>
-  defineRoute({
-    method: 'POST',
-    path: `/payments/:id/${ROUTES[outcome].verb}`,
-    summary: ROUTES[outcome].summary,
-    description: 'For operators; 409 when it is settled already.',
-    tag: 'Payments',
-    access: 'user',
-    permissions: ['payments.settle_withdrawals'],
-    params: idParams,
-    responses: {
-      200: z.object({ payment: paymentSchema }),
-      409: z.object({ message: z.string() }).meta({ id: 'Conflict' }),
-    },
-    handle: async ({ params, caller }) => ok({ payment: await settleWithdrawal(params.id, outcome, caller) }),
-  });
+const common = {
+  method: 'POST',
+  description: 'For operators. The same outcome again answers the payment as it is; another one is 409.',
+  tag: 'Payments',
+  access: 'user',
+  permissions: ['payments.settle_withdrawals'],
+  params: idParams,
+  responses: {
+    200: z.object({ payment: paymentSchema }),
+    409: conflictSchema,
+  },
+} as const;
 
 /** POST /payments/:id/pay and /reject. */
 export const settlementRoutes = (settleWithdrawal: SettleWithdrawal): Route[] => [
-  settlementRoute(settleWithdrawal, 'paid'),
-  settlementRoute(settleWithdrawal, 'rejected'),
+  defineRoute({
+    ...common,
+    path: '/payments/:id/pay',
+    summary: 'Mark a withdrawal as transferred',
+    handle: async ({ params, caller }) =>
+      ok({ payment: await settleWithdrawal(params.id, { outcome: 'paid', reason: null }, caller) }),
+  }),
+  defineRoute({
+    ...common,
+    path: '/payments/:id/reject',
+    summary: 'Reject a withdrawal and release its amount',
+    body: z.object({
+      reason: wellFormed(z.string().trim().max(MAX_REASON))
+        .nullish()
+        .meta({ description: 'For the user, in `meta`' }),
+    }),
+    handle: async ({ params, caller, body }) => {
+      const settlement = { outcome: 'rejected' as const, reason: body.reason || null };
+      return ok({ payment: await settleWithdrawal(params.id, settlement, caller) });
+    },
+  }),
 ];

@@ -9,6 +9,7 @@ import { getPricesRoute } from './get-prices.ts';
 import { listDisputedDepositsRoute } from './list-disputed-deposits.ts';
 import { listPaymentsRoute } from './list-payments.ts';
 import { postDepositRoute } from './post-deposit.ts';
+import { postResolutionRoute } from './post-resolution.ts';
 import { settlementRoutes } from './post-settlement.ts';
 import { postWithdrawalRoute } from './post-withdrawal.ts';
 
@@ -28,4 +29,5 @@ export const createRoutes = (useCases: UseCases, { idempotency, baseUrl }: Route
   postWithdrawalRoute(useCases.requestWithdrawal, idempotency),
   getPaymentRoute(useCases.showPayment),
   ...settlementRoutes(useCases.settleWithdrawal),
+  postResolutionRoute(useCases.resolveDeposit),
 ];

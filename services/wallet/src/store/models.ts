@@ -2,7 +2,14 @@
 import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
-import { GATEWAY_STATES, type GatewayState, PAYMENT_TYPES, type PaymentType } from '../domain/payment.ts';
+import {
+  DISPUTE_OUTCOMES,
+  type DisputeOutcome,
+  GATEWAY_STATES,
+  type GatewayState,
+  PAYMENT_TYPES,
+  type PaymentType,
+} from '../domain/payment.ts';
 import type { PaymentMeta } from '../domain/payment-meta.ts';
 
 export interface WalletDocument {
@@ -33,7 +40,7 @@ export interface PaymentDocument {
   gateway: GatewayDocument | null;
 }
 
-/** What the gateway took; only in state `mismatch`. */
+/** What the gateway took; only of a deposit that is or was disputed. */
 export interface ReportedDocument {
   amount_rial: number | null;
   order_id: string | null;
@@ -42,12 +49,21 @@ export interface ReportedDocument {
   paid_at: string | null;
 }
 
+/** What an operator decided about a disputed deposit. */
+export interface ResolutionDocument {
+  outcome: DisputeOutcome;
+  note: string | null;
+  resolved_by: number;
+  resolved_at: Date;
+}
+
 interface GatewayDocument {
   track_id: string;
   order_id: string;
   state: GatewayState;
   check_at: Date | null;
   reported: ReportedDocument | null;
+  resolution?: ResolutionDocument | null;
 }
 
 /** One booking with all its rows. */
@@ -92,6 +108,16 @@ const reportedSchema = new Schema<ReportedDocument>(
   { _id: false },
 );
 
+const resolutionSchema = new Schema<ResolutionDocument>(
+  {
+    outcome: { type: String, enum: DISPUTE_OUTCOMES, required: true },
+    note: { type: String, default: null },
+    resolved_by: exactAmount,
+    resolved_at: { type: Date, required: true },
+  },
+  { _id: false },
+);
+
 const gatewaySchema = new Schema<GatewayDocument>(
   {
     track_id: { type: String, required: true },
@@ -99,6 +125,7 @@ const gatewaySchema = new Schema<GatewayDocument>(
     state: { type: String, enum: GATEWAY_STATES, required: true },
     check_at: { type: Date, default: null },
     reported: { type: reportedSchema, default: null },
+    resolution: { type: resolutionSchema, default: null },
   },
   { _id: false },
 );
@@ -165,11 +192,15 @@ privacy(
     'meta.card_number',
     'gateway.reported.card_number',
   ),
+  erase('where a withdrawal is paid to; that of an open one when it is settled', 'meta.bank_account_number'),
+  erase('text of an operator for or about the user', 'meta.reason', 'gateway.resolution.note'),
   pseudonymise('the user id', 'user_id'),
+  pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
   retain('accounting records: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
   retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'is_rejected', 'created_at', 'version'),
   retain('identify the deposit at the bank gateway', 'gateway.track_id', 'gateway.order_id'),
   retain('the state of the deposit there', 'gateway.state', 'gateway.check_at'),
+  retain('the end of a dispute', 'gateway.resolution.outcome', 'gateway.resolution.resolved_at'),
   retain(
     'what the gateway took for a disputed deposit, to be settled with it',
     'gateway.reported.amount_rial',

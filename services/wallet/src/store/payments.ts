@@ -5,15 +5,22 @@ import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { PipelineStage } from 'mongoose';
 import { exact } from '../domain/money.ts';
 import {
+  type ClosedState,
+  DISPUTED_STATES,
+  type DisputeResolution,
   type GatewayReceipt,
-  type GatewayState,
   PAYMENT_TYPES,
   type Payment,
   type PaymentType,
 } from '../domain/payment.ts';
-import type { DepositMeta } from '../domain/payment-meta.ts';
+import type { DepositMeta, WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
-import type { Models, PaymentDocument, ReportedDocument } from './models.ts';
+import type { Models, PaymentDocument, ReportedDocument, ResolutionDocument } from './models.ts';
+
+interface VerifiedFields {
+  meta: DepositMeta;
+  description: string | null;
+}
 
 export interface PaymentFilter {
   userId?: number | undefined;
@@ -42,28 +49,39 @@ export interface Payments {
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
   countOpenWithdrawals(userId: number): Promise<number>;
   /** Returns the credited deposit; undefined when it is credited already or disputed. */
-  markDepositDone(
-    session: ClientSession,
-    id: number,
-    change: { meta: DepositMeta; description: string | null },
-  ): Promise<Payment | undefined>;
+  markDepositDone(session: ClientSession, id: number, change: VerifiedFields): Promise<Payment | undefined>;
   /** Closes a deposit that is not credited. False when it is credited, disputed or closed with this state. */
-  closeDeposit(id: number, state: Exclude<GatewayState, 'open' | 'done' | 'mismatch'>): Promise<boolean>;
+  closeDeposit(id: number, state: ClosedState): Promise<boolean>;
   /** Sets the final state `mismatch`. False when the deposit is disputed already or credited. */
   disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
+  /**
+   * Closes a deposit in state `mismatch`: as credited with these fields, or as returned. Undefined when it is not in this
+   * state.
+   */
+  resolveDispute(
+    session: ClientSession,
+    id: number,
+    change: { resolution: DisputeResolution; credited: VerifiedFields | null },
+  ): Promise<Payment | undefined>;
   /** Deposits in state `mismatch`, newest first. */
   disputed(request: PageRequest): Promise<PageOf<Payment>>;
   /** Open deposits that are due for verification, the longest due first. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
-  /** Returns the settled withdrawal; undefined when it is settled already or not a withdrawal. */
+  /**
+   * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is settled already or not a
+   * withdrawal.
+   */
   settleWithdrawal(
     session: ClientSession,
     id: number,
-    outcome: { paid: true } | { paid: false; at: Date },
+    change: { rejectedAt: Date | null; meta: WithdrawalMeta | null },
   ): Promise<Payment | undefined>;
-  /** Removes the personal data from a user's payments; the amounts stay. */
+  /**
+   * Removes the personal data from a user's payments; the amounts stay, and the bank account of an open withdrawal until
+   * it is settled.
+   */
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
   /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
@@ -85,6 +103,20 @@ const toReportedDocument = (receipt: GatewayReceipt): ReportedDocument => ({
   ref_number: receipt.refNumber,
   card_number: receipt.cardNumber,
   paid_at: receipt.paidAt,
+});
+
+const fromResolutionDocument = (found: ResolutionDocument): DisputeResolution => ({
+  outcome: found.outcome,
+  note: found.note,
+  resolvedBy: found.resolved_by,
+  resolvedAt: found.resolved_at,
+});
+
+const toResolutionDocument = (resolution: DisputeResolution): ResolutionDocument => ({
+  outcome: resolution.outcome,
+  note: resolution.note,
+  resolved_by: resolution.resolvedBy,
+  resolved_at: resolution.resolvedAt,
 });
 
 const fromDocument = (found: PaymentDocument): Payment => ({
@@ -109,6 +141,9 @@ const fromDocument = (found: PaymentDocument): Payment => ({
           state: found.gateway.state,
           checkAt: found.gateway.check_at,
           reported: found.gateway.reported === null ? null : fromReportedDocument(found.gateway.reported),
+          // An older release stored none.
+          resolution:
+            found.gateway.resolution == null ? null : fromResolutionDocument(found.gateway.resolution),
         },
 });
 
@@ -135,6 +170,8 @@ const toDocument = (payment: Payment): PaymentDocument => ({
           state: payment.gateway.state,
           check_at: payment.gateway.checkAt,
           reported: payment.gateway.reported === null ? null : toReportedDocument(payment.gateway.reported),
+          resolution:
+            payment.gateway.resolution === null ? null : toResolutionDocument(payment.gateway.resolution),
         },
 });
 
@@ -215,14 +252,25 @@ const count = async (payments: Models['payments'], filter: PaymentFilter): Promi
 
 type DepositStates = Pick<
   Payments,
-  'markDepositDone' | 'closeDeposit' | 'disputeDeposit' | 'disputed' | 'dueDeposits' | 'claimDeposit'
+  | 'markDepositDone'
+  | 'closeDeposit'
+  | 'disputeDeposit'
+  | 'resolveDispute'
+  | 'disputed'
+  | 'dueDeposits'
+  | 'claimDeposit'
 >;
 
 const createDepositStates = ({ payments }: Models): DepositStates => ({
   markDepositDone: async (session, id, { meta, description }) => {
     const done = await payments
       .findOneAndUpdate(
-        { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: 'mismatch' }) },
+        {
+          _id: id,
+          type: 'deposit',
+          is_done: false,
+          'gateway.state': trusted({ $nin: [...DISPUTED_STATES] }),
+        },
         {
           $set: {
             is_done: true,
@@ -240,14 +288,19 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
   },
   closeDeposit: async (id, state) => {
     const closed = await payments.updateOne(
-      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [state, 'mismatch'] }) },
+      {
+        _id: id,
+        type: 'deposit',
+        is_done: false,
+        'gateway.state': trusted({ $nin: [state, ...DISPUTED_STATES] }),
+      },
       { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
     );
     return closed.modifiedCount === 1;
   },
   disputeDeposit: async (session, id, reported) => {
     const disputed = await payments.updateOne(
-      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $ne: 'mismatch' }) },
+      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [...DISPUTED_STATES] }) },
       {
         $set: {
           'gateway.state': 'mismatch',
@@ -259,6 +312,23 @@ const createDepositStates = ({ payments }: Models): DepositStates => ({
       { session },
     );
     return disputed.modifiedCount === 1;
+  },
+  resolveDispute: async (session, id, { resolution, credited }) => {
+    const resolved = await payments
+      .findOneAndUpdate(
+        { _id: id, type: 'deposit', is_done: false, 'gateway.state': 'mismatch' },
+        {
+          $set: {
+            ...(credited === null ? {} : { is_done: true, ...credited }),
+            'gateway.state': credited === null ? 'returned' : 'done',
+            'gateway.resolution': toResolutionDocument(resolution),
+          },
+          $inc: { version: 1 },
+        },
+        { session, returnDocument: 'after' },
+      )
+      .lean<PaymentDocument>();
+    return resolved === null ? undefined : fromDocument(resolved);
   },
   disputed: async (request) => {
     const after = request.mode === 'cursor' ? request.after[0] : undefined;
@@ -322,12 +392,15 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     countOpenWithdrawals: (userId) =>
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
     ...createDepositStates(models),
-    settleWithdrawal: async (session, id, outcome) => {
+    settleWithdrawal: async (session, id, { rejectedAt, meta }) => {
       const settled = await payments
         .findOneAndUpdate(
           { _id: id, type: 'withdrawal', is_done: false, is_rejected: false },
           {
-            $set: outcome.paid ? { is_done: true } : { rejected_at: outcome.at, is_rejected: true },
+            $set: {
+              meta,
+              ...(rejectedAt === null ? { is_done: true } : { rejected_at: rejectedAt, is_rejected: true }),
+            },
             $inc: { version: 1 },
           },
           { session, returnDocument: 'after' },
@@ -336,23 +409,47 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       return settled === null ? undefined : fromDocument(settled);
     },
     erasePersonal: async (session, userId) => {
-      await payments.updateMany({ user_id: userId }, { $set: { description: null } }, { session });
+      // Changes each payment, so that a concurrent settlement conflicts and sees that the account is erased.
+      await payments.updateMany(
+        { user_id: userId },
+        { $set: { description: null }, $inc: { version: 1 } },
+        { session },
+      );
       await payments.updateMany(
         { user_id: userId, type: 'deposit', is_done: true },
         { $set: { 'meta.card_number': null } },
         { session },
       );
-      const disputed = await payments
-        .aggregate<{ _id: number }>([
-          { $match: { user_id: userId } },
-          { $match: { 'gateway.state': 'mismatch' } },
-          { $project: { _id: 1 } },
-        ])
-        .session(session);
+      const idsOf = async (match: Record<string, unknown>): Promise<number[]> => {
+        // Two stages, see toStages.
+        const stages = [{ $match: { user_id: userId } }, { $match: match }, { $project: { _id: 1 } }];
+        const found = await payments.aggregate<{ _id: number }>(stages).session(session);
+        return found.map(({ _id }) => _id);
+      };
+      const withdrawals = await idsOf({
+        type: 'withdrawal',
+        $or: [{ is_done: true }, { is_rejected: true }],
+        meta: { $ne: null },
+      });
+      if (withdrawals.length > 0)
+        await payments.updateMany(
+          { _id: trusted({ $in: withdrawals }) },
+          { $set: { 'meta.bank_account_number': null }, $unset: { 'meta.reason': '' } },
+          { session },
+        );
+      const disputed = await idsOf({ 'gateway.reported': { $ne: null } });
       if (disputed.length === 0) return;
       await payments.updateMany(
-        { _id: trusted({ $in: disputed.map(({ _id }) => _id) }) },
+        { _id: trusted({ $in: disputed }) },
         { $set: { 'gateway.reported.card_number': null } },
+        { session },
+      );
+      await payments.updateMany(
+        {
+          _id: trusted({ $in: disputed }),
+          'gateway.resolution': trusted({ $ne: null }),
+        },
+        { $set: { 'gateway.resolution.note': null } },
         { session },
       );
     },

@@ -107,6 +107,7 @@ export const catalogue = {
     'see your balance, your payments and what stands in the way of deleting your account',
   'oauth.scope.payments.view_all': 'see the balances and payments of all users',
   'oauth.scope.payments.settle_withdrawals': 'pay out or reject withdrawals',
+  'oauth.scope.payments.resolve_disputes': 'resolve disputed deposits and purchases to be refunded',
   'oauth.scope.payments.buy_premium': 'buy a premium subscription with the money in your wallet',
   'oauth.scope.payments.boost_own': 'buy boosts for what is yours with the money in your wallet',
   'oauth.scope.payments.boost_all': 'buy boosts for anything with the money in your wallet',
@@ -142,12 +143,22 @@ export const catalogue = {
   'notification.trainer_license_reviewed.approved.body': 'Your trainer licence was approved.',
   'notification.trainer_license_reviewed.rejected.title': 'Trainer licence rejected',
   'notification.trainer_license_reviewed.rejected.body': 'Your trainer licence was rejected. {reason}',
+  'notification.deposit_credited.title': 'Deposit credited',
+  'notification.deposit_credited.body': 'Your deposit of {amount} Tooman was added to your balance.',
+  'notification.withdrawal_paid.title': 'Withdrawal paid',
+  'notification.withdrawal_paid.body':
+    'Your withdrawal of {amount} Tooman was transferred to your bank account.',
+  'notification.withdrawal_rejected.title': 'Withdrawal rejected',
+  'notification.withdrawal_rejected.body':
+    'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. {reason}',
 
   'payments.provider_error': 'The payment provider could not be reached. Please try again later.',
   'payments.insufficient_balance': 'Your balance is not sufficient.',
   'payments.balance_limit': 'A balance this large cannot be kept.',
   'payments.bank_account_missing': 'Add a bank account number to your profile first.',
   'payments.already_settled': 'This withdrawal is already settled.',
+  'payments.not_disputed': 'This deposit is not disputed.',
+  'payments.already_resolved': 'This is already resolved with another outcome.',
   'payments.premium_already_active': 'You already have an active subscription.',
   'payments.boost_already_live': 'This target already has a live boost.',
   'payments.target_not_found': 'The gym or training service does not exist.',
@@ -161,6 +172,8 @@ export const catalogue = {
   'store_purchase.premium_already_active': 'You already have an active subscription.',
   'store_purchase.boost_already_live': 'This target already has a live boost.',
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
+  'store_purchase.not_grantable':
+    'This purchase cannot be granted: a subscription or boost is running, or its target does not exist any more.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
   'media.file_type': 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.',

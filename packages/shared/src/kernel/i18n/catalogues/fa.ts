@@ -105,6 +105,8 @@ export const catalogue: Catalogue = {
   'oauth.scope.payments.view_own': 'موجودی، پرداخت‌ها و موانع حذف حساب شما را ببیند',
   'oauth.scope.payments.view_all': 'موجودی و پرداخت‌های همهٔ کاربران را ببیند',
   'oauth.scope.payments.settle_withdrawals': 'برداشت‌ها را بپردازد یا رد کند',
+  'oauth.scope.payments.resolve_disputes':
+    'واریزهای مورد اختلاف و خریدهای نیازمند بازپرداخت را تعیین تکلیف کند',
   'oauth.scope.payments.buy_premium': 'با پول کیف پول شما اشتراک ویژه بخرد',
   'oauth.scope.payments.boost_own': 'با پول کیف پول شما برای آنچه از آنِ شماست نردبان بخرد',
   'oauth.scope.payments.boost_all': 'با پول کیف پول شما برای هر چیزی نردبان بخرد',
@@ -141,12 +143,21 @@ export const catalogue: Catalogue = {
   'notification.trainer_license_reviewed.approved.body': 'مجوز مربیگری شما تأیید شد.',
   'notification.trainer_license_reviewed.rejected.title': 'مجوز مربیگری رد شد',
   'notification.trainer_license_reviewed.rejected.body': 'مجوز مربیگری شما رد شد. {reason}',
+  'notification.deposit_credited.title': 'واریز انجام شد',
+  'notification.deposit_credited.body': 'واریز شما به مبلغ {amount} تومان به موجودی افزوده شد.',
+  'notification.withdrawal_paid.title': 'برداشت پرداخت شد',
+  'notification.withdrawal_paid.body': 'برداشت شما به مبلغ {amount} تومان به حساب بانکی شما واریز شد.',
+  'notification.withdrawal_rejected.title': 'برداشت رد شد',
+  'notification.withdrawal_rejected.body':
+    'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
 
   'payments.provider_error': 'ارتباط با درگاه پرداخت برقرار نشد. کمی بعد دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',
   'payments.balance_limit': 'موجودی به این بزرگی قابل نگهداری نیست.',
   'payments.bank_account_missing': 'ابتدا شمارهٔ حساب بانکی را در نمایهٔ خود ثبت کنید.',
   'payments.already_settled': 'این برداشت پیش‌تر تسویه شده است.',
+  'payments.not_disputed': 'دربارهٔ این واریز اختلافی ثبت نشده است.',
+  'payments.already_resolved': 'این مورد پیش‌تر با نتیجهٔ دیگری تعیین تکلیف شده است.',
   'payments.premium_already_active': 'شما اشتراک فعال دارید.',
   'payments.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'payments.target_not_found': 'این باشگاه یا خدمت تمرینی وجود ندارد.',
@@ -160,6 +171,8 @@ export const catalogue: Catalogue = {
   'store_purchase.premium_already_active': 'شما اشتراک فعال دارید.',
   'store_purchase.boost_already_live': 'این مورد هم‌اکنون یک نردبان فعال دارد.',
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
+  'store_purchase.not_grantable':
+    'این خرید را نمی‌توان اعطا کرد: اشتراک یا تبلیغی در جریان است، یا هدف آن دیگر وجود ندارد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
   'media.file_type': 'تنها پرونده‌های JPEG، PNG، WebP، GIF، PDF و MP4 پذیرفته می‌شود.',

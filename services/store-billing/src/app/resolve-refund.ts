@@ -1,0 +1,97 @@
+/**
+ * An operator closes a row of the refund queue, once, and a repeat changes nothing: the money was returned, or what it paid
+ * for is granted after all.
+ */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, conflict, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Order, slotOf } from '../domain/grant.ts';
+import type { Refund, RefundOutcome } from '../domain/refund.ts';
+import { alertRefusedCredentials } from './alert-refused-credentials.ts';
+import { grantStorePurchase } from './grant-store-purchase.ts';
+
+interface Resolution {
+  outcome: RefundOutcome;
+  note: string;
+}
+
+interface Work extends Resolution {
+  refund: Refund;
+  operatorId: number;
+}
+
+type Resolved = Refund & { resolution: NonNullable<Refund['resolution']> };
+
+/**
+ * Throws 404 for an unknown row, 409 for one that is closed with the other outcome, and for a purchase that cannot be
+ * granted; `unavailable` when the store gives no verdict.
+ */
+export const createResolveRefund =
+  (dependencies: Dependencies) =>
+  async (id: number, resolution: Resolution, caller: UserCaller): Promise<Resolved> => {
+    const { refunds } = dependencies.store;
+    const refund = await refunds.find(id);
+    if (refund === undefined) throw notFound();
+    if (refund.resolution === null) {
+      const work = { ...resolution, refund, operatorId: caller.userId };
+      await (resolution.outcome === 'granted' ? grant(dependencies, work) : markRefunded(dependencies, work));
+    }
+    // Another operator, the user or the store may have been first.
+    const after = (await refunds.find(id)) ?? refund;
+    if (!isResolvedAs(after, resolution.outcome))
+      throw conflict('payments.already_resolved', message('payments.already_resolved'));
+    return after;
+  };
+
+const isResolvedAs = (refund: Refund, outcome: RefundOutcome): refund is Resolved =>
+  refund.resolution?.outcome === outcome;
+
+const markRefunded = async (
+  dependencies: Dependencies,
+  { refund, note, operatorId }: Work,
+): Promise<void> => {
+  const { store, clock } = dependencies;
+  const [order, now] = [orderOf(dependencies, refund), clock.now()];
+  // A process that was killed may have left a purchase in the queue that is granted.
+  const ledger = order && (await store.ledger.read(refund, slotOf(order), now));
+  if (ledger?.redeemed !== undefined) return store.refunds.resolve(refund, 'granted', now);
+  const resolution = { outcome: 'refunded' as const, note, resolvedBy: operatorId, resolvedAt: now };
+  return store.refunds.markRefunded(refund, resolution);
+};
+
+/** As a redemption by the user, whom the running subscription or boost has kept from it. */
+const grant = async (dependencies: Dependencies, { refund, note, operatorId }: Work): Promise<void> => {
+  const { store, channel, targets, clock, requestTransactionTimeoutMs } = dependencies;
+  const order = orderOf(dependencies, refund);
+  const attempt = await store.attempts.find(refund.attemptId);
+  if (order === undefined || attempt === undefined || refund.channel !== channel.name) throw notGrantable();
+  if (refund.target !== null && (await targets.find(refund.target)) === undefined) throw notGrantable();
+  const { redeemed, slot } = await store.ledger.read(refund, slotOf(order), clock.now());
+  if (redeemed !== undefined) return store.refunds.resolve(refund, 'granted', clock.now());
+  if (slot === 'active' || slot === 'closed') throw notGrantable();
+  const verdict = await channel.verify(attempt);
+  if (verdict.kind === 'not_purchased')
+    throw conflict('store_purchase.verification_failed', message('store_purchase.verification_failed'));
+  if (verdict.kind === 'credentials_refused') alertRefusedCredentials(dependencies, verdict.detail);
+  if (verdict.kind !== 'purchased') throw unavailable(`the store gave no verdict: ${verdict.kind}`);
+  const granted = await grantStorePurchase(dependencies, {
+    attempt,
+    order,
+    grantId: await store.grants.nextId(order.offer.kind),
+    isNewSlot: slot === 'missing',
+    refund,
+    operator: { id: operatorId, note },
+    transactionTimeoutMs: requestTransactionTimeoutMs,
+  });
+  if (granted.outcome === 'refused') throw notGrantable();
+  if (granted.outcome === 'already_redeemed') await store.refunds.resolve(refund, 'granted', clock.now());
+};
+
+/** Undefined for a product that is not sold any more. */
+const orderOf = ({ catalogue }: Dependencies, { userId, productId, target }: Refund): Order | undefined => {
+  const offer = catalogue.bySku(productId);
+  return offer === undefined ? undefined : { userId, offer, target };
+};
+
+const notGrantable = (): AppError =>
+  conflict('store_purchase.not_grantable', message('store_purchase.not_grantable'));

@@ -1,0 +1,78 @@
+/** An operator closes a disputed deposit: it is credited, or was returned to the payer; once, and a repeat changes nothing. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { verifiedFields } from '../domain/deposit.ts';
+import type { DisputeOutcome, DisputeResolution, Payment } from '../domain/payment.ts';
+import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
+import { publishBooked } from './publish.ts';
+import { depositEntry } from './settle-deposit.ts';
+
+interface Resolution {
+  outcome: DisputeOutcome;
+  note: string;
+}
+
+/** Throws 404 for a payment that is not a deposit, 409 for one that is not disputed or resolved with the other outcome. */
+export type ResolveDeposit = (
+  id: number,
+  resolution: Resolution,
+  caller: UserCaller,
+) => Promise<PaymentResource>;
+
+export const createResolveDeposit =
+  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): ResolveDeposit =>
+  async (id, { outcome, note }, caller) => {
+    const { store, clock, users } = dependencies;
+    const deposit = await store.payments.find(id);
+    if (deposit?.type !== 'deposit') throw notFound();
+    const isOpen = deposit.gateway?.state === 'mismatch';
+    if (!isOpen) assertResolvedAs(deposit, outcome);
+    // Before the resolution: when identity does not answer, nothing has changed.
+    const known = await users.find([deposit.userId], caller, { withErased: true });
+    const resolve = async (session: ClientSession): Promise<Payment> => {
+      const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
+      const current = (await store.payments.find(id, session)) ?? deposit;
+      if (current.gateway?.state !== 'mismatch') {
+        assertResolvedAs(current, outcome);
+        return current;
+      }
+      const [resolvedBy, resolvedAt] = [caller.userId, clock.now()];
+      const resolution = { outcome, note: isErased ? null : note, resolvedBy, resolvedAt };
+      return outcome === 'credited'
+        ? credit(dependencies, session, current, resolution, isErased)
+        : changed(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
+    };
+    const resolved = isOpen ? await store.transaction(resolve) : deposit;
+    return toPaymentResource(resolved, caller, known.get(deposit.userId), undefined);
+  };
+
+/** Books the requested amount, whatever the gateway took: an operator who credits another one returns the deposit. */
+const credit = async (
+  { store, outbox }: Pick<Dependencies, 'store' | 'outbox'>,
+  session: ClientSession,
+  deposit: Payment,
+  resolution: DisputeResolution,
+  erased: boolean,
+): Promise<Payment> => {
+  const reported = deposit.gateway?.reported;
+  if (reported == null) throw new Error(`The disputed deposit ${deposit.id} has no receipt`);
+  const credited = verifiedFields(deposit, reported, { now: resolution.resolvedAt, erased });
+  const done = changed(await store.payments.resolveDispute(session, deposit.id, { resolution, credited }));
+  await store.post(session, depositEntry(deposit));
+  await publishBooked({ outbox }, session, done);
+  return done;
+};
+
+const changed = (deposit: Payment | undefined): Payment => {
+  if (deposit === undefined) throw new Error('A disputed deposit was changed in the same transaction');
+  return deposit;
+};
+
+const assertResolvedAs = (deposit: Payment, outcome: DisputeOutcome): void => {
+  const resolution = deposit.gateway?.resolution ?? null;
+  if (resolution === null) throw conflict('payments.not_disputed', message('payments.not_disputed'));
+  if (resolution.outcome !== outcome)
+    throw conflict('payments.already_resolved', message('payments.already_resolved'));
+};
