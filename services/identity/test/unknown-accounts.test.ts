@@ -6,10 +6,12 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
+import { createTakeReset } from '../src/app/rate-limits.ts';
 import { newMember } from '../src/app/register.ts';
 import { createResetPassword } from '../src/app/reset-password.ts';
 import { createSignIn } from '../src/app/sign-in.ts';
 import { createPasswords, type Passwords } from '../src/clients/passwords.ts';
+import { limitsOf } from '../src/config.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createCodes } from '../src/store/codes.ts';
 import { createUsers } from '../src/store/users.ts';
@@ -73,21 +75,23 @@ const commandsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 
 let hashed = 0;
 const reset = (login: string, { allowed = true } = {}) => {
-  const limiter: RateLimiter = {
-    consume: async ({ name }, key) => {
-      counted.push(`${name} ${key}`);
-      return { allowed, limit: 5, remaining: 0, resetS: 60 };
-    },
+  const take: RateLimiter['consume'] = async ({ name }, key) => {
+    counted.push(`${name} ${key}`);
+    return { allowed, limit: 5, remaining: 0, resetS: 60 };
   };
+  const limiter: RateLimiter = { consume: take, peek: take };
+  const takeReset = createTakeReset({ limiter, limits: limitsOf(config) });
   const hash = async (): Promise<string> => {
     hashed += 1;
     return 'hash';
   };
-  const dependencies = { store: { users, codes }, limiter, clock: { now: () => now }, passwords: { hash } };
+  const dependencies = { store: { users, codes }, takeReset, clock: { now: () => now }, passwords: { hash } };
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
-  return expect(run({ login, code: '000000', password: 'a new password' })).rejects.toMatchObject({
+  return expect(
+    run({ login, code: '00000000', password: 'a new password' }, '192.0.2.1'),
+  ).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
 };
@@ -169,22 +173,35 @@ describe('a refused password reset', () => {
     expect(await commandsOf(() => reset('nobody'))).toEqual(without);
     expect(await commandsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
     expect(await commandsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
-    await codes.replace(1, 'reset', issueCode('c', '123456', now));
+    await codes.replace(1, 'reset', issueCode('c', '12345678', now));
     expect(await commandsOf(() => reset(known.username))).toEqual(without);
     // One password hash for each call.
     expect(hashed).toBe(5);
   });
 
-  test('is rate limited for an unknown login too, by one key for all its spellings', async () => {
-    counted = [];
-    await reset(known.username);
-    await reset('Nobody@Example.org');
-    await reset('nobody@example.ORG ');
-    await reset('somebody.else');
-    expect(counted).toHaveLength(4);
-    expect(counted[0]).toBe('account-codes user:1');
-    expect(counted[2]).toBe(counted[1]);
-    expect(new Set(counted).size).toBe(3);
-    expect(counted[1]).not.toContain('nobody');
+  test('is counted by the same limits, one key for all spellings, whether or not the account exists', async () => {
+    const countedFor = async (login: string): Promise<string[]> => {
+      counted = [];
+      await reset(login);
+      return counted;
+    };
+    const byUsername = await countedFor(known.username);
+    expect(byUsername).toEqual([
+      'resets-address 192.0.2.1',
+      'resets-account-address user:1:192.0.2.1',
+      'resets-account user:1',
+      'anonymous-codes user:1:1',
+      'account-codes user:1',
+    ]);
+    for (const login of [known.email.toUpperCase(), known.phone.replace('+98', '0')]) {
+      expect(await countedFor(login)).toEqual(byUsername);
+    }
+    const unknown = await countedFor('Nobody@Example.org');
+    expect(unknown.map((entry) => entry.split(' ')[0])).toEqual(
+      byUsername.map((entry) => entry.split(' ')[0]),
+    );
+    expect(await countedFor('nobody@example.ORG ')).toEqual(unknown);
+    expect(unknown.join()).not.toContain('nobody');
+    expect(await countedFor('somebody.else')).not.toEqual(unknown);
   });
 });

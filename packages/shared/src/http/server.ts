@@ -66,7 +66,7 @@ export interface BaseServerOptions {
 export interface ServerOptions extends BaseServerOptions {
   routes: Route[];
   signer: CallerSigner;
-  limiter: RateLimiter;
+  limiter: Pick<RateLimiter, 'consume'>;
   /** Registers plugins that the routes need, e.g. multipart. */
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
@@ -262,7 +262,7 @@ const takeLimit = async (
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  limiter: RateLimiter,
+  limiter: Pick<RateLimiter, 'consume'>,
 ): Promise<void> => {
   if (route.limit === undefined) return;
   const { caller } = request;

@@ -6,15 +6,17 @@ import type { User } from '../domain/user.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
+import type { SmsBudget } from './rate-limits.ts';
 import type { SendCode } from './send-code.ts';
 
 interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
+  smsBudget: SmsBudget;
   sendCode: SendCode;
 }
 
 type ArmResult = { state: 'code_sent' } | { state: 'already_pending'; schedule: DeletionSchedule };
 
-/** 422 wrong password; 409 blocked; 503 a blocker cannot be evaluated; 500 the SMS was not sent. */
+/** 422 wrong password; 409 blocked; 429 too many SMS; 503 a blocker cannot be evaluated; 500 the SMS was not sent. */
 type ArmDeletion = (userId: number, input: { password: string; locale: Locale }) => Promise<ArmResult>;
 
 export const createArmDeletion =
@@ -28,6 +30,7 @@ export const createArmDeletion =
     const schedule = pendingSchedule(user);
     if (schedule !== undefined) return { state: 'already_pending', schedule };
     await unblocked;
+    await dependencies.smsBudget.takeSignedIn(user.phone);
     const outcome = await dependencies.sendCode('deletion', { userId, phone: user.phone, locale });
     if (outcome === 'failed') throw smsFailed();
     return { state: 'code_sent' };

@@ -6,10 +6,11 @@ import { MEMBER_ROLE_ID } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 import type { NewUser } from '../store/users.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
+import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock'> {
+  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'smsCountries'> {
   newSessionToken: NewSessionToken;
 }
 
@@ -24,7 +25,7 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** 422: a user name, e-mail or phone that is taken, an unknown referral code. */
+/** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. */
 type Register = (registration: Registration) => Promise<Session>;
 
 /** A generated referral code that exists already is replaced by another one, at most this often. */
@@ -41,6 +42,7 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
   };
 
   return async (registration) => {
+    assertSmsCountry(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
     const passwordHash = await passwords.hash(registration.password);

@@ -4,9 +4,9 @@ import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-li
 import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
-import { LOGIN_LIMIT, loginLimitKey } from './rate-limits.ts';
+import { loginLimitKey } from './rate-limits.ts';
 
-interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter'> {
+interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits'> {
   newSessionToken: NewSessionToken;
 }
 
@@ -23,7 +23,7 @@ export interface SignIn {
 const MAX_ATTEMPTS = 5;
 
 export const createSignIn = (dependencies: SignInDependencies): SignIn => {
-  const { store, passwords, limiter, newSessionToken } = dependencies;
+  const { store, passwords, limiter, limits, newSessionToken } = dependencies;
 
   const authenticate = async (login: string, password: string): Promise<User> => {
     const user = await store.users.findByLogin(login);
@@ -37,7 +37,7 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
 
   return {
     consumeLimit: async (login, address) => {
-      const state = await limiter.consume(LOGIN_LIMIT, loginLimitKey(login, address));
+      const state = await limiter.consume(limits.logins, loginLimitKey(login, address));
       if (!state.allowed) throw rateLimited(state);
       return state;
     },

@@ -13,12 +13,17 @@ import {
   type OwnChanges,
 } from './profile-changes.ts';
 import { tokenRestriction } from './restricted-token.ts';
+import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateProfileDependencies = Pick<Dependencies, 'store' | 'passwords' | 'licenseDocuments' | 'clock'>;
+type UpdateProfileDependencies = Pick<
+  Dependencies,
+  'store' | 'passwords' | 'licenseDocuments' | 'clock' | 'smsCountries'
+>;
 
 /**
- * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new bank account by
+ * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail or phone without the
+ * password. 403: a new bank account by
  * a restricted token.
  */
 type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
@@ -28,6 +33,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
   return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
     assertNotBornInFuture(fields, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
+    if (changesPhone(user, fields)) assertSmsCountry(dependencies, fields.phone);
     if (changesContact(user, fields)) await assertCurrentPassword(dependencies, user, currentPassword);
     await assertNotTaken(dependencies, fields, user._id);
     // Withdrawals are paid to the bank account.

@@ -36,6 +36,7 @@ export const catalogue = {
   'validation.format': 'This field has the wrong form.',
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',
+  'validation.phone_country': 'Phone numbers of this country are not accepted.',
   'validation.date': 'This field must be a date of the form YYYY-MM-DD.',
   'validation.date_in_the_future': 'This date must not be in the future.',
   'validation.timestamp': 'This field must be a date and time.',

@@ -37,6 +37,7 @@ export const catalogue: Catalogue = {
   'validation.format': 'قالب این فیلد نادرست است.',
   'validation.email': 'این فیلد باید نشانی ایمیل باشد.',
   'validation.phone': 'این فیلد باید شمارهٔ تلفن باشد.',
+  'validation.phone_country': 'شمارهٔ تلفن این کشور پذیرفته نمی‌شود.',
   'validation.date': 'این فیلد باید تاریخی به شکل YYYY-MM-DD باشد.',
   'validation.date_in_the_future': 'این تاریخ نباید در آینده باشد.',
   'validation.timestamp': 'این فیلد باید تاریخ و زمان باشد.',
