@@ -9,7 +9,7 @@ const figuresOf = (env?: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(limitsOf(read(env))).map(([name, limit]) => [
       name,
-      typeof limit === 'number' ? limit : [limit.points, limit.windowS],
+      typeof limit === 'object' ? [limit.points, limit.windowS] : limit,
     ]),
   );
 
@@ -25,17 +25,26 @@ describe('the limits', () => {
       anonymousSms: [10_000, 86_400],
       signedInSmsPerPhone: [20, 86_400],
       logins: [10, 60],
+      failedLogins: [300, 60],
+      passwordChecks: [10, 60],
+      registrations: [100, 3_600],
+      clientRegistrations: [100, 3_600],
     });
   });
 
   test('are raised for demonstrations only where the contract says so, and never in production', () => {
-    expect(figuresOf({ SEED_DEMO: '1' })).toEqual({ ...figuresOf(), signedInSmsPerPhone: [200, 86_400] });
+    expect(figuresOf({ SEED_DEMO: '1' })).toEqual({
+      ...figuresOf(),
+      signedInSmsPerPhone: [200, 86_400],
+      registrations: undefined,
+      clientRegistrations: undefined,
+    });
     expect(() => read({ SEED_DEMO: '1', NODE_ENV: 'production' })).toThrow('SEED_DEMO');
   });
 
   test('have names of their own: limits with the same name would share their counts', () => {
     const names = Object.values(limitsOf(read())).flatMap((limit) =>
-      typeof limit === 'number' ? [] : [limit.name],
+      typeof limit === 'object' ? [limit.name] : [],
     );
     expect(new Set(names).size).toBe(names.length);
   });

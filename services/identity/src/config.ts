@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
 import { MAX_FAILED_ATTEMPTS } from './domain/confirmation-code.ts';
-import { type Limits, perDay, perMinute } from './domain/limits.ts';
+import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
 
 const days = z.coerce.number().int().min(1).max(3_650);
 
@@ -65,7 +65,18 @@ const shape = {
   RESETS_PER_ADDRESS: count.default(30),
   /** Wrong tries that a reset code survives. */
   RESET_CODE_TRIES: z.coerce.number().int().min(1).max(20).default(MAX_FAILED_ATTEMPTS),
-  /** Demonstrations and tests send many SMS to few phones. */
+  /** Sign-ins in a minute. */
+  LOGINS_PER_ACCOUNT_AND_ADDRESS: count.default(10),
+  /** Over all accounts. Large, because a mobile carrier puts thousands of phones behind one address. */
+  FAILED_LOGINS_PER_ADDRESS: count.default(300),
+  /** Checks of `current_password` in a minute, without those of account deletion. */
+  PASSWORD_CHECKS_PER_ACCOUNT: count.default(10),
+  /** In an hour, of accounts and of OAuth clients. */
+  REGISTRATIONS_PER_ADDRESS: count.default(100),
+  CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
+  /** As many password checks may wait as are finished in this time. */
+  PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
+  /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
   SEED_DEMO: flag.default(false),
   /** Created at start when no administrator exists; all four or none. */
   FIRST_ADMINISTRATOR_USERNAME: usernameField.optional(),
@@ -105,7 +116,13 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
     'signed-in-sms-phone',
     config.SEED_DEMO ? SIGNED_IN_SMS_PER_PHONE_OF_DEMO : config.SMS_SIGNED_IN_PER_PHONE,
   ),
-  logins: perMinute('login', 10),
+  logins: perMinute('login', config.LOGINS_PER_ACCOUNT_AND_ADDRESS),
+  failedLogins: perMinute('failed-login', config.FAILED_LOGINS_PER_ADDRESS),
+  passwordChecks: perMinute('password-check', config.PASSWORD_CHECKS_PER_ACCOUNT),
+  registrations: config.SEED_DEMO ? undefined : perHour('registration', config.REGISTRATIONS_PER_ADDRESS),
+  clientRegistrations: config.SEED_DEMO
+    ? undefined
+    : perHour('client-registration', config.CLIENT_REGISTRATIONS_PER_ADDRESS),
 });
 
 /** Undefined when none is configured. */

@@ -77,7 +77,7 @@ export const createDependencies = async (
     store: createStore(connection, log, config.RESET_CODE_TRIES),
     ...createGrpcClients(runtime, config),
     sms,
-    passwords: await createPasswords(),
+    passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
     outbox,

@@ -117,6 +117,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
     PURGE_INTERVAL_MS: '86400000',
     // Longer than in production, for busy machines.
     BLOCKER_DEADLINE_MS: '30000',
+    PASSWORD_QUEUE_MS: '60000',
   };
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };

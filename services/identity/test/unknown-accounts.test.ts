@@ -73,14 +73,20 @@ const commandsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   return sent;
 };
 
-let hashed = 0;
-const reset = (login: string, { allowed = true } = {}) => {
+const QUEUE_MS = 60_000;
+const ADDRESS = '192.0.2.1';
+
+const fakeLimiter = (allowed: boolean): RateLimiter => {
   const take: RateLimiter['consume'] = async ({ name }, key) => {
     counted.push(`${name} ${key}`);
     return { allowed, limit: 5, remaining: 0, resetS: 60 };
   };
-  const limiter: RateLimiter = { consume: take, peek: take };
-  const takeReset = createTakeReset({ limiter, limits: limitsOf(config) });
+  return { consume: take, peek: take };
+};
+
+let hashed = 0;
+const reset = (login: string, { allowed = true } = {}) => {
+  const takeReset = createTakeReset({ limiter: fakeLimiter(allowed), limits: limitsOf(config) });
   const hash = async (): Promise<string> => {
     hashed += 1;
     return 'hash';
@@ -89,9 +95,7 @@ const reset = (login: string, { allowed = true } = {}) => {
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
-  return expect(
-    run({ login, code: '00000000', password: 'a new password' }, '192.0.2.1'),
-  ).rejects.toMatchObject({
+  return expect(run({ login, code: '00000000', password: 'a new password' }, ADDRESS)).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
 };
@@ -110,40 +114,47 @@ describe('finding an account by its login', () => {
 describe('a refused sign-in', () => {
   let verifications = 0;
   const signIn = async (login: string): Promise<void> => {
-    const passwords = await createPasswords();
+    const passwords = await createPasswords(QUEUE_MS);
     const counted: Passwords = {
-      hash: (password) => passwords.hash(password),
-      verify: (passwordHash, password) => {
+      hash: (...given) => passwords.hash(...given),
+      verify: (...given) => {
         verifications += 1;
-        return passwords.verify(passwordHash, password);
+        return passwords.verify(...given);
       },
-      verifyDummy: (password) => {
+      verifyDummy: (...given) => {
         verifications += 1;
-        return passwords.verifyDummy(password);
+        return passwords.verifyDummy(...given);
       },
     };
-    const dependencies = { store: { users }, passwords: counted } as unknown as Parameters<
-      typeof createSignIn
-    >[0];
-    await expect(createSignIn(dependencies).signIn(login, 'not the password')).rejects.toMatchObject({
+    const dependencies = {
+      store: { users },
+      passwords: counted,
+      limiter: fakeLimiter(true),
+      limits: limitsOf(config),
+    } as unknown as Parameters<typeof createSignIn>[0];
+    const credentials = { login, password: 'not the password', clientAddress: ADDRESS };
+    const signIn = createSignIn(dependencies);
+    await signIn.consumeLimit(login, ADDRESS);
+    await expect(signIn.signIn(credentials)).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };
 
   test('causes the same commands and one password check, whether or not the account exists', async () => {
-    const passwordHash = await (await createPasswords()).hash('its password');
+    const passwordHash = await (await createPasswords(QUEUE_MS)).hash('its password', ADDRESS);
     await inTransaction(connection, (session) => users.setPassword(session, 1, passwordHash));
     const found = await commandsOf(() => signIn(known.username));
     expect(verifications).toBe(1);
     const missing = await commandsOf(() => signIn('nobody'));
     expect(verifications).toBe(2);
-    expect(found).toEqual(['find login_keys', 'find users']);
+    const reads = ['find login_keys', 'find users'];
+    expect(found).toEqual([...reads, ...reads]);
     expect(missing).toEqual(found);
   });
 
   test('costs similar processor time, whether or not the account exists', async () => {
-    const passwords = await createPasswords();
-    const passwordHash = await passwords.hash('its password');
+    const passwords = await createPasswords(QUEUE_MS);
+    const passwordHash = await passwords.hash('its password', ADDRESS);
     const costOf = async (work: () => Promise<boolean>): Promise<number> => {
       const before = process.cpuUsage();
       expect(await work()).toBe(false);
@@ -153,8 +164,8 @@ describe('a refused sign-in', () => {
     // The least of ten: whatever else the process does makes a single measurement larger.
     const [found, missing] = [{ us: Number.POSITIVE_INFINITY }, { us: Number.POSITIVE_INFINITY }];
     for (let round = 0; round < 10; round += 1) {
-      const verify = () => passwords.verify(passwordHash, 'not the password');
-      const verifyDummy = () => passwords.verifyDummy('not the password');
+      const verify = () => passwords.verify(passwordHash, 'not the password', ADDRESS);
+      const verifyDummy = () => passwords.verifyDummy('not the password', ADDRESS);
       found.us = Math.min(found.us, await costOf(verify));
       missing.us = Math.min(missing.us, await costOf(verifyDummy));
     }

@@ -7,9 +7,6 @@ import { canonicalLogin } from '../domain/login.ts';
 /** Hashed, because the store must not keep what was typed. */
 const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-export const loginLimitKey = (login: string, address: string): string =>
-  `${hashed(canonicalLogin(login))}:${address}`;
-
 /**
  * The account that a login belongs to; the server uses the same key for the limit of a route with a signed-in caller.
  * An unknown login is limited too, in all its spellings together, so that the response does not reveal that it is unknown.

@@ -70,7 +70,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     reset: async ({ login, code, password }, clientAddress) => {
       const user = await findWithinLimit(login, clientAddress);
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
-      const passwordHash = await passwords.hash(password);
+      const passwordHash = await passwords.hash(password, clientAddress);
       const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
       if (user === undefined || codeId === undefined) throw codeRejected();
       await store.transaction((session) => commit(session, user._id, codeId, passwordHash));

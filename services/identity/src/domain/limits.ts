@@ -14,17 +14,31 @@ export interface Limits {
   /** Over all phones. */
   anonymousSms: RateLimit;
   signedInSmsPerPhone: RateLimit;
+  /** Of an account, by whichever of its names, and an address. */
   logins: RateLimit;
+  /** Of an address, over all accounts. */
+  failedLogins: RateLimit;
+  /** Of an account, on all routes but account deletion, which has `accountCodes`. */
+  passwordChecks: RateLimit;
+  /** Of an address; undefined: any number. */
+  registrations: RateLimit | undefined;
+  /** Of OAuth clients, likewise. */
+  clientRegistrations: RateLimit | undefined;
 }
 
 const MINUTE_S = 60;
+const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
 export const perMinute = (name: string, points: number): RateLimit => ({ name, points, windowS: MINUTE_S });
 
-export const perDay = (name: string, points: number): RateLimit => ({
+const durable = (name: string, points: number, windowS: number): RateLimit => ({
   name,
   points,
-  windowS: DAY_S,
+  windowS,
   durable: true,
 });
+
+export const perHour = (name: string, points: number): RateLimit => durable(name, points, HOUR_S);
+
+export const perDay = (name: string, points: number): RateLimit => durable(name, points, DAY_S);

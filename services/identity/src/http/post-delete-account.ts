@@ -40,13 +40,13 @@ export const postDeleteAccountRoute = (
       409: deletionBlockedSchema,
       500: z.object({ message: z.string() }),
     },
-    handle: async ({ caller, body, locale, t }) => {
+    handle: async ({ caller, body, locale, clientAddress, t }) => {
       const { current_password: password, confirmation_code: code } = body;
       if (code !== undefined) {
-        const schedule = await commitDeletion(caller.userId, { password, code });
+        const schedule = await commitDeletion(caller.userId, { password, code, clientAddress });
         return accepted({ message: t(message('deletion.scheduled')), ...schedule });
       }
-      const result = await armDeletion(caller.userId, { password, locale });
+      const result = await armDeletion(caller.userId, { password, locale, clientAddress });
       if (result.state === 'already_pending') {
         return accepted({ message: t(message('deletion.scheduled')), ...result.schedule });
       }
