@@ -205,10 +205,8 @@ describe('an authorization request', () => {
       .get(oauth.authorizeUrl({ client_id: clientId, code_challenge: createPkce().challenge, ...params }));
 
   test.each<[string, Params]>([
-    ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }],
     ['with a plain challenge', { code_challenge_method: 'plain' }],
     ['with a challenge but no method', { code_challenge_method: undefined }],
-    ['with a method but no challenge', { code_challenge: undefined }],
     ['with an invalid challenge', { code_challenge: 'short' }],
     ['for a token instead of a code', { response_type: 'token' }],
     ['for an ID token', { response_type: 'code id_token', nonce: 'n' }],
@@ -234,6 +232,19 @@ describe('an authorization request', () => {
       null,
       null,
     ]);
+  });
+
+  test.each<[string, Params]>([
+    ['no challenge and no method', { code_challenge: undefined, code_challenge_method: undefined }],
+    ['a method but no challenge', { code_challenge: undefined }],
+    ['an empty challenge', { code_challenge: '' }],
+  ])('without PKCE (%s) shows an error page and is not redirected', async (_what, params) => {
+    const page = await ask({ state: 'kept', ...params });
+    expect([page.status, page.location]).toEqual([400, undefined]);
+    expect(page.html).toContain('invalid_request');
+    expect(page.html).not.toContain(REDIRECT_URI);
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(page.headers.getSetCookie()).toEqual([]);
   });
 
   test.each([

@@ -78,7 +78,12 @@ const addLibraryRoutes = (app: HttpServer, provider: () => Promise<Provider>): v
   const handle = (request: RawRequest, reply: RawReply): Promise<void> =>
     passOn(provider, request.raw, reply);
   app.get(OAUTH_PATHS.authorize, notInOpenApi, (request, reply) => {
-    normalizeAuthorizationRequest(request.raw);
+    const params = normalizeAuthorizationRequest(request.raw);
+    // The library would redirect to a client that the user cannot trust with a code.
+    if ((params.get('code_challenge') ?? '') === '') {
+      const locale = negotiateLocale(request.headers['accept-language']);
+      return send(reply, { page: problemPage(locale, 400, 'invalid_request') });
+    }
     return handle(request, reply);
   });
   app.get(`${OAUTH_PATHS.authorize}/:uid`, notInOpenApi, handle);
@@ -135,7 +140,7 @@ const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
  * Drops the cookies, so that every request begins signed out; requests the reading scopes when none is given; and
  * refuses response modes other than `query`, which need scripts or leave the code in the browser's history.
  */
-const normalizeAuthorizationRequest = (raw: IncomingMessage): void => {
+const normalizeAuthorizationRequest = (raw: IncomingMessage): URLSearchParams => {
   delete raw.headers.cookie;
   const url = raw.url ?? '';
   const queryAt = url.indexOf('?');
@@ -145,6 +150,7 @@ const normalizeAuthorizationRequest = (raw: IncomingMessage): void => {
     params.set('response_mode', 'unsupported');
   }
   raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
+  return params;
 };
 
 const addPages = (
