@@ -50,6 +50,7 @@ describe('the limits', () => {
   });
 
   test.each([
+    ['FIRST_ADMINISTRATOR_PASSWORD', 'password123'],
     ['SMS_COUNTRIES', 'Iran'],
     ['SMS_COUNTRIES', 'IR,'],
     ['SMS_ANONYMOUS_DAILY_LIMIT', '0'],

@@ -1,11 +1,12 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { assertNotName } from './new-password.ts';
 import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-account.ts';
 import { publishCredentialsRevoked } from './publish.ts';
 
 type ChangePasswordDependencies = Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'outbox'>;
 
-/** Revokes every other credential of the account. 422 under `current_password`; 429. */
+/** Revokes every other credential of the account. 422 under `current_password` or `password`; 429. */
 type ChangePassword = (
   caller: UserCaller,
   input: { currentPassword: string; password: string; clientAddress: string },
@@ -16,6 +17,7 @@ export const createChangePassword = (dependencies: ChangePasswordDependencies): 
   return async (caller, { currentPassword, password, clientAddress }) => {
     const user = await findOwnAccount(dependencies, caller.userId);
     await assertCurrentPassword(dependencies, user, { password: currentPassword, clientAddress });
+    assertNotName(password, user);
     const passwordHash = await passwords.hash(password, clientAddress);
     await store.transaction(async (session) => {
       const updated = await store.users.setPassword(session, user._id, passwordHash, user.credential_epoch);

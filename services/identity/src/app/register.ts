@@ -6,6 +6,7 @@ import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../d
 import { MEMBER_ROLE_ID } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 import type { NewUser } from '../store/users.ts';
+import { assertNotName } from './new-password.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
@@ -50,6 +51,7 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
       const state = await limiter.consume(limits.registrations, clientAddress);
       if (!state.allowed) throw rateLimited(state);
     }
+    assertNotName(registration.password, registration);
     assertSmsCountry(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);

@@ -8,6 +8,7 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
+import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish.ts';
 import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
 import type { SendCode } from './send-code.ts';
@@ -25,7 +26,7 @@ interface ResetPasswordDependencies
 interface ResetPassword {
   /** Starts sending a code when the login is known. Resolves after the same time in every case. */
   request(login: string, client: { locale: Locale; clientAddress: string }): Promise<void>;
-  /** 422 under `code` for every reason. */
+  /** 422 under `code` for every reason; with the right code, under `password`. */
   reset(input: { login: string; code: string; password: string }, clientAddress: string): Promise<void>;
 }
 
@@ -73,6 +74,8 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       const passwordHash = await passwords.hash(password, clientAddress);
       const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
       if (user === undefined || codeId === undefined) throw codeRejected();
+      // Only after the right code: the answer tells something about the account.
+      assertNotName(password, user);
       await store.transaction((session) => commit(session, user._id, codeId, passwordHash));
     },
   };

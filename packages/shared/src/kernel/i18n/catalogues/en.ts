@@ -37,6 +37,8 @@ export const catalogue = {
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',
   'validation.phone_country': 'Phone numbers of this country are not accepted.',
+  'validation.common_password': 'This password is one of the most common ones.',
+  'validation.password_is_name': 'The password must not be your user name, e-mail or phone number.',
   'validation.date': 'This field must be a date of the form YYYY-MM-DD.',
   'validation.date_in_the_future': 'This date must not be in the future.',
   'validation.timestamp': 'This field must be a date and time.',

@@ -38,6 +38,8 @@ export const catalogue: Catalogue = {
   'validation.email': 'این فیلد باید نشانی ایمیل باشد.',
   'validation.phone': 'این فیلد باید شمارهٔ تلفن باشد.',
   'validation.phone_country': 'شمارهٔ تلفن این کشور پذیرفته نمی‌شود.',
+  'validation.common_password': 'این رمز عبور یکی از رایج‌ترین رمزهاست.',
+  'validation.password_is_name': 'رمز عبور نباید نام کاربری، ایمیل یا شمارهٔ تلفن شما باشد.',
   'validation.date': 'این فیلد باید تاریخی به شکل YYYY-MM-DD باشد.',
   'validation.date_in_the_future': 'این تاریخ نباید در آینده باشد.',
   'validation.timestamp': 'این فیلد باید تاریخ و زمان باشد.',
