@@ -115,6 +115,24 @@ describe('a code', () => {
     expect((await commit(five.person, five.code)).status).toBe(422);
   });
 
+  test.each([
+    ['Persian', '۰۱۲۳۴۵۶۷۸۹'],
+    ['Arabic', '٠١٢٣٤٥٦٧٨٩'],
+  ])('is accepted in %s digits, for a deletion and for a reset', async (_name, digits) => {
+    const typed = (code: string) => code.replaceAll(/\d/g, (digit) => digits.charAt(Number(digit)));
+    const { person, code } = await armed();
+    expect((await commit(person, typed(wrong(code)))).status).toBe(422);
+    expect((await commit(person, typed(code))).status).toBe(202);
+
+    const other = await join(harness);
+    const login = other.user.username;
+    await harness.send('POST', '/auth/forgot-password', { body: { login }, headers: newAddress() });
+    const [resetCode = ''] = await waitForCodes(other, 1);
+    const body = { login, code: typed(resetCode), password: 'a whole new password' };
+    const answer = await harness.send('POST', '/auth/reset-password', { body, headers: newAddress() });
+    expect(answer.status).toBe(200);
+  });
+
   test('is stored only as a hash', async () => {
     const { person, code } = await armed();
     const stored = await harness.database

@@ -3,6 +3,8 @@ import { GENDERS } from '@fitness/contracts/user.ts';
 import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
+import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
+import { toLatinDigits } from './digits.ts';
 import { isCommonPassword, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 import { normalizePhone } from './phone.ts';
 
@@ -60,6 +62,10 @@ export const passwordField = z
 /** A password that is only verified: one that is too long for a new password is wrong, not invalid. */
 export const givenPasswordField = z.string().min(1).max(1_000);
 export const loginField = z.string().min(1).max(255);
+
+/** In Latin, Persian or Arabic digits; the output is Latin. */
+export const codeField = (purpose: CodePurpose) =>
+  z.string().length(CODE_LENGTHS[purpose]).transform(toLatinDigits);
 
 const heightField = z.int().min(50).max(300).nullable();
 /** An existing day. The use case checks that it is not in the future. */

@@ -2,8 +2,7 @@ import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/defi
 import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { givenPasswordField } from '../domain/account-fields.ts';
-import { CODE_LENGTHS } from '../domain/confirmation-code.ts';
+import { codeField, givenPasswordField } from '../domain/account-fields.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
@@ -32,7 +31,7 @@ export const postDeleteAccountRoute = (
     limit: accountCodes,
     body: z.object({
       current_password: givenPasswordField,
-      confirmation_code: z.string().length(CODE_LENGTHS.deletion).optional(),
+      confirmation_code: codeField('deletion').optional(),
     }),
     responses: {
       200: armedSchema,
