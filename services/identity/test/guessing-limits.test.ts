@@ -121,6 +121,16 @@ describe.each([
     expect((await logIn(harness, person.user.username, PASSWORD)).status).toBe(200);
   });
 
+  test('are limited for all addresses of an IPv6 network together', async () => {
+    const from = (address: string) => ({ 'x-client-address': address });
+    const answers = [];
+    for (let call = 1; call <= 6; call += 1) {
+      answers.push(await logIn(harness, `nobody.${call}`, WRONG, from(`2001:db8:1:2::${call}`)));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(INVALID), LIMITED]);
+    expect((await logIn(harness, 'nobody', WRONG, from('2001:db8:1:3::1'))).status).toBe(INVALID);
+  });
+
   test('are not counted for right passwords', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, () => join(harness)));
     const address = newAddress();

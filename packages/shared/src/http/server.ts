@@ -25,6 +25,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
+import { networkOf } from './client-network.ts';
 import {
   answerUnreadable,
   CONNECTION_LIMITS,
@@ -253,9 +254,10 @@ const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<
   return context.caller;
 };
 
+/** What limits count: the client's IP address, or its IPv6 network. */
 export const clientAddressOf = (request: FastifyRequest): string => {
   const header = request.headers[CLIENT_ADDRESS_HEADER];
-  return typeof header === 'string' ? header : request.ip;
+  return networkOf(typeof header === 'string' ? header : request.ip);
 };
 
 const takeLimit = async (
