@@ -288,10 +288,23 @@ describe('the shared limit of 5 calls per minute', () => {
     const forgot = await api('POST', '/auth/forgot-password', { body: { login: account.username } });
     expect(forgot.status).toBe(200);
     const reset = await api('POST', '/auth/reset-password', {
-      body: { login: account.username, code: '123456', password: 'another-password-1' },
+      body: { login: account.username, code: '12345678', password: 'another-password-1' },
     });
     expect([reset.status, Object.keys(reset.body.errors)]).toEqual([422, ['code']]);
     expect(await smsOf(account.phone)).toHaveLength(0);
+  });
+
+  test('cannot be spent by strangers: after ten anonymous calls the owner deletes the account', async () => {
+    const account = await register();
+    const reset = { login: account.username, code: '12345678', password: 'another-password-1' };
+    for (let call = 1; call <= 5; call += 1) {
+      const forgot = await api('POST', '/auth/forgot-password', { body: { login: account.username } });
+      expect(forgot.status).toBe(200);
+      expect((await api('POST', '/auth/reset-password', { body: reset })).status).toBe(422);
+    }
+    // The first five calls are heard, three of them for a code; with those here, none arrives after the owner's.
+    await eventually(async () => (await smsOf(account.phone)).length === 3);
+    await scheduleDeletion(account);
   });
 
   test('each user has their own', async () => {

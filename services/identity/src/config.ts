@@ -1,11 +1,22 @@
 /** The environment variables of identity. */
-import { ConfigError, grpcAddresses, parseConfig, serviceShape, url } from '@fitness/shared/kernel/config.ts';
+import {
+  ConfigError,
+  flag,
+  grpcAddresses,
+  parseConfig,
+  serviceShape,
+  url,
+} from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
+import { MAX_FAILED_ATTEMPTS } from './domain/confirmation-code.ts';
+import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
 
 const days = z.coerce.number().int().min(1).max(3_650);
 
 const milliseconds = z.coerce.number().int().min(50).max(60_000);
+
+const count = z.coerce.number().int().min(1).max(1_000_000_000);
 
 const shape = {
   ...serviceShape('identity', 8101),
@@ -35,6 +46,38 @@ const shape = {
   KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
   KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
+  /** ISO 3166 codes, separated by commas: the countries of the phones that accounts may have. */
+  SMS_COUNTRIES: z
+    .string()
+    .regex(/^[A-Z]{2}(?:,[A-Z]{2})*$/, 'must be country codes such as IR,AE')
+    .default('IR'),
+  /** SMS in a day that nobody signed in has asked for: to one phone, and in all. */
+  SMS_ANONYMOUS_PER_PHONE: count.default(6),
+  SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
+  /** SMS in a day to one phone that signed-in callers ask for. */
+  SMS_SIGNED_IN_PER_PHONE: count.default(20),
+  /** Calls in a minute of account deletion and password reset together, and how many anonymous ones of them count. */
+  CODE_CALLS_PER_ACCOUNT: count.default(5),
+  CODE_CALLS_ANONYMOUS: z.coerce.number().int().min(0).max(100).default(2),
+  /** Anonymous calls of password reset in a minute. */
+  RESETS_PER_ACCOUNT_AND_ADDRESS: count.default(5),
+  RESETS_PER_ACCOUNT: count.default(20),
+  RESETS_PER_ADDRESS: count.default(30),
+  /** Wrong tries that a reset code survives. */
+  RESET_CODE_TRIES: z.coerce.number().int().min(1).max(20).default(MAX_FAILED_ATTEMPTS),
+  /** Sign-ins in a minute. */
+  LOGINS_PER_ACCOUNT_AND_ADDRESS: count.default(10),
+  /** Over all accounts. Large, because a mobile carrier puts thousands of phones behind one address. */
+  FAILED_LOGINS_PER_ADDRESS: count.default(300),
+  /** Checks of `current_password` in a minute, without those of account deletion. */
+  PASSWORD_CHECKS_PER_ACCOUNT: count.default(10),
+  /** In an hour, of accounts and of OAuth clients. */
+  REGISTRATIONS_PER_ADDRESS: count.default(100),
+  CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
+  /** As many password checks may wait as are finished in this time. */
+  PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
+  /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
+  SEED_DEMO: flag.default(false),
   /** Created at start when no administrator exists; all four or none. */
   FIRST_ADMINISTRATOR_USERNAME: usernameField.optional(),
   FIRST_ADMINISTRATOR_EMAIL: emailField.optional(),
@@ -49,12 +92,38 @@ export type IdentityConfig = z.output<typeof schema>;
 /** Throws ConfigError, naming each wrong variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): IdentityConfig => {
   const config = parseConfig(schema, env);
+  if (config.SEED_DEMO && config.NODE_ENV === 'production') {
+    throw new ConfigError('Wrong configuration: SEED_DEMO: raises limits, which is refused in production');
+  }
   const values = ['USERNAME', 'EMAIL', 'PHONE', 'PASSWORD'] as const;
   const missing = values.filter((value) => config[`FIRST_ADMINISTRATOR_${value}`] === undefined);
   if (missing.length === 0 || missing.length === values.length) return config;
   const names = missing.map((value) => `FIRST_ADMINISTRATOR_${value}`).join(', ');
   throw new ConfigError(`Wrong configuration: ${names}: needed with the other FIRST_ADMINISTRATOR_*`);
 };
+
+const SIGNED_IN_SMS_PER_PHONE_OF_DEMO = 200;
+
+export const limitsOf = (config: IdentityConfig): Limits => ({
+  accountCodes: perMinute('account-codes', config.CODE_CALLS_PER_ACCOUNT),
+  countedAnonymousCodes: config.CODE_CALLS_ANONYMOUS,
+  resetsPerAccountAndAddress: perMinute('resets-account-address', config.RESETS_PER_ACCOUNT_AND_ADDRESS),
+  resetsPerAccount: perMinute('resets-account', config.RESETS_PER_ACCOUNT),
+  resetsPerAddress: perMinute('resets-address', config.RESETS_PER_ADDRESS),
+  anonymousSmsPerPhone: perDay('anonymous-sms-phone', config.SMS_ANONYMOUS_PER_PHONE),
+  anonymousSms: perDay('anonymous-sms', config.SMS_ANONYMOUS_DAILY_LIMIT),
+  signedInSmsPerPhone: perDay(
+    'signed-in-sms-phone',
+    config.SEED_DEMO ? SIGNED_IN_SMS_PER_PHONE_OF_DEMO : config.SMS_SIGNED_IN_PER_PHONE,
+  ),
+  logins: perMinute('login', config.LOGINS_PER_ACCOUNT_AND_ADDRESS),
+  failedLogins: perMinute('failed-login', config.FAILED_LOGINS_PER_ADDRESS),
+  passwordChecks: perMinute('password-check', config.PASSWORD_CHECKS_PER_ACCOUNT),
+  registrations: config.SEED_DEMO ? undefined : perHour('registration', config.REGISTRATIONS_PER_ADDRESS),
+  clientRegistrations: config.SEED_DEMO
+    ? undefined
+    : perHour('client-registration', config.CLIENT_REGISTRATIONS_PER_ADDRESS),
+});
 
 /** Undefined when none is configured. */
 export const firstAdministratorOf = (config: IdentityConfig) => {

@@ -5,6 +5,7 @@ import { createSubscriptionReader, type SubscriptionReader } from '@fitness/cont
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
@@ -17,7 +18,8 @@ import { createLicenseDocuments, type LicenseDocuments } from './clients/license
 import { createPasswords, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
-import type { IdentityConfig } from './config.ts';
+import { type IdentityConfig, limitsOf } from './config.ts';
+import type { Limits } from './domain/limits.ts';
 import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
@@ -33,6 +35,11 @@ export interface Dependencies {
   outbox: Outbox;
   sequences: Sequences;
   limiter: RateLimiter;
+  limits: Limits;
+  /** SMS that were asked for anonymously, by the state of their daily limit: ok, alert (from 80 %), spent (not sent). */
+  anonymousSmsCounter: CounterMetric<'budget'>;
+  /** ISO 3166 codes. */
+  smsCountries: ReadonlySet<string>;
   idempotency: Idempotency;
   clock: Clock;
   random: Random;
@@ -61,21 +68,28 @@ export const createDependencies = async (
   config: IdentityConfig,
   { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
-  const { connection, clock, random, log, outbox, sequences, limiter, idempotency } = runtime;
+  const { connection, clock, random, log, metrics, outbox, sequences, limiter, idempotency } = runtime;
   const sms = await createSms(runtime, config);
   // Deferred after the SMS sender, which the tasks need, and so closed before it.
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
-    store: createStore(connection, log),
+    store: createStore(connection, log, config.RESET_CODE_TRIES),
     ...createGrpcClients(runtime, config),
     sms,
-    passwords: await createPasswords(),
+    passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
     outbox,
     sequences,
     limiter,
+    limits: limitsOf(config),
+    anonymousSmsCounter: metrics.counter({
+      name: 'anonymous_sms_total',
+      help: 'SMS asked for anonymously, by the state of their daily limit: ok, alert, spent',
+      labelNames: ['budget'],
+    }),
+    smsCountries: new Set(config.SMS_COUNTRIES.split(',')),
     idempotency,
     clock,
     random,

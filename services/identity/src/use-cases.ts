@@ -23,6 +23,7 @@ import { createListUsers } from './app/list-users.ts';
 import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
+import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
@@ -41,6 +42,8 @@ import type { Dependencies } from './dependencies.ts';
 export const createUseCases = (dependencies: Dependencies) => {
   const newSessionToken = createNewSessionToken(dependencies);
   const sendCode = createSendCode(dependencies);
+  const smsBudget = createSmsBudget(dependencies);
+  const takeReset = createTakeReset(dependencies);
   const eraseAccount = createEraseAccount(dependencies);
   const deliverNotification = createDeliverNotification(dependencies);
   const referralsReader = createReferralsReader(dependencies);
@@ -50,13 +53,13 @@ export const createUseCases = (dependencies: Dependencies) => {
     signIn: createSignIn({ ...dependencies, newSessionToken }),
     signOut: createSignOut(dependencies),
     introspect: createIntrospect(dependencies),
-    resetPassword: createResetPassword({ ...dependencies, sendCode }),
+    resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset }),
 
     getProfile: createGetProfile(dependencies),
     updateProfile: createUpdateProfile(dependencies),
     changePassword: createChangePassword(dependencies),
 
-    armDeletion: createArmDeletion({ ...dependencies, sendCode }),
+    armDeletion: createArmDeletion({ ...dependencies, sendCode, smsBudget }),
     commitDeletion: createCommitDeletion(dependencies),
     cancelDeletion: createCancelDeletion(dependencies),
     getDeletionBlockers: createGetDeletionBlockers(dependencies),

@@ -4,7 +4,7 @@ import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
-import { issueCode, LOCKOUT_MS } from '../src/domain/confirmation-code.ts';
+import { type CodePurpose, issueCode, LOCKOUT_MS } from '../src/domain/confirmation-code.ts';
 import { type Codes, createCodes } from '../src/store/codes.ts';
 import { identityConfig } from './support.ts';
 
@@ -40,20 +40,53 @@ const afterFailures = async (failures: number): Promise<number> => {
   return people;
 };
 
-const guesses = (userId: number, digits: string, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      codes.check(userId, index % 2 === 0 ? 'deletion' : 'reset', digits, now),
-    ),
-  );
+const guesses = (userId: number, purpose: CodePurpose, count: number) =>
+  Promise.all(Array.from({ length: count }, () => codes.check(userId, purpose, '000000', now)));
 
-describe('the limit of a hundred consecutive failures', () => {
-  test('allows exactly five of twenty concurrent guesses after ninety-five failures, over both codes', async () => {
+describe('wrong reset codes', () => {
+  test('are five a code, exactly, for twenty concurrent guesses', async () => {
+    const userId = await afterFailures(0);
+    await guesses(userId, 'reset', 20);
+    expect((await stored(userId))?.reset.tries).toBe(5);
+    expect(await codes.check(userId, 'reset', '123456', now)).toBeUndefined();
+  });
+
+  test('are as many a code as configured; those of a deletion code stay five', async () => {
+    const two = createCodes(connection, 2);
+    const userId = await afterFailures(0);
+    for (const purpose of ['deletion', 'reset'] as const) {
+      for (let call = 1; call <= 8; call += 1) await two.check(userId, purpose, '000000', now);
+    }
+    expect(await stored(userId)).toMatchObject({ reset: { tries: 2 }, deletion: { tries: 5 } });
+  });
+
+  test('do not lock anything: after a hundred of them the next code and the deletion code are accepted', async () => {
+    const userId = await afterFailures(0);
+    for (let round = 0; round < 20; round += 1) {
+      await codes.replace(userId, 'reset', issueCode(`reset-${userId}-${round}`, '123456', now));
+      await guesses(userId, 'reset', 5);
+      expect((await stored(userId))?.reset.tries).toBe(5);
+    }
+    expect(await codes.check(userId, 'deletion', '123456', now)).toBe(`deletion-${userId}`);
+    await codes.replace(userId, 'reset', issueCode('next', '123456', now));
+    expect(await codes.check(userId, 'reset', '123456', now)).toBe('next');
+  });
+
+  test('are not affected by the lock of the deletion codes, and do not reset its count', async () => {
+    const userId = await afterFailures(99);
+    expect(await codes.check(userId, 'deletion', '000000', now)).toBeUndefined();
+    expect(await codes.check(userId, 'reset', '123456', now)).toBe(`reset-${userId}`);
+    expect(await stored(userId)).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCKOUT_MS) });
+  });
+});
+
+describe('the limit of a hundred consecutive failures of deletion codes', () => {
+  test('allows exactly one of twenty concurrent guesses after ninety-nine failures', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const userId = await afterFailures(95);
-      await guesses(userId, '000000', 20);
+      const userId = await afterFailures(99);
+      await guesses(userId, 'deletion', 20);
       const row = await stored(userId);
-      expect(row?.deletion.tries + row?.reset.tries).toBe(5);
+      expect(row?.deletion.tries).toBe(1);
       expect(row).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCKOUT_MS) });
     }
   });
@@ -77,12 +110,13 @@ describe('the limit of a hundred consecutive failures', () => {
     const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '000000', now)).toBeUndefined();
     expect(await codes.check(userId, 'deletion', '123456', now)).toBeUndefined();
-    expect(await codes.check(userId, 'reset', '123456', after(MINUTE_MS))).toBeUndefined();
+    await codes.replace(userId, 'deletion', issueCode('other', '654321', now));
+    expect(await codes.check(userId, 'deletion', '654321', after(MINUTE_MS))).toBeUndefined();
     const tomorrow = after(LOCKOUT_MS);
-    await codes.replace(userId, 'reset', issueCode('next', '654321', tomorrow));
-    expect(await codes.check(userId, 'reset', '000000', tomorrow)).toBeUndefined();
+    await codes.replace(userId, 'deletion', issueCode('next', '654321', tomorrow));
+    expect(await codes.check(userId, 'deletion', '000000', tomorrow)).toBeUndefined();
     expect(await stored(userId)).toMatchObject({ wrong_in_row: 1, locked_until: null });
-    expect(await codes.check(userId, 'reset', '654321', tomorrow)).toBe('next');
+    expect(await codes.check(userId, 'deletion', '654321', tomorrow)).toBe('next');
   });
 
   test('is reset by the right code at the hundredth attempt', async () => {
@@ -93,6 +127,5 @@ describe('the limit of a hundred consecutive failures', () => {
       locked_until: null,
       deletion: { tries: 0 },
     });
-    expect(await codes.check(userId, 'reset', '123456', now)).toBe(`reset-${userId}`);
   });
 });

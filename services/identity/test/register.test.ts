@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callerOf, type Harness, isLive, join, PASSWORD, registration, startHarness } from './support.ts';
+import {
+  callerOf,
+  type Harness,
+  isLive,
+  join,
+  newAddress,
+  PASSWORD,
+  registration,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -8,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const register = (fields: Record<string, unknown> = {}) =>
-  harness.send('POST', '/auth/register', { body: registration(fields) });
+  harness.send('POST', '/auth/register', { body: registration(fields), headers: newAddress() });
 
 describe('a registration', () => {
   test('returns a token that is valid for 30 days, and the full resource', async () => {

@@ -117,6 +117,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
     PURGE_INTERVAL_MS: '86400000',
     // Longer than in production, for busy machines.
     BLOCKER_DEADLINE_MS: '30000',
+    PASSWORD_QUEUE_MS: '60000',
   };
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
@@ -231,24 +232,24 @@ const toPerson = async (harness: Harness, answer: Answer): Promise<Person> => ({
   user: answer.body.user,
 });
 
+let addresses = 0;
+
+/** An address that no other call has, so that tests do not share a rate limit. */
+export const newAddress = (): { 'x-client-address': string } => {
+  addresses += 1;
+  return { 'x-client-address': `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}` };
+};
+
 /** Registers a new user. */
 export const join = async (harness: Harness, fields: Record<string, unknown> = {}): Promise<Person> => {
-  const answer = await harness.send('POST', '/auth/register', { body: registration(fields) });
+  const body = registration(fields);
+  const answer = await harness.send('POST', '/auth/register', { body, headers: newAddress() });
   if (answer.status !== 201) throw new Error(`registration: ${answer.status} ${answer.text}`);
   return toPerson(harness, answer);
 };
 
-let logins = 0;
-
-/** Each call has its own client address, so that tests do not share a rate limit. */
-export const logIn = (harness: Harness, login: string, password: string = PASSWORD): Promise<Answer> => {
-  logins += 1;
-  const address = `10.${(logins >> 16) & 255}.${(logins >> 8) & 255}.${logins & 255}`;
-  return harness.send('POST', '/auth/login', {
-    body: { login, password },
-    headers: { 'x-client-address': address },
-  });
-};
+export const logIn = (harness: Harness, login: string, password: string = PASSWORD): Promise<Answer> =>
+  harness.send('POST', '/auth/login', { body: { login, password }, headers: newAddress() });
 
 /** Sets the roles in the database, without a user who may assign them. */
 export const giveRoles = async (harness: Harness, userId: number, roleIds: number[]): Promise<void> => {

@@ -6,10 +6,12 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
+import { createTakeReset } from '../src/app/rate-limits.ts';
 import { newMember } from '../src/app/register.ts';
 import { createResetPassword } from '../src/app/reset-password.ts';
 import { createSignIn } from '../src/app/sign-in.ts';
 import { createPasswords, type Passwords } from '../src/clients/passwords.ts';
+import { limitsOf } from '../src/config.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createCodes } from '../src/store/codes.ts';
 import { createUsers } from '../src/store/users.ts';
@@ -71,23 +73,29 @@ const commandsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   return sent;
 };
 
+const QUEUE_MS = 60_000;
+const ADDRESS = '192.0.2.1';
+
+const fakeLimiter = (allowed: boolean): RateLimiter => {
+  const take: RateLimiter['consume'] = async ({ name }, key) => {
+    counted.push(`${name} ${key}`);
+    return { allowed, limit: 5, remaining: 0, resetS: 60 };
+  };
+  return { consume: take, peek: take };
+};
+
 let hashed = 0;
 const reset = (login: string, { allowed = true } = {}) => {
-  const limiter: RateLimiter = {
-    consume: async ({ name }, key) => {
-      counted.push(`${name} ${key}`);
-      return { allowed, limit: 5, remaining: 0, resetS: 60 };
-    },
-  };
+  const takeReset = createTakeReset({ limiter: fakeLimiter(allowed), limits: limitsOf(config) });
   const hash = async (): Promise<string> => {
     hashed += 1;
     return 'hash';
   };
-  const dependencies = { store: { users, codes }, limiter, clock: { now: () => now }, passwords: { hash } };
+  const dependencies = { store: { users, codes }, takeReset, clock: { now: () => now }, passwords: { hash } };
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
-  return expect(run({ login, code: '000000', password: 'a new password' })).rejects.toMatchObject({
+  return expect(run({ login, code: '00000000', password: 'a new password' }, ADDRESS)).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
 };
@@ -106,40 +114,47 @@ describe('finding an account by its login', () => {
 describe('a refused sign-in', () => {
   let verifications = 0;
   const signIn = async (login: string): Promise<void> => {
-    const passwords = await createPasswords();
+    const passwords = await createPasswords(QUEUE_MS);
     const counted: Passwords = {
-      hash: (password) => passwords.hash(password),
-      verify: (passwordHash, password) => {
+      hash: (...given) => passwords.hash(...given),
+      verify: (...given) => {
         verifications += 1;
-        return passwords.verify(passwordHash, password);
+        return passwords.verify(...given);
       },
-      verifyDummy: (password) => {
+      verifyDummy: (...given) => {
         verifications += 1;
-        return passwords.verifyDummy(password);
+        return passwords.verifyDummy(...given);
       },
     };
-    const dependencies = { store: { users }, passwords: counted } as unknown as Parameters<
-      typeof createSignIn
-    >[0];
-    await expect(createSignIn(dependencies).signIn(login, 'not the password')).rejects.toMatchObject({
+    const dependencies = {
+      store: { users },
+      passwords: counted,
+      limiter: fakeLimiter(true),
+      limits: limitsOf(config),
+    } as unknown as Parameters<typeof createSignIn>[0];
+    const credentials = { login, password: 'not the password', clientAddress: ADDRESS };
+    const signIn = createSignIn(dependencies);
+    await signIn.consumeLimit(login, ADDRESS);
+    await expect(signIn.signIn(credentials)).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };
 
   test('causes the same commands and one password check, whether or not the account exists', async () => {
-    const passwordHash = await (await createPasswords()).hash('its password');
+    const passwordHash = await (await createPasswords(QUEUE_MS)).hash('its password', ADDRESS);
     await inTransaction(connection, (session) => users.setPassword(session, 1, passwordHash));
     const found = await commandsOf(() => signIn(known.username));
     expect(verifications).toBe(1);
     const missing = await commandsOf(() => signIn('nobody'));
     expect(verifications).toBe(2);
-    expect(found).toEqual(['find login_keys', 'find users']);
+    const reads = ['find login_keys', 'find users'];
+    expect(found).toEqual([...reads, ...reads]);
     expect(missing).toEqual(found);
   });
 
   test('costs similar processor time, whether or not the account exists', async () => {
-    const passwords = await createPasswords();
-    const passwordHash = await passwords.hash('its password');
+    const passwords = await createPasswords(QUEUE_MS);
+    const passwordHash = await passwords.hash('its password', ADDRESS);
     const costOf = async (work: () => Promise<boolean>): Promise<number> => {
       const before = process.cpuUsage();
       expect(await work()).toBe(false);
@@ -149,8 +164,8 @@ describe('a refused sign-in', () => {
     // The least of ten: whatever else the process does makes a single measurement larger.
     const [found, missing] = [{ us: Number.POSITIVE_INFINITY }, { us: Number.POSITIVE_INFINITY }];
     for (let round = 0; round < 10; round += 1) {
-      const verify = () => passwords.verify(passwordHash, 'not the password');
-      const verifyDummy = () => passwords.verifyDummy('not the password');
+      const verify = () => passwords.verify(passwordHash, 'not the password', ADDRESS);
+      const verifyDummy = () => passwords.verifyDummy('not the password', ADDRESS);
       found.us = Math.min(found.us, await costOf(verify));
       missing.us = Math.min(missing.us, await costOf(verifyDummy));
     }
@@ -169,22 +184,35 @@ describe('a refused password reset', () => {
     expect(await commandsOf(() => reset('nobody'))).toEqual(without);
     expect(await commandsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
     expect(await commandsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
-    await codes.replace(1, 'reset', issueCode('c', '123456', now));
+    await codes.replace(1, 'reset', issueCode('c', '12345678', now));
     expect(await commandsOf(() => reset(known.username))).toEqual(without);
     // One password hash for each call.
     expect(hashed).toBe(5);
   });
 
-  test('is rate limited for an unknown login too, by one key for all its spellings', async () => {
-    counted = [];
-    await reset(known.username);
-    await reset('Nobody@Example.org');
-    await reset('nobody@example.ORG ');
-    await reset('somebody.else');
-    expect(counted).toHaveLength(4);
-    expect(counted[0]).toBe('account-codes user:1');
-    expect(counted[2]).toBe(counted[1]);
-    expect(new Set(counted).size).toBe(3);
-    expect(counted[1]).not.toContain('nobody');
+  test('is counted by the same limits, one key for all spellings, whether or not the account exists', async () => {
+    const countedFor = async (login: string): Promise<string[]> => {
+      counted = [];
+      await reset(login);
+      return counted;
+    };
+    const byUsername = await countedFor(known.username);
+    expect(byUsername).toEqual([
+      'resets-address 192.0.2.1',
+      'resets-account-address user:1:192.0.2.1',
+      'resets-account user:1',
+      'anonymous-codes user:1:1',
+      'account-codes user:1',
+    ]);
+    for (const login of [known.email.toUpperCase(), known.phone.replace('+98', '0')]) {
+      expect(await countedFor(login)).toEqual(byUsername);
+    }
+    const unknown = await countedFor('Nobody@Example.org');
+    expect(unknown.map((entry) => entry.split(' ')[0])).toEqual(
+      byUsername.map((entry) => entry.split(' ')[0]),
+    );
+    expect(await countedFor('nobody@example.ORG ')).toEqual(unknown);
+    expect(unknown.join()).not.toContain('nobody');
+    expect(await countedFor('somebody.else')).not.toEqual(unknown);
   });
 });

@@ -35,7 +35,7 @@ interface RouteInput<A extends Access, Params, Query, Body> {
   url: string;
   /** `Idempotency-Key`, if the route is `idempotent` and the client sent one. */
   idempotencyKey: string | undefined;
-  /** The client's IP address, from the gateway. */
+  /** The client's IP address, from the gateway; of an IPv6 address its network. */
   clientAddress: string;
   request: FastifyRequest;
   reply: FastifyReply;

@@ -27,6 +27,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
+import { networkOf } from './client-network.ts';
 import {
   answerUnreadable,
   CONNECTION_LIMITS,
@@ -72,7 +73,7 @@ export interface BaseServerOptions {
 export interface ServerOptions extends BaseServerOptions {
   routes: Route[];
   signer: CallerSigner;
-  limiter: RateLimiter;
+  limiter: Pick<RateLimiter, 'consume'>;
   /** Registers plugins that the routes need, e.g. multipart. */
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
@@ -286,16 +287,17 @@ const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<
   return context.caller;
 };
 
+/** What limits count: the client's IP address, or its IPv6 network. */
 export const clientAddressOf = (request: FastifyRequest): string => {
   const header = request.headers[CLIENT_ADDRESS_HEADER];
-  return typeof header === 'string' ? header : request.ip;
+  return networkOf(typeof header === 'string' ? header : request.ip);
 };
 
 const takeLimit = async (
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  limiter: RateLimiter,
+  limiter: Pick<RateLimiter, 'consume'>,
 ): Promise<void> => {
   if (route.limit === undefined) return;
   const { caller } = request;

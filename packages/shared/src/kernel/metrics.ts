@@ -1,6 +1,8 @@
 /** Prometheus metrics of one process; the names are the same everywhere, the `service` label differs. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+export type CounterMetric<Label extends string> = Counter<Label>;
+
 export interface Metrics {
   registry: Registry;
   httpDuration: Histogram<'method' | 'route' | 'status'>;
@@ -8,6 +10,8 @@ export interface Metrics {
   grpcClientDuration: Histogram<'target' | 'method' | 'code'>;
   breakerOpen: Gauge<'target'>;
   eventsHandled: Counter<'event' | 'outcome'>;
+  /** A counter of one service only. */
+  counter<Label extends string>(options: { name: string; help: string; labelNames: Label[] }): Counter<Label>;
   /** All series in the Prometheus text format. */
   text(): Promise<string>;
 }
@@ -55,6 +59,7 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
       labelNames: ['event', 'outcome'],
       registers,
     }),
+    counter: (options) => new Counter({ ...options, registers }),
     text: () => registry.metrics(),
   };
 };

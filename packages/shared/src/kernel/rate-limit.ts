@@ -6,6 +6,8 @@ export interface RateLimit {
   name: string;
   points: number;
   windowS: number;
+  /** Counted in MongoDB only: for windows so long that Redis may lose its data during one. */
+  durable?: boolean;
 }
 
 export interface RateLimitState {
@@ -19,7 +21,17 @@ export interface RateLimitState {
 export interface RateLimiter {
   /** Takes one point of the budget of `key`. Throws `unavailable` when neither Redis nor MongoDB can count. */
   consume(limit: RateLimit, key: string): Promise<RateLimitState>;
+  /** The state without taking a point; `allowed` when one is left. Throws as `consume` does. */
+  peek(limit: RateLimit, key: string): Promise<RateLimitState>;
 }
+
+/** The state of a limit that has no window. */
+export const untouched = ({ points, windowS }: Pick<RateLimit, 'points' | 'windowS'>): RateLimitState => ({
+  allowed: true,
+  limit: points,
+  remaining: points,
+  resetS: windowS,
+});
 
 /** 429 with its headers. */
 export const rateLimited = (state: RateLimitState): AppError =>

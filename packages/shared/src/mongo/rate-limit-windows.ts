@@ -5,7 +5,7 @@
  */
 import type { Connection } from 'mongoose';
 import { SECOND_MS, systemClock } from '../kernel/clock.ts';
-import type { RateLimit, RateLimitState } from '../kernel/rate-limit.ts';
+import { type RateLimit, type RateLimitState, untouched } from '../kernel/rate-limit.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
@@ -23,7 +23,7 @@ interface Window {
 collectionPrivacy<Window>(
   COLLECTION,
   retain(
-    'counts for a minute, by the number of an account or the hash of a login',
+    'counts for at most a day, by the number of an account, the hash of a login or phone, or an address',
     '_id',
     'points',
     'expire',
@@ -33,6 +33,8 @@ collectionPrivacy<Window>(
 export interface RateLimitWindows {
   /** Takes one point of the window of `key`, if one is left. Rejects when the database cannot be reached. */
   take(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
+  /** The state without taking a point. Rejects likewise. */
+  peek(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
 }
 
 /** Await it before the first write: concurrent first writers would both create the collection. */
@@ -80,6 +82,13 @@ export const createRateLimitWindows = (connection: Connection): RateLimitWindows
         }
         await sleep(jitteredDelayMs(tries, 1, 50));
       }
+    },
+
+    peek: async (limit, key) => {
+      const now = systemClock.now();
+      const current = await windows.findOne({ _id: key });
+      if (current === null || current.expire <= now) return untouched(limit);
+      return toState(limit, current, now, current.points < limit.points);
     },
   };
 };

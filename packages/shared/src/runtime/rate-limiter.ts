@@ -1,11 +1,11 @@
 /**
  * Fixed-window limits, exact over any number of replicas: counted in Redis, and in MongoDB while Redis is down. The two
- * do not share counters: a change between them starts a new window.
+ * do not share counters: a change between them starts a new window. A durable limit is always counted in MongoDB.
  */
 
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { unavailable } from '../kernel/error.ts';
-import type { RateLimit, RateLimiter, RateLimitState } from '../kernel/rate-limit.ts';
+import { type RateLimit, type RateLimiter, type RateLimitState, untouched } from '../kernel/rate-limit.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { createRateLimitWindows } from '../mongo/rate-limit-windows.ts';
 import type { Redis } from './redis.ts';
@@ -20,52 +20,66 @@ export interface RateLimiterOptions {
 
 type Count = (key: string) => Promise<RateLimitState>;
 
+interface Counter {
+  consume: Count;
+  peek: Count;
+}
+
 export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterOptions): RateLimiter => {
   const windows = connection === undefined ? undefined : createRateLimitWindows(connection);
-  const counters = new Map<string, { count: Count; fallback: Count }>();
-  const countersOf = (limit: RateLimit): { count: Count; fallback: Count } => {
-    const known = counters.get(limit.name);
-    if (known !== undefined) return known;
+  const counters = new Map<string, readonly Counter[]>();
+
+  /** In the order in which they are tried. */
+  const createCounters = (limit: RateLimit): readonly Counter[] => {
     const prefix = `${keyPrefix}:limit:${limit.name}`;
     const options = { keyPrefix: prefix, points: limit.points, duration: limit.windowS };
-    const made = {
-      count: countWith(
-        limit,
-        new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
-      ),
-      fallback:
-        windows === undefined
-          ? countWith(limit, new RateLimiterMemory(options))
-          : (key: string) => windows.take(limit, `${prefix}:${key}`),
+    const stored = windows && {
+      consume: (key: string) => windows.take(limit, `${prefix}:${key}`),
+      peek: (key: string) => windows.peek(limit, `${prefix}:${key}`),
     };
-    counters.set(limit.name, made);
-    return made;
+    if (limit.durable === true && stored !== undefined) return [stored];
+    const inRedis = countWith(
+      limit,
+      new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
+    );
+    return [inRedis, stored ?? countWith(limit, new RateLimiterMemory(options))];
   };
-  return {
-    consume: async (limit, key) => {
-      const { count, fallback } = countersOf(limit);
+
+  const ask = async (limit: RateLimit, key: string, method: keyof Counter): Promise<RateLimitState> => {
+    const known = counters.get(limit.name) ?? createCounters(limit);
+    counters.set(limit.name, known);
+    let failure: unknown;
+    for (const counter of known) {
       try {
-        return await count(key);
-      } catch {
-        return await fallback(key).catch((error: unknown) => {
-          throw unavailable(`the limit ${limit.name} could not be counted`, error);
-        });
+        return await counter[method](key);
+      } catch (error) {
+        failure = error;
       }
-    },
+    }
+    throw unavailable(`the limit ${limit.name} could not be counted`, failure);
+  };
+
+  return {
+    consume: (limit, key) => ask(limit, key, 'consume'),
+    peek: (limit, key) => ask(limit, key, 'peek'),
   };
 };
 
 /** The library rejects with a result when the budget is spent, and with an error when it cannot count. */
-const countWith =
-  (limit: RateLimit, limiter: RateLimiterRedis | RateLimiterMemory): Count =>
-  async (key) => {
+const countWith = (limit: RateLimit, limiter: RateLimiterRedis | RateLimiterMemory): Counter => ({
+  consume: async (key) => {
     try {
       return toState(limit, await limiter.consume(key), true);
     } catch (outcome) {
       if (typeof (outcome as RateLimiterRes | null)?.msBeforeNext !== 'number') throw outcome;
       return toState(limit, outcome as RateLimiterRes, false);
     }
-  };
+  },
+  peek: async (key) => {
+    const window = await limiter.get(key);
+    return window === null ? untouched(limit) : toState(limit, window, window.remainingPoints > 0);
+  },
+});
 
 const toState = (limit: RateLimit, result: RateLimiterRes, allowed: boolean): RateLimitState => ({
   allowed,

@@ -124,6 +124,20 @@ describe('with Redis', () => {
     });
   });
 
+  test('looking at a budget takes nothing from it', async () => {
+    const [limiter, other] = await twoReplicas(redisUrl());
+    const budget = limit({ points: 2 });
+    const seen = async () => {
+      const { allowed, remaining } = await other.peek(budget, 'user:1');
+      return [allowed, remaining];
+    };
+    expect(await seen()).toEqual([true, 2]);
+    await limiter.consume(budget, 'user:1');
+    expect(await seen()).toEqual([true, 1]);
+    await consumeAtOnce([limiter], budget, 3);
+    expect(await seen()).toEqual([false, 0]);
+  });
+
   test('a new window has the full budget', async () => {
     const [limiter] = await twoReplicas(redisUrl());
     const budget = limit({ points: 1, windowS: 1 });
@@ -162,6 +176,20 @@ describe('without Redis', () => {
     expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
+  test('looking at a budget takes nothing from it', async () => {
+    await createRateLimitIndexes(connection);
+    const [limiter, other] = await twoReplicas(CLOSED_PORT);
+    const budget = limit({ points: 2 });
+    expect(await other.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 2, resetS: 60 });
+    await limiter.consume(budget, 'user:1');
+    expect(await other.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 1 });
+    await limiter.consume(budget, 'user:1');
+    expect(await other.peek(budget, 'user:1')).toMatchObject({ allowed: false, remaining: 0 });
+    const ended = { $set: { expire: new Date('2026-01-01') } };
+    await connection.collection('rate_limits').updateOne({ _id: { $regex: budget.name } as never }, ended);
+    expect(await other.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 2 });
+  });
+
   test('without Redis and MongoDB the answer is 503 and not 500', async () => {
     const gone = await openDatabase();
     const limiter = await replica(CLOSED_PORT, 'test-gone', gone);
@@ -173,6 +201,17 @@ describe('without Redis', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
     }
   });
+});
+
+test('a durable budget continues in the same window when Redis is lost', async () => {
+  await createRateLimitIndexes(connection);
+  const wire = await redisWire();
+  const replicas = await twoReplicas(wire.url);
+  const budget = limit({ durable: true });
+  const before = await consumeAtOnce(replicas, budget, 20);
+  wire.cut();
+  const after = await consumeAtOnce(replicas, budget);
+  expect([letIn(before), letIn(after)]).toEqual([20, POINTS - 20]);
 });
 
 describe('Redis failing during a window', () => {

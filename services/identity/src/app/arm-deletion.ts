@@ -5,29 +5,32 @@ import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
-import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
+import { assertPassword, findOwnAccount, type GivenPassword } from './own-account.ts';
+import type { SmsBudget } from './rate-limits.ts';
 import type { SendCode } from './send-code.ts';
 
 interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
+  smsBudget: SmsBudget;
   sendCode: SendCode;
 }
 
 type ArmResult = { state: 'code_sent' } | { state: 'already_pending'; schedule: DeletionSchedule };
 
-/** 422 wrong password; 409 blocked; 503 a blocker cannot be evaluated; 500 the SMS was not sent. */
-type ArmDeletion = (userId: number, input: { password: string; locale: Locale }) => Promise<ArmResult>;
+/** 422 wrong password; 409 blocked; 429 too many SMS; 503 a blocker cannot be evaluated; 500 the SMS was not sent. */
+type ArmDeletion = (userId: number, input: GivenPassword & { locale: Locale }) => Promise<ArmResult>;
 
 export const createArmDeletion =
   (dependencies: ArmDeletionDependencies): ArmDeletion =>
-  async (userId, { password, locale }) => {
+  async (userId, { locale, ...given }) => {
     // Evaluated while the password is verified; without the right password the result is not revealed.
     const unblocked = assertNoBlockers(dependencies, userId);
     unblocked.catch(() => {});
     const user = await findOwnAccount(dependencies, userId);
-    await assertCurrentPassword(dependencies, user, password);
+    await assertPassword(dependencies, user, given);
     const schedule = pendingSchedule(user);
     if (schedule !== undefined) return { state: 'already_pending', schedule };
     await unblocked;
+    await dependencies.smsBudget.takeSignedIn(user.phone);
     const outcome = await dependencies.sendCode('deletion', { userId, phone: user.phone, locale });
     if (outcome === 'failed') throw smsFailed();
     return { state: 'code_sent' };

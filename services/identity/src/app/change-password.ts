@@ -1,19 +1,24 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { assertNotName } from './new-password.ts';
 import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-account.ts';
 import { publishCredentialsRevoked } from './publish.ts';
 
-type ChangePasswordDependencies = Pick<Dependencies, 'store' | 'passwords' | 'outbox'>;
+type ChangePasswordDependencies = Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'outbox'>;
 
-/** Revokes every other credential of the account. 422 under `current_password`. */
-type ChangePassword = (caller: UserCaller, currentPassword: string, password: string) => Promise<void>;
+/** Revokes every other credential of the account. 422 under `current_password` or `password`; 429. */
+type ChangePassword = (
+  caller: UserCaller,
+  input: { currentPassword: string; password: string; clientAddress: string },
+) => Promise<void>;
 
 export const createChangePassword = (dependencies: ChangePasswordDependencies): ChangePassword => {
   const { store, passwords } = dependencies;
-  return async (caller, currentPassword, password) => {
+  return async (caller, { currentPassword, password, clientAddress }) => {
     const user = await findOwnAccount(dependencies, caller.userId);
-    await assertCurrentPassword(dependencies, user, currentPassword);
-    const passwordHash = await passwords.hash(password);
+    await assertCurrentPassword(dependencies, user, { password: currentPassword, clientAddress });
+    assertNotName(password, user);
+    const passwordHash = await passwords.hash(password, clientAddress);
     await store.transaction(async (session) => {
       const updated = await store.users.setPassword(session, user._id, passwordHash, user.credential_epoch);
       // A concurrent change was first: the verified password is no longer the current one.

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { scheduleDeletion } from '../domain/deletion.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
-import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
+import { assertPassword, findOwnAccount, type GivenPassword } from './own-account.ts';
 import { publishCredentialsRevoked, publishDeletionRequested } from './publish.ts';
 
 type CommitDeletionDependencies = Pick<
@@ -14,10 +14,7 @@ type CommitDeletionDependencies = Pick<
 >;
 
 /** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
-type CommitDeletion = (
-  userId: number,
-  input: { password: string; code: string },
-) => Promise<DeletionSchedule>;
+type CommitDeletion = (userId: number, input: GivenPassword & { code: string }) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
   const { store, clock, graceDays } = dependencies;
@@ -41,9 +38,9 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     return scheduled;
   };
 
-  return async (userId, { password, code }) => {
+  return async (userId, { code, ...given }) => {
     const user = await findOwnAccount(dependencies, userId);
-    await assertCurrentPassword(dependencies, user, password);
+    await assertPassword(dependencies, user, given);
     const codeId = await store.codes.check(userId, 'deletion', code, clock.now());
     if (codeId === undefined) throw codeRejected();
     await assertNoBlockers(dependencies, userId);

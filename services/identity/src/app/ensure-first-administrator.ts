@@ -19,7 +19,7 @@ export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdminist
   const { store, passwords, sequences, random, clock, log } = dependencies;
   return async (person: FirstAdministrator): Promise<void> => {
     if (await store.users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
-    const passwordHash = await passwords.hash(person.password);
+    const passwordHash = await passwords.hash(person.password, 'start');
     const id = await sequences.next('users');
     const account = newMember({
       id,

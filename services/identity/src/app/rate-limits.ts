@@ -1,21 +1,89 @@
-/** Rate limits that a use case consumes itself (specification 8), and their keys. */
+/** Rate limits that a use case consumes itself, and their keys. */
 import { createHash } from 'node:crypto';
-import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
+import { type RateLimit, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { canonicalLogin } from '../domain/login.ts';
 
-export const LOGIN_LIMIT: RateLimit = { name: 'login', points: 10, windowS: 60 };
+/** Hashed, because the store must not keep what was typed. */
+const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** Shared by account deletion and password reset: each call may send an SMS. */
-export const CODE_LIMIT: RateLimit = { name: 'account-codes', points: 5, windowS: 60 };
+/**
+ * The account that a login belongs to; the server uses the same key for the limit of a route with a signed-in caller.
+ * An unknown login is limited too, in all its spellings together, so that the response does not reveal that it is unknown.
+ */
+export const accountLimitKey = (login: string, userId: number | undefined): string =>
+  userId === undefined ? `login:${hashed(canonicalLogin(login))}` : `user:${userId}`;
 
-/** The same for all spellings of a login. Hashed, because the store must not keep what was typed. */
-const loginHash = (login: string): string =>
-  createHash('sha256').update(canonicalLogin(login)).digest('base64url');
+type LimitDependencies = Pick<Dependencies, 'limiter' | 'limits'>;
 
-export const loginLimitKey = (login: string, address: string): string => `${loginHash(login)}:${address}`;
+/** Counts an anonymous request or attempt of a password reset; false when a limit is reached. */
+export type TakeReset = (account: string, address: string) => Promise<boolean>;
 
-/** The server uses the same key for the limit of a route with a signed-in caller. */
-export const codeLimitKey = (userId: number): string => `user:${userId}`;
+/**
+ * Longer than the window of `accountCodes` by more than the time limit of a Redis command: between two calls that the
+ * same slot counts there is always a whole window.
+ */
+const SLOT_S = 65;
 
-/** An unknown login is limited too, so that the response time does not reveal that it is unknown. */
-export const unknownLoginLimitKey = (login: string): string => `login:${loginHash(login)}`;
+export const createTakeReset = ({ limiter, limits }: LimitDependencies): TakeReset => {
+  const slot: RateLimit = { name: 'anonymous-codes', points: 1, windowS: SLOT_S };
+
+  const isWithin = async (limit: RateLimit, key: string): Promise<boolean> =>
+    (await limiter.consume(limit, key)).allowed;
+
+  /** Whether this call counts against the limit that the owner needs: a stranger must not be able to spend it. */
+  const isCounted = async (account: string): Promise<boolean> => {
+    for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
+      if (await isWithin(slot, `${account}:${number}`)) return true;
+    }
+    return false;
+  };
+
+  return async (account, address) => {
+    // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
+    if (!(await isWithin(limits.resetsPerAddress, address))) return false;
+    if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
+    if (!(await isWithin(limits.resetsPerAccount, account))) return false;
+    const state = (await isCounted(account))
+      ? await limiter.consume(limits.accountCodes, account)
+      : await limiter.peek(limits.accountCodes, account);
+    return state.allowed;
+  };
+};
+
+export interface SmsBudget {
+  /** 429 when the day's SMS to this phone are spent. */
+  takeSignedIn(phone: string): Promise<void>;
+  /** False when nothing may be sent. */
+  takeAnonymous(phone: string): Promise<boolean>;
+}
+
+const ALERT_SHARE = 0.8;
+
+export const createSmsBudget = ({
+  limiter,
+  limits,
+  anonymousSmsCounter,
+  log,
+}: LimitDependencies & Pick<Dependencies, 'anonymousSmsCounter' | 'log'>): SmsBudget => ({
+  takeSignedIn: async (phone) => {
+    const state = await limiter.consume(limits.signedInSmsPerPhone, hashed(phone));
+    if (!state.allowed) throw rateLimited(state);
+  },
+
+  takeAnonymous: async (phone) => {
+    if (!(await limiter.consume(limits.anonymousSmsPerPhone, hashed(phone))).allowed) return false;
+    const { allowed, limit, remaining } = await limiter.consume(limits.anonymousSms, 'all');
+    const used = limit - remaining;
+    const alertAt = Math.ceil(limit * ALERT_SHARE);
+    // Each count is seen by one call only, so that each text is logged once a day over all replicas.
+    if (allowed && (used === alertAt || used === limit)) {
+      log.error(
+        { used, limit },
+        'the daily limit of SMS that are asked for anonymously is nearly or wholly used',
+      );
+    }
+    anonymousSmsCounter.inc({ budget: !allowed ? 'spent' : used >= alertAt ? 'alert' : 'ok' });
+    return allowed;
+  },
+});

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { createConcurrencyLimit } from '../domain/concurrency-limit.ts';
+import { createFairQueue } from '../domain/fair-queue.ts';
 import { computeScore } from '../domain/referral-score.ts';
 import type { CachedScore } from '../store/referral-scores.ts';
 
@@ -36,7 +36,7 @@ export const createReferralsReader = ({
   clock,
 }: Pick<Dependencies, 'store' | 'scoreLocks' | 'clock'>): ReferralsReader => {
   const computations = new Map<number, Promise<number>>();
-  const withinLimit = createConcurrencyLimit(MAX_COMPUTATIONS);
+  const queue = createFairQueue({ maxRunning: MAX_COMPUTATIONS });
 
   const freshScore = (cached: CachedScore | undefined): number | undefined =>
     cached !== undefined && cached.computed_at.getTime() > clock.now().getTime() - CACHE_MS
@@ -58,7 +58,7 @@ export const createReferralsReader = ({
         // Another process may have stored it before this one acquired the lock.
         const score = freshScore((await store.scores.findLast([userId])).get(userId));
         if (score !== undefined) return score;
-        if (release !== undefined) return await withinLimit(() => compute(userId));
+        if (release !== undefined) return await queue('scores', () => compute(userId));
       } finally {
         await release?.();
       }

@@ -1,15 +1,21 @@
 /** A new account with the role of a member, and its first session token. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../domain/referral-code.ts';
 import { MEMBER_ROLE_ID } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 import type { NewUser } from '../store/users.ts';
+import { assertNotName } from './new-password.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
+import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock'> {
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'limiter' | 'limits' | 'sequences' | 'random' | 'clock' | 'smsCountries'
+  > {
   newSessionToken: NewSessionToken;
 }
 
@@ -24,14 +30,14 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** 422: a user name, e-mail or phone that is taken, an unknown referral code. */
-type Register = (registration: Registration) => Promise<Session>;
+/** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. 429. */
+type Register = (registration: Registration, clientAddress: string) => Promise<Session>;
 
 /** A generated referral code that exists already is replaced by another one, at most this often. */
 const MAX_CODE_ATTEMPTS = 5;
 
 export const createRegister = (dependencies: RegisterDependencies): Register => {
-  const { store, passwords, sequences, clock, newSessionToken } = dependencies;
+  const { store, passwords, limiter, limits, sequences, clock, newSessionToken } = dependencies;
 
   const findReferrer = async (code: string | null | undefined): Promise<number | null> => {
     if (code == null) return null;
@@ -40,10 +46,16 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
     return referrer._id;
   };
 
-  return async (registration) => {
+  return async (registration, clientAddress) => {
+    if (limits.registrations !== undefined) {
+      const state = await limiter.consume(limits.registrations, clientAddress);
+      if (!state.allowed) throw rateLimited(state);
+    }
+    assertNotName(registration.password, registration);
+    assertSmsCountry(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
-    const passwordHash = await passwords.hash(registration.password);
+    const passwordHash = await passwords.hash(registration.password, clientAddress);
     const id = await sequences.next('users');
     const { token, row } = newSessionToken(id);
     const insert = async (referralCode: string): Promise<User> => {

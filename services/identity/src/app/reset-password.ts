@@ -1,6 +1,6 @@
 /**
  * A forgotten password is reset with a code that is sent to the account's phone (contract 2). Response, response time and
- * rate limit do not reveal whether an account exists.
+ * rate limits do not reveal whether an account exists.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
@@ -8,40 +8,42 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
+import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish.ts';
-import { CODE_LIMIT, codeLimitKey, unknownLoginLimitKey } from './rate-limits.ts';
+import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
 import type { SendCode } from './send-code.ts';
 
 interface ResetPasswordDependencies
   extends Pick<
     Dependencies,
-    'store' | 'passwords' | 'limiter' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'responseDelayMs'
+    'store' | 'passwords' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'responseDelayMs'
   > {
+  takeReset: TakeReset;
+  smsBudget: SmsBudget;
   sendCode: SendCode;
 }
 
 interface ResetPassword {
   /** Starts sending a code when the login is known. Resolves after the same time in every case. */
-  request(login: string, locale: Locale): Promise<void>;
-  /** 422 under `code` for every reason. */
-  reset(input: { login: string; code: string; password: string }): Promise<void>;
+  request(login: string, client: { locale: Locale; clientAddress: string }): Promise<void>;
+  /** 422 under `code` for every reason; with the right code, under `password`. */
+  reset(input: { login: string; code: string; password: string }, clientAddress: string): Promise<void>;
 }
 
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
-  const { store, passwords, limiter, clock, log } = dependencies;
+  const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
   const { sendCode, backgroundTasks, responseDelayMs } = dependencies;
 
-  /** Undefined for an unknown login, and when the rate limit is exceeded. */
-  const findWithinLimit = async (login: string): Promise<User | undefined> => {
+  /** Undefined for an unknown login, and when a rate limit is exceeded. */
+  const findWithinLimit = async (login: string, clientAddress: string): Promise<User | undefined> => {
     const user = await store.users.findByLogin(login);
-    const key = user === null ? unknownLoginLimitKey(login) : codeLimitKey(user._id);
-    const { allowed } = await limiter.consume(CODE_LIMIT, key);
+    const allowed = await takeReset(accountLimitKey(login, user?._id), clientAddress);
     return user !== null && allowed ? user : undefined;
   };
 
-  const send = async (login: string, locale: Locale): Promise<void> => {
-    const user = await findWithinLimit(login);
-    if (user === undefined) return;
+  const send = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
+    const user = await findWithinLimit(login, clientAddress);
+    if (user === undefined || !(await smsBudget.takeAnonymous(user.phone))) return;
     const outcome = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
     if (outcome === 'failed') log.warn({ user_id: user._id }, 'a reset code was not sent');
   };
@@ -61,17 +63,19 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   };
 
   return {
-    request: async (login, locale) => {
-      backgroundTasks.run('reset code', () => send(login, locale));
+    request: async (login, { locale, clientAddress }) => {
+      backgroundTasks.run('reset code', () => send(login, locale, clientAddress));
       await sleep(responseDelayMs);
     },
 
-    reset: async ({ login, code, password }) => {
-      const user = await findWithinLimit(login);
+    reset: async ({ login, code, password }, clientAddress) => {
+      const user = await findWithinLimit(login, clientAddress);
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
-      const passwordHash = await passwords.hash(password);
+      const passwordHash = await passwords.hash(password, clientAddress);
       const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
       if (user === undefined || codeId === undefined) throw codeRejected();
+      // Only after the right code: the answer tells something about the account.
+      assertNotName(password, user);
       await store.transaction((session) => commit(session, user._id, codeId, passwordHash));
     },
   };

@@ -1,7 +1,7 @@
 /** Issues a confirmation code and sends it by SMS (contract 2.1). */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { CODE_LENGTH, type CodePurpose, issueCode } from '../domain/confirmation-code.ts';
+import { CODE_LENGTHS, type CodePurpose, issueCode } from '../domain/confirmation-code.ts';
 
 interface CodeRecipient {
   userId: number;
@@ -20,7 +20,7 @@ export type SendCode = (purpose: CodePurpose, recipient: CodeRecipient) => Promi
 export const createSendCode =
   ({ store, sms, clock, random }: Pick<Dependencies, 'store' | 'sms' | 'clock' | 'random'>): SendCode =>
   async (purpose, { userId, phone, locale }) => {
-    const digits = random.digits(CODE_LENGTH);
+    const digits = random.digits(CODE_LENGTHS[purpose]);
     const issued = issueCode(random.uuid(), digits, clock.now());
     const previous = await store.codes.replace(userId, purpose, issued);
     const { outcome } = await sms.send({ receptor: phone, purpose, code: digits, locale });

@@ -4,49 +4,69 @@ import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-li
 import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
-import { LOGIN_LIMIT, loginLimitKey } from './rate-limits.ts';
+import { accountLimitKey } from './rate-limits.ts';
 
-interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter'> {
+interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits'> {
   newSessionToken: NewSessionToken;
 }
 
+interface Credentials {
+  login: string;
+  password: string;
+  clientAddress: string;
+}
+
 export interface SignIn {
-  /** Consumes one attempt of this login from this address. 429 when none is left. */
-  consumeLimit(login: string, address: string): Promise<RateLimitState>;
-  /** 422 under `login` when login and password do not match. Issues no token. */
-  authenticate(login: string, password: string): Promise<User>;
+  /**
+   * Consumes one attempt at the account from this address, by whichever of its names. 429 when none is left, or after
+   * too many failures of the address over all accounts.
+   */
+  consumeLimit(login: string, clientAddress: string): Promise<RateLimitState>;
+  /** 422 under `login` when login and password do not match; 429. Issues no token. */
+  authenticate(credentials: Credentials): Promise<User>;
   /** As `authenticate`, and issues a token. Also while a deletion is pending. */
-  signIn(login: string, password: string): Promise<Session>;
+  signIn(credentials: Credentials): Promise<Session>;
 }
 
 /** Attempts to issue a token while the account's credentials are being revoked. */
 const MAX_ATTEMPTS = 5;
 
 export const createSignIn = (dependencies: SignInDependencies): SignIn => {
-  const { store, passwords, limiter, newSessionToken } = dependencies;
+  const { store, passwords, limiter, limits, newSessionToken } = dependencies;
 
-  const authenticate = async (login: string, password: string): Promise<User> => {
+  const assertAllowed = (state: RateLimitState): RateLimitState => {
+    if (!state.allowed) throw rateLimited(state);
+    return state;
+  };
+
+  const authenticate = async ({ login, password, clientAddress }: Credentials): Promise<User> => {
     const user = await store.users.findByLogin(login);
     const matches =
       user === null
-        ? await passwords.verifyDummy(password)
-        : await passwords.verify(user.password_hash, password);
-    if (user === null || !matches) throw wrongLogin();
+        ? await passwords.verifyDummy(password, clientAddress)
+        : await passwords.verify(user.password_hash, password, clientAddress);
+    if (user === null || !matches) {
+      assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
+      throw wrongLogin();
+    }
+    // Of concurrent guesses no more than the limit are answered, not even a right one.
+    assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
     return user;
   };
 
   return {
-    consumeLimit: async (login, address) => {
-      const state = await limiter.consume(LOGIN_LIMIT, loginLimitKey(login, address));
-      if (!state.allowed) throw rateLimited(state);
-      return state;
+    consumeLimit: async (login, clientAddress) => {
+      assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
+      const user = await store.users.findByLogin(login);
+      const account = accountLimitKey(login, user?._id);
+      return assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
     },
 
     authenticate,
 
-    signIn: async (login, password) => {
+    signIn: async (credentials) => {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-        const user = await authenticate(login, password);
+        const user = await authenticate(credentials);
         const { token, row } = newSessionToken(user._id);
         const current = await store.transaction(async (session) => {
           if (!(await store.tokens.insert(session, row, user.credential_epoch))) return null;

@@ -13,23 +13,32 @@ import {
   type OwnChanges,
 } from './profile-changes.ts';
 import { tokenRestriction } from './restricted-token.ts';
+import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateProfileDependencies = Pick<Dependencies, 'store' | 'passwords' | 'licenseDocuments' | 'clock'>;
+type UpdateProfileDependencies = Pick<
+  Dependencies,
+  'store' | 'passwords' | 'limiter' | 'limits' | 'licenseDocuments' | 'clock' | 'smsCountries'
+>;
 
 /**
- * 422: a taken field, a birth date in the future, a new e-mail, phone or bank account without the password. 403: a new
- * bank account by a restricted token.
+ * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
+ * the password. 429: too many passwords. 403: a new bank account by a restricted token.
  */
-type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
+type UpdateProfile = (
+  caller: UserCaller,
+  changes: OwnChanges,
+  given: { password: string | undefined; clientAddress: string },
+) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
   const { store, licenseDocuments, clock } = dependencies;
-  return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
+  return async (caller, { trainer_license_image, ...fields }, given) => {
     assertNotBornInFuture(fields, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
+    if (changesPhone(user, fields)) assertSmsCountry(dependencies, fields.phone);
     if (changesContact(user, fields) || changesBankAccount(user, fields)) {
-      await assertCurrentPassword(dependencies, user, currentPassword);
+      await assertCurrentPassword(dependencies, user, given);
     }
     await assertNotTaken(dependencies, fields, user._id);
     // Withdrawals are paid to the bank account.

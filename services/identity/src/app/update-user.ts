@@ -23,9 +23,13 @@ import {
   type ProfileChanges,
 } from './profile-changes.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
+import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateUserDependencies = Pick<Dependencies, 'store' | 'licenseDocuments' | 'sequences' | 'clock'>;
+type UpdateUserDependencies = Pick<
+  Dependencies,
+  'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries'
+>;
 
 interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
@@ -80,6 +84,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const user = await findManageableUser(dependencies, caller, userId);
     if (roleIds !== undefined) await assertCanAssign(caller, roleIds);
     assertNotOwnContact(caller, user, profile);
+    if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const clearedMediaId = user.trainer_license_media_id;
     assertReviewedDocument(clearedMediaId, reviewedMediaId);

@@ -1,14 +1,15 @@
 /** Passwords are hashed by argon2id. Each hash occupies a thread of Node's thread pool, so concurrency is bounded. */
 import { availableParallelism } from 'node:os';
 import { type Algorithm, hash, type Options, verify } from '@node-rs/argon2';
-import { createConcurrencyLimit } from '../domain/concurrency-limit.ts';
+import { createFairQueue } from '../domain/fair-queue.ts';
 
+/** Callers take turns by their address. `unavailable` when too many of them wait. */
 export interface Passwords {
   /** A PHC string with its own salt and parameters. */
-  hash(password: string): Promise<string>;
-  verify(passwordHash: string, password: string): Promise<boolean>;
+  hash(password: string, address: string): Promise<string>;
+  verify(passwordHash: string, password: string, address: string): Promise<boolean>;
   /** Takes as long as `verify`, for a login without an account. Always false. */
-  verifyDummy(password: string): Promise<false>;
+  verifyDummy(password: string, address: string): Promise<false>;
 }
 
 /** The library exports a const enum, which type stripping does not support. */
@@ -16,20 +17,40 @@ const ARGON2ID = 2 as Algorithm.Argon2id;
 const COST: Options = { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Node's thread pool has four threads; one stays free for other work. */
 const MAX_CONCURRENT = Math.min(3, availableParallelism());
-/** About half a minute of work, longer than a client waits. */
-const MAX_WAITING = 2_000;
+/** The weight of the newest duration in the average. */
+const NEWEST_WEIGHT = 0.1;
 
-/** Its functions throw `unavailable` when {@link MAX_WAITING} calls are waiting. */
-export const createPasswords = async (): Promise<Passwords> => {
-  const limited = createConcurrencyLimit(MAX_CONCURRENT, MAX_WAITING);
+/** As many callers may wait as can be served in `queueMs`. */
+export const createPasswords = async (queueMs: number): Promise<Passwords> => {
   // Two systems may encode the same typed text in different Unicode forms.
   const normalize = (password: string): string => password.normalize('NFKC');
   const dummyHash = await hash('no account has this password', COST);
+
+  const measured = async <T>(work: () => Promise<T>): Promise<{ result: T; durationMs: number }> => {
+    const startedAt = performance.now();
+    const result = await work();
+    return { result, durationMs: performance.now() - startedAt };
+  };
+  let averageMs = (await measured(() => verify(dummyHash, ''))).durationMs;
+
+  const queue = createFairQueue({
+    maxRunning: MAX_CONCURRENT,
+    places: () => Math.max(1, Math.floor((queueMs * MAX_CONCURRENT) / averageMs)),
+    retryAfterMs: queueMs,
+  });
+  const queued = <T>(address: string, work: () => Promise<T>): Promise<T> =>
+    queue(address, async () => {
+      const { result, durationMs } = await measured(work);
+      averageMs += (durationMs - averageMs) * NEWEST_WEIGHT;
+      return result;
+    });
+
   return {
-    hash: (password) => limited(() => hash(normalize(password), COST)),
-    verify: (passwordHash, password) => limited(() => verify(passwordHash, normalize(password))),
-    verifyDummy: async (password) => {
-      await limited(() => verify(dummyHash, normalize(password)));
+    hash: (password, address) => queued(address, () => hash(normalize(password), COST)),
+    verify: (passwordHash, password, address) =>
+      queued(address, () => verify(passwordHash, normalize(password))),
+    verifyDummy: async (password, address) => {
+      await queued(address, () => verify(dummyHash, normalize(password)));
       return false;
     },
   };

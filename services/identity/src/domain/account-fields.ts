@@ -3,6 +3,9 @@ import { GENDERS } from '@fitness/contracts/user.ts';
 import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
+import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
+import { toLatinDigits } from './digits.ts';
+import { isCommonPassword, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 import { normalizePhone } from './phone.ts';
 
 /** One line, without control characters. */
@@ -48,10 +51,21 @@ export const timestampField = z
 
 export const tokenNameField = name;
 
-export const passwordField = z.string().min(10).max(128);
+export const passwordField = z
+  .string()
+  .min(MIN_PASSWORD_LENGTH)
+  .max(128)
+  .refine((password) => !isCommonPassword(password), {
+    ...withMessage('validation.common_password'),
+    error: 'must not be one of the most common passwords',
+  });
 /** A password that is only verified: one that is too long for a new password is wrong, not invalid. */
 export const givenPasswordField = z.string().min(1).max(1_000);
 export const loginField = z.string().min(1).max(255);
+
+/** In Latin, Persian or Arabic digits; the output is Latin. */
+export const codeField = (purpose: CodePurpose) =>
+  z.string().length(CODE_LENGTHS[purpose]).transform(toLatinDigits);
 
 const heightField = z.int().min(50).max(300).nullable();
 /** An existing day. The use case checks that it is not in the future. */

@@ -1,18 +1,20 @@
 /**
- * Six-digit codes that prove possession of the account's phone (specification 4.1 rules 1 and 6, contract 2.1). Only
- * the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures, over
- * all codes of the account, lock its codes for a day.
+ * Codes that prove possession of the account's phone (specification 4.1 rules 1 and 6, contract 2.1 and 11). Only the
+ * newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures over the
+ * deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers stop the
+ * owner. They are longer instead, and few are sent in a day.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
-export const CODE_LENGTH = 6;
 export const CODE_LIFETIME_MS = 10 * MINUTE_MS;
 export const MAX_FAILED_ATTEMPTS = 5;
 export const MAX_CONSECUTIVE_FAILURES = 100;
 export const LOCKOUT_MS = DAY_MS;
 
 export type CodePurpose = 'deletion' | 'reset';
+
+export const CODE_LENGTHS: Readonly<Record<CodePurpose, number>> = { deletion: 6, reset: 8 };
 
 export interface IssuedCode {
   id: string;

@@ -4,7 +4,7 @@ import { normalizePhone } from './phone.ts';
 export const LOGIN_FIELDS = ['username', 'email', 'phone'] as const;
 export type LoginField = (typeof LOGIN_FIELDS)[number];
 
-const usernameKey = (username: string): string => username.trim().toLowerCase();
+export const usernameKey = (username: string): string => username.trim().toLowerCase();
 export const emailKey = (email: string): string => email.trim().toLowerCase();
 
 const KEY: Readonly<Record<LoginField, (value: string) => string>> = {

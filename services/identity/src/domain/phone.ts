@@ -12,6 +12,9 @@ export const normalizePhone = (input: string): string | undefined => {
   return parsed.number;
 };
 
+/** ISO 3166 code of the country of an E.164 number; undefined for a number of no country. */
+export const countryOf = (phone: string): string | undefined => parsePhoneNumberFromString(phone)?.country;
+
 /** The national form of an Iranian E.164 number, `0912…`; undefined for other countries. */
 export const localPhone = (phone: string): string | undefined =>
   phone.startsWith(HOME_PREFIX) ? `0${phone.slice(HOME_PREFIX.length)}` : undefined;

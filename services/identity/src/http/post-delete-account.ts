@@ -2,9 +2,8 @@ import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/defi
 import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { CODE_LIMIT } from '../app/rate-limits.ts';
-import { givenPasswordField } from '../domain/account-fields.ts';
-import { CODE_LENGTH } from '../domain/confirmation-code.ts';
+import { codeField, givenPasswordField } from '../domain/account-fields.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
@@ -15,10 +14,10 @@ const scheduledSchema = z.object({
   deletion_scheduled_at: z.string(),
 });
 
-export const postDeleteAccountRoute = ({
-  armDeletion,
-  commitDeletion,
-}: Pick<UseCases, 'armDeletion' | 'commitDeletion'>): Route =>
+export const postDeleteAccountRoute = (
+  { armDeletion, commitDeletion }: Pick<UseCases, 'armDeletion' | 'commitDeletion'>,
+  { accountCodes }: Pick<Limits, 'accountCodes'>,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/delete-account',
@@ -29,10 +28,10 @@ export const postDeleteAccountRoute = ({
     access: 'user',
     // A valid token is the only authorization (specification 5, rule 2); the password confirms the user's intent.
     tokenKinds: ALL_TOKEN_KINDS,
-    limit: CODE_LIMIT,
+    limit: accountCodes,
     body: z.object({
       current_password: givenPasswordField,
-      confirmation_code: z.string().length(CODE_LENGTH).optional(),
+      confirmation_code: codeField('deletion').optional(),
     }),
     responses: {
       200: armedSchema,
@@ -40,13 +39,13 @@ export const postDeleteAccountRoute = ({
       409: deletionBlockedSchema,
       500: z.object({ message: z.string() }),
     },
-    handle: async ({ caller, body, locale, t }) => {
+    handle: async ({ caller, body, locale, clientAddress, t }) => {
       const { current_password: password, confirmation_code: code } = body;
       if (code !== undefined) {
-        const schedule = await commitDeletion(caller.userId, { password, code });
+        const schedule = await commitDeletion(caller.userId, { password, code, clientAddress });
         return accepted({ message: t(message('deletion.scheduled')), ...schedule });
       }
-      const result = await armDeletion(caller.userId, { password, locale });
+      const result = await armDeletion(caller.userId, { password, locale, clientAddress });
       if (result.state === 'already_pending') {
         return accepted({ message: t(message('deletion.scheduled')), ...result.schedule });
       }

@@ -14,8 +14,8 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
     access: 'guest',
     body: z.object({ login: loginField }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ body, locale, t }) => {
-      await resetPassword.request(body.login, locale);
+    handle: async ({ body, locale, clientAddress, t }) => {
+      await resetPassword.request(body.login, { locale, clientAddress });
       return ok({ message: t(message('auth.reset_requested')) });
     },
   });

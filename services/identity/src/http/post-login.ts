@@ -15,11 +15,12 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField, password: givenPasswordField }),
-    responses: { 200: sessionSchema, 429: z.object({ message: z.string() }) },
+    responses: { 200: sessionSchema },
+    errorStatuses: [429],
     handle: async ({ body, clientAddress, reply }) => {
-      // The limit is consumed here and not by the server, because its key is in the body.
+      // The limits are consumed here and not by the server, because their keys are in the body.
       const state = await signIn.consumeLimit(body.login, clientAddress);
       reply.headers(rateLimitHeaders(state));
-      return ok(await toSession(await signIn.signIn(body.login, body.password), presentUser));
+      return ok(await toSession(await signIn.signIn({ ...body, clientAddress }), presentUser));
     },
   });

@@ -31,5 +31,7 @@ export const postRegisterRoute = ({
       referral_code: z.string().max(50).nullish(),
     }),
     responses: { 201: sessionSchema },
-    handle: async ({ body }) => created(await toSession(await register(body), presentUser)),
+    errorStatuses: [429],
+    handle: async ({ body, clientAddress }) =>
+      created(await toSession(await register(body, clientAddress), presentUser)),
   });

@@ -1,8 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { loginField, passwordField } from '../domain/account-fields.ts';
-import { CODE_LENGTH } from '../domain/confirmation-code.ts';
+import { codeField, loginField, passwordField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetPassword'>): Route =>
@@ -14,12 +13,12 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
     access: 'guest',
     body: z.object({
       login: loginField,
-      code: z.string().length(CODE_LENGTH),
+      code: codeField('reset'),
       password: passwordField,
     }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ body, t }) => {
-      await resetPassword.reset(body);
+    handle: async ({ body, clientAddress, t }) => {
+      await resetPassword.reset(body, clientAddress);
       return ok({ message: t(message('auth.password_reset')) });
     },
   });

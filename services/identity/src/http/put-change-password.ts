@@ -14,8 +14,9 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     access: 'user',
     body: z.object({ current_password: givenPasswordField, password: passwordField }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ caller, body, t }) => {
-      await changePassword(caller, body.current_password, body.password);
+    errorStatuses: [429],
+    handle: async ({ caller, body: { current_password: currentPassword, password }, clientAddress, t }) => {
+      await changePassword(caller, { currentPassword, password, clientAddress });
       return ok({ message: t(message('auth.password_changed')) });
     },
   });

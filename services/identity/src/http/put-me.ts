@@ -23,8 +23,9 @@ export const putMeRoute = ({
       current_password: givenPasswordField.optional(),
     }),
     responses: { 200: z.object({ user: userSchema }) },
-    handle: async ({ caller, body: { current_password, ...changes } }) => {
-      const user = await updateProfile(caller, changes, current_password);
+    errorStatuses: [429],
+    handle: async ({ caller, body: { current_password: password, ...changes }, clientAddress }) => {
+      const user = await updateProfile(caller, changes, { password, clientAddress });
       return ok({ user: await presentUser(user, caller) });
     },
   });

@@ -130,7 +130,7 @@ const finish = async (
   }),
 });
 
-/** The same rate limit, refusal and timing as POST /auth/login. */
+/** The same rate limits, refusal and timing as POST /auth/login. */
 const submitLogin = async (
   { signIn }: InteractionDependencies,
   step: Step,
@@ -144,8 +144,9 @@ const submitLogin = async (
   if (login === '' || login.length > MAX_LOGIN_LENGTH) return wrongLogin();
   if (password === '' || password.length > MAX_PASSWORD_LENGTH) return wrongLogin();
   try {
-    await signIn.consumeLimit(login, request.clientAddress);
-    const user = await signIn.authenticate(login, password);
+    const { clientAddress } = request;
+    await signIn.consumeLimit(login, clientAddress);
+    const user = await signIn.authenticate({ login, password, clientAddress });
     if (user.deletion_scheduled_at !== null) {
       const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
       return { page: pendingPage({ ...form, scheduledAt }) };

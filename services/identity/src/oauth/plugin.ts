@@ -1,11 +1,12 @@
 /** The HTTP plugin of the authorization server. It answers only requests that the gateway has signed. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerResponse } from 'node:http';
 import { OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { clientAddressOf } from '@fitness/shared/http/server.ts';
 import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { AppError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
+import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
 import type Provider from 'oidc-provider';
 import {
@@ -21,11 +22,14 @@ interface OauthPluginOptions
   extends Omit<ProviderOptions, 'renderError'>,
     Omit<InteractionDependencies, 'csrfKey'> {
   signer: CallerSigner;
+  limiter: RateLimiter;
+  limits: { clientRegistrations: RateLimit | undefined };
 }
 
 type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
 
 const MAX_FORM_BYTES = 16 * 1_024;
+const MAX_REGISTRATION_BYTES = 4 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** The library trusts these headers, and clients could set them. */
 const FORWARDED_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];
@@ -51,6 +55,7 @@ export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServe
         setOrigin(request.raw, options.issuer);
       });
       await scope.register(async (library) => addLibraryRoutes(library, provider));
+      await scope.register(async (registration) => addRegistration(registration, options, provider));
       await scope.register(async (pages) => addPages(pages, options.issuer, provider, interactions));
     });
   };
@@ -70,28 +75,72 @@ const addLibraryRoutes = (app: HttpServer, provider: () => Promise<Provider>): v
   // The library parses the body.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  const handle = async (request: RawRequest, reply: RawReply): Promise<void> => {
-    const callback = (await provider()).callback();
-    // Public clients run on any origin. These routes do not authenticate by cookie, so the origin does not matter.
-    delete request.raw.headers.origin;
-    reply.hijack();
-    await callback(request.raw, reply.raw);
-  };
+  const handle = (request: RawRequest, reply: RawReply): Promise<void> =>
+    passOn(provider, request.raw, reply);
   app.get(OAUTH_PATHS.authorize, notInOpenApi, (request, reply) => {
-    normalizeAuthorizationRequest(request.raw);
+    const params = normalizeAuthorizationRequest(request.raw);
+    // The library would redirect to a client that the user cannot trust with a code.
+    if ((params.get('code_challenge') ?? '') === '') {
+      const locale = negotiateLocale(request.headers['accept-language']);
+      return send(reply, { page: problemPage(locale, 400, 'invalid_request') });
+    }
     return handle(request, reply);
   });
   app.get(`${OAUTH_PATHS.authorize}/:uid`, notInOpenApi, handle);
-  for (const path of [OAUTH_PATHS.token, OAUTH_PATHS.register, OAUTH_PATHS.revoke]) {
+  for (const path of [OAUTH_PATHS.token, OAUTH_PATHS.revoke]) {
     app.post(path, notInOpenApi, handle);
   }
+};
+
+const passOn = async (
+  provider: () => Promise<Provider>,
+  raw: IncomingMessage,
+  reply: RawReply,
+): Promise<void> => {
+  const callback = (await provider()).callback();
+  // Public clients run on any origin. These routes do not authenticate by cookie, so the origin does not matter.
+  delete raw.headers.origin;
+  reply.hijack();
+  await callback(raw, reply.raw);
+};
+
+/** Anybody may register clients, so their number and size are limited. */
+const addRegistration = (
+  app: HttpServer,
+  { limiter, limits }: Pick<OauthPluginOptions, 'limiter' | 'limits'>,
+  provider: () => Promise<Provider>,
+): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer', bodyLimit: MAX_REGISTRATION_BYTES },
+    (_request, body, done) => done(null, body),
+  );
+  app.addHook('onRequest', async (request) => {
+    if (limits.clientRegistrations === undefined) return;
+    const state = await limiter.consume(limits.clientRegistrations, clientAddressOf(request));
+    if (!state.allowed) throw rateLimited(state);
+  });
+  app.post(OAUTH_PATHS.register, notInOpenApi, (request, reply) =>
+    passOn(provider, withBody(request.raw, request.body), reply),
+  );
+};
+
+/** The request with its body unread again: the library reads the stream itself, and warns of a body that was read. */
+const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
+  const { method, url, httpVersion, headers } = raw;
+  const unread = Object.assign(new IncomingMessage(raw.socket), { method, url, httpVersion, headers });
+  unread.complete = true;
+  if (Buffer.isBuffer(body)) unread.push(body);
+  unread.push(null);
+  return unread;
 };
 
 /**
  * Drops the cookies, so that every request begins signed out; requests the reading scopes when none is given; and
  * refuses response modes other than `query`, which need scripts or leave the code in the browser's history.
  */
-const normalizeAuthorizationRequest = (raw: IncomingMessage): void => {
+const normalizeAuthorizationRequest = (raw: IncomingMessage): URLSearchParams => {
   delete raw.headers.cookie;
   const url = raw.url ?? '';
   const queryAt = url.indexOf('?');
@@ -101,6 +150,7 @@ const normalizeAuthorizationRequest = (raw: IncomingMessage): void => {
     params.set('response_mode', 'unsupported');
   }
   raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
+  return params;
 };
 
 const addPages = (

@@ -15,7 +15,9 @@ interface CodesDocument {
   _id: number;
   deletion: IssuedCode | null;
   reset: IssuedCode | null;
+  /** Of the deletion codes. */
   wrong_in_row: number;
+  /** Of the deletion codes. */
   locked_until: Date | null;
 }
 
@@ -71,13 +73,28 @@ export interface Codes {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
-export const createCodes = (connection: Connection): Codes => {
+/** @param resetTries how many wrong tries a reset code survives */
+export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTEMPTS): Codes => {
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
-  /** Counts one attempt at a valid code; null when there is none, or the account is locked out. */
-  const countAttempt = async (
+  /** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
+  const countAttempt = (userId: number, purpose: CodePurpose, now: Date): Promise<CodesDocument | null> => {
+    const valid = {
+      _id: userId,
+      [`${purpose}.expires_at`]: trusted({ $gt: now }),
+      [`${purpose}.tries`]: trusted({ $lt: purpose === 'reset' ? resetTries : MAX_FAILED_ATTEMPTS }),
+    };
+    return purpose === 'deletion' ? countDeletionAttempt(userId, valid, now) : countResetAttempt(valid);
+  };
+
+  const countResetAttempt = (valid: Record<string, unknown>): Promise<CodesDocument | null> =>
+    model
+      .findOneAndUpdate(valid, { $inc: { 'reset.tries': 1 } }, { returnDocument: 'after' })
+      .lean<CodesDocument>();
+
+  const countDeletionAttempt = async (
     userId: number,
-    purpose: CodePurpose,
+    valid: Record<string, unknown>,
     now: Date,
   ): Promise<CodesDocument | null> => {
     // An expired lockout resets the count.
@@ -90,25 +107,16 @@ export const createCodes = (connection: Connection): Codes => {
     const lockedUntil = {
       $cond: [{ $gte: [failures, MAX_CONSECUTIVE_FAILURES] }, new Date(now.getTime() + LOCKOUT_MS), null],
     };
+    const counted = {
+      'deletion.tries': { $add: ['$deletion.tries', 1] },
+      wrong_in_row: failures,
+      locked_until: lockedUntil,
+    };
     return model
-      .findOneAndUpdate(
-        {
-          _id: userId,
-          locked_until: null,
-          [`${purpose}.expires_at`]: trusted({ $gt: now }),
-          [`${purpose}.tries`]: trusted({ $lt: MAX_FAILED_ATTEMPTS }),
-        },
-        [
-          {
-            $set: {
-              [`${purpose}.tries`]: { $add: [`$${purpose}.tries`, 1] },
-              wrong_in_row: failures,
-              locked_until: lockedUntil,
-            },
-          },
-        ],
-        { returnDocument: 'after', updatePipeline: true },
-      )
+      .findOneAndUpdate({ ...valid, locked_until: null }, [{ $set: counted }], {
+        returnDocument: 'after',
+        updatePipeline: true,
+      })
       .lean<CodesDocument>();
   };
 
@@ -132,7 +140,10 @@ export const createCodes = (connection: Connection): Codes => {
       if (issued === null || issued === undefined || !codeMatches(issued, digits)) return undefined;
       await model.updateOne(
         { _id: userId, [`${purpose}.id`]: issued.id },
-        { $inc: { [`${purpose}.tries`]: -1 }, $set: { wrong_in_row: 0, locked_until: null } },
+        {
+          $inc: { [`${purpose}.tries`]: -1 },
+          ...(purpose === 'deletion' ? { $set: { wrong_in_row: 0, locked_until: null } } : {}),
+        },
       );
       return issued.id;
     },

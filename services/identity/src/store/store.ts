@@ -21,13 +21,13 @@ export interface Store {
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection, log: Logger): Store => ({
+export const createStore = (connection: Connection, log: Logger, resetTries?: number): Store => ({
   users: createUsers(connection),
   tokens: createTokens(connection),
   oauth: createOauthRecords(connection),
   roles: createRoles(connection),
   scores: createReferralScores(connection),
-  codes: createCodes(connection),
+  codes: createCodes(connection, resetTries),
   notifications: createNotifications(connection),
   transaction: (work) => inTransaction(connection, work, { log }),
 });

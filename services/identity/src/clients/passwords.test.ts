@@ -1,0 +1,35 @@
+import { describe, expect, test } from '@jest/globals';
+import { createPasswords } from './passwords.ts';
+
+const LONG_MS = 600_000;
+
+describe('the queue of password checks', () => {
+  test('takes turns by address: beside forty bogus checks an honest one waits for a few only', async () => {
+    const passwords = await createPasswords(LONG_MS);
+    const passwordHash = await passwords.hash('its password', 'honest');
+    let bogus = 0;
+    const flood = Array.from({ length: 40 }, () =>
+      passwords.verifyDummy('a guess', 'flooding').then(() => {
+        bogus += 1;
+      }),
+    );
+    expect(await passwords.verify(passwordHash, 'its password', 'honest')).toBe(true);
+    // In the order of the calls it would be the last. Those that run beside it can finish before it.
+    expect(bogus).toBeLessThan(20);
+    await Promise.all(flood);
+  });
+
+  test('holds what can be served in its time, and refuses the rest of an address at once', async () => {
+    const passwords = await createPasswords(1);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 40 }, () => passwords.verifyDummy('a guess', 'flooding')),
+    );
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    // At most three run and one waits.
+    expect(refused.length).toBeGreaterThanOrEqual(36);
+    for (const outcome of refused) {
+      expect(outcome).toMatchObject({ reason: { kind: 'unavailable', retryAfterS: 1 } });
+    }
+    expect(await passwords.verifyDummy('a guess', 'flooding')).toBe(false);
+  });
+});

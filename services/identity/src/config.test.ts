@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import { limitsOf, readConfig } from './config.ts';
+
+const read = (env: Record<string, string> = {}) =>
+  readConfig({ INTERNAL_AUTH_SECRET: 'x'.repeat(32), KAVENEGAR_API_KEY: 'key', ...env });
+
+/** Points and window in seconds. */
+const figuresOf = (env?: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(limitsOf(read(env))).map(([name, limit]) => [
+      name,
+      typeof limit === 'object' ? [limit.points, limit.windowS] : limit,
+    ]),
+  );
+
+describe('the limits', () => {
+  test('are those of the contract by default', () => {
+    expect(figuresOf()).toEqual({
+      accountCodes: [5, 60],
+      countedAnonymousCodes: 2,
+      resetsPerAccountAndAddress: [5, 60],
+      resetsPerAccount: [20, 60],
+      resetsPerAddress: [30, 60],
+      anonymousSmsPerPhone: [6, 86_400],
+      anonymousSms: [10_000, 86_400],
+      signedInSmsPerPhone: [20, 86_400],
+      logins: [10, 60],
+      failedLogins: [300, 60],
+      passwordChecks: [10, 60],
+      registrations: [100, 3_600],
+      clientRegistrations: [100, 3_600],
+    });
+  });
+
+  test('are raised for demonstrations only where the contract says so, and never in production', () => {
+    expect(figuresOf({ SEED_DEMO: '1' })).toEqual({
+      ...figuresOf(),
+      signedInSmsPerPhone: [200, 86_400],
+      registrations: undefined,
+      clientRegistrations: undefined,
+    });
+    expect(() => read({ SEED_DEMO: '1', NODE_ENV: 'production' })).toThrow('SEED_DEMO');
+  });
+
+  test('have names of their own: limits with the same name would share their counts', () => {
+    const names = Object.values(limitsOf(read())).flatMap((limit) =>
+      typeof limit === 'object' ? [limit.name] : [],
+    );
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test.each([
+    ['FIRST_ADMINISTRATOR_PASSWORD', 'password123'],
+    ['SMS_COUNTRIES', 'Iran'],
+    ['SMS_COUNTRIES', 'IR,'],
+    ['SMS_ANONYMOUS_DAILY_LIMIT', '0'],
+    ['RESETS_PER_ADDRESS', 'many'],
+  ])('%s cannot be %j', (name, value) => {
+    expect(() => read({ [name]: value })).toThrow(name);
+  });
+});

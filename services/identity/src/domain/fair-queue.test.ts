@@ -1,0 +1,74 @@
+import { expect, test } from '@jest/globals';
+import { createFairQueue } from './fair-queue.ts';
+
+/** Calls that finish one by one, when `finishNext` is called; `log` has their names in the order of their starts. */
+const fixture = (options: { maxRunning?: number; places?: number } = {}) => {
+  const queue = createFairQueue({
+    maxRunning: options.maxRunning ?? 1,
+    places: () => options.places ?? Number.POSITIVE_INFINITY,
+    retryAfterMs: 1_500,
+  });
+  const log: string[] = [];
+  const refused: string[] = [];
+  const finish: (() => void)[] = [];
+  const call = (name: string): void => {
+    const work = (): Promise<void> => {
+      log.push(name);
+      return new Promise((resolve) => finish.push(resolve));
+    };
+    queue(name.charAt(0), work).catch((error: unknown) => {
+      expect(error).toMatchObject({ kind: 'unavailable', retryAfterS: 2 });
+      refused.push(name);
+    });
+  };
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const finishAll = async (): Promise<void> => {
+    await settle();
+    while (finish.length > 0) {
+      finish.shift()?.();
+      await settle();
+    }
+  };
+  return { call, log, refused, settle, finishAll };
+};
+
+test('owners take turns; the calls of an owner keep their order', async () => {
+  const { call, log, finishAll } = fixture();
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) call(name);
+  await finishAll();
+  expect(log).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
+
+test('no more than the allowed number of calls run at a time', async () => {
+  const { call, log, settle, finishAll } = fixture({ maxRunning: 2 });
+  for (const name of ['a1', 'a2', 'a3', 'b1']) call(name);
+  await settle();
+  expect(log).toEqual(['a1', 'a2']);
+  await finishAll();
+  expect(log).toEqual(['a1', 'a2', 'a3', 'b1']);
+});
+
+test('an owner who fills all places loses one to a newcomer, whose call is next but one', async () => {
+  const { call, log, refused, finishAll } = fixture({ places: 3 });
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1']) call(name);
+  await finishAll();
+  expect(refused).toEqual(['a5', 'a4']);
+  expect(log).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
+test('a newcomer does not displace an owner with one waiting call', async () => {
+  const { call, log, refused, finishAll } = fixture({ places: 2 });
+  for (const name of ['a1', 'b1', 'c1', 'd1']) call(name);
+  await finishAll();
+  expect([log, refused]).toEqual([['a1', 'b1', 'c1'], ['d1']]);
+});
+
+test('a call that fails passes its place on', async () => {
+  const queue = createFairQueue({ maxRunning: 1 });
+  const failing = queue('a', async () => {
+    throw new Error('failed');
+  });
+  const next = queue('b', async () => 'done');
+  await expect(failing).rejects.toThrow('failed');
+  expect(await next).toBe('done');
+});

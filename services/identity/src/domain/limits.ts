@@ -1,0 +1,44 @@
+/** The limits against abuse (contract 11). */
+import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
+
+export interface Limits {
+  /** Deletion and password reset of an account together (specification 8). */
+  accountCodes: RateLimit;
+  /** How many of the anonymous calls in a window of `accountCodes` count for it. */
+  countedAnonymousCodes: number;
+  /** Requests and attempts of password resets. */
+  resetsPerAccountAndAddress: RateLimit;
+  resetsPerAccount: RateLimit;
+  resetsPerAddress: RateLimit;
+  anonymousSmsPerPhone: RateLimit;
+  /** Over all phones. */
+  anonymousSms: RateLimit;
+  signedInSmsPerPhone: RateLimit;
+  /** Of an account, by whichever of its names, and an address. */
+  logins: RateLimit;
+  /** Of an address, over all accounts. */
+  failedLogins: RateLimit;
+  /** Of an account, on all routes but account deletion, which has `accountCodes`. */
+  passwordChecks: RateLimit;
+  /** Of an address; undefined: any number. */
+  registrations: RateLimit | undefined;
+  /** Of OAuth clients, likewise. */
+  clientRegistrations: RateLimit | undefined;
+}
+
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+
+export const perMinute = (name: string, points: number): RateLimit => ({ name, points, windowS: MINUTE_S });
+
+const durable = (name: string, points: number, windowS: number): RateLimit => ({
+  name,
+  points,
+  windowS,
+  durable: true,
+});
+
+export const perHour = (name: string, points: number): RateLimit => durable(name, points, HOUR_S);
+
+export const perDay = (name: string, points: number): RateLimit => durable(name, points, DAY_S);

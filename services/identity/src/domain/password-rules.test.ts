@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { isCommonPassword, isNameOfAccount } from './password-rules.ts';
+
+describe('a common password', () => {
+  test.each([
+    '1234567890',
+    'qwertyuiop',
+    'password123',
+    'Password123',
+    'PASSWORD123',
+    '１２３４５６７８９０',
+  ])('%s is recognised', (password) => {
+    expect(isCommonPassword(password)).toBe(true);
+  });
+
+  test.each(['demo-password-1', 'correct horse battery', '1234567890 and more'])(
+    '%s is not one',
+    (password) => {
+      expect(isCommonPassword(password)).toBe(false);
+    },
+  );
+});
+
+describe('the name of an account', () => {
+  const account = { username: 'Sara.Ahmadi', email: 'Sara@Example.org', phone: '+989121234567' };
+
+  test.each([
+    'sara.ahmadi',
+    ' Sara.Ahmadi',
+    'SARA@example.org',
+    '+989121234567',
+    '989121234567',
+    '00989121234567',
+    '09121234567',
+    '9121234567',
+    '0912 123 4567',
+    '۰۹۱۲۱۲۳۴۵۶۷',
+  ])('%j is recognised as a password', (password) => {
+    expect(isNameOfAccount(password, account)).toBe(true);
+  });
+
+  test.each(['sara.ahmadi1', 'sara@example.com', '09121234568', '1234567', 'a long sentence'])(
+    '%j is not one',
+    (password) => {
+      expect(isNameOfAccount(password, account)).toBe(false);
+    },
+  );
+});

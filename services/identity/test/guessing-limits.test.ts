@@ -1,0 +1,239 @@
+/** Passwords cannot be guessed in numbers, and one address cannot occupy the service (contract 11). */
+import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
+import type { Answer } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { fromGateway, oauthOf } from './oauth-support.ts';
+import {
+  type Harness,
+  join,
+  newAddress,
+  PASSWORD,
+  type Person,
+  registration,
+  startHarness,
+} from './support.ts';
+
+const NO_REDIS = { REDIS_URL: 'redis://127.0.0.1:1' };
+const WRONG = 'not the password';
+const INVALID = 422;
+const LIMITED = 429;
+
+const countOf = (answers: readonly Answer[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length;
+
+const expectLimited = (answer: Answer, limit: number): void => {
+  expect([answer.status, answer.body]).toEqual([
+    429,
+    { message: 'Too many requests. Please try again later.' },
+  ]);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(answer.headers.get('x-ratelimit-limit')).toBe(String(limit));
+  expect(answer.headers.get('x-ratelimit-remaining')).toBe('0');
+};
+
+const logIn = (harness: Harness, login: string, password: string, headers = newAddress()) =>
+  harness.send('POST', '/auth/login', { body: { login, password }, headers });
+
+describe.each([
+  ['with Redis', {}],
+  ['without Redis', NO_REDIS],
+])('current_password, %s', (_name, env) => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness(env);
+  });
+  afterAll(() => harness.close());
+
+  const changePassword = (person: Person, password: string) =>
+    harness.send('PUT', '/auth/change-password', {
+      as: person.caller,
+      body: { current_password: password, password: 'a better password' },
+    });
+  const changeEmail = (person: Person, password?: string) =>
+    harness.send('PUT', '/auth/me', {
+      as: person.caller,
+      body: { email: String(registration().email), current_password: password },
+    });
+
+  test('is checked ten times a minute for an account, over both routes, exactly', async () => {
+    const person = await join(harness);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? changePassword : changeEmail)(person, WRONG),
+      ),
+    );
+    expect([countOf(answers, INVALID), countOf(answers, LIMITED)]).toEqual([10, 10]);
+    expectLimited(await changePassword(person, PASSWORD), 10);
+    expectLimited(await changeEmail(person, PASSWORD), 10);
+  });
+
+  test('does not limit requests that need no password, the deletion, or other accounts', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
+    for (let call = 1; call <= 3; call += 1) expect((await changeEmail(person)).status).toBe(INVALID);
+    await Promise.all(Array.from({ length: 10 }, () => changePassword(person, WRONG)));
+    expect((await changePassword(person, PASSWORD)).status).toBe(LIMITED);
+    const as = person.caller;
+    expect((await harness.send('PUT', '/auth/me', { as, body: { height: 180 } })).status).toBe(200);
+    const body = { current_password: WRONG };
+    expect((await harness.send('POST', '/auth/delete-account', { as, body })).status).toBe(INVALID);
+    expect((await changePassword(other, PASSWORD)).status).toBe(200);
+  });
+});
+
+describe('sign-ins of an account and an address', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness();
+  });
+  afterAll(() => harness.close());
+
+  test('are ten a minute over user name, e-mail and phone together, exactly', async () => {
+    const person = await join(harness);
+    const names = [person.user.username, person.user.email, person.user.phone];
+    const address = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 21 }, (_, index) => logIn(harness, names[index % 3], WRONG, address)),
+    );
+    expect([countOf(answers, INVALID), countOf(answers, LIMITED)]).toEqual([10, 11]);
+    for (const name of names) expectLimited(await logIn(harness, name, PASSWORD, address), 10);
+    expect((await logIn(harness, person.user.email, PASSWORD)).status).toBe(200);
+  });
+});
+
+describe.each([
+  ['with Redis', {}],
+  ['without Redis', NO_REDIS],
+])('failed sign-ins of an address, %s', (_name, env) => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({ FAILED_LOGINS_PER_ADDRESS: '5', ...env });
+  });
+  afterAll(() => harness.close());
+
+  test('are limited over all accounts, exactly, and then a right password is not heard either', async () => {
+    const person = await join(harness);
+    const address = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => logIn(harness, `somebody.${index}`, WRONG, address)),
+    );
+    expect([countOf(answers, INVALID), countOf(answers, LIMITED)]).toEqual([5, 15]);
+    expectLimited(await logIn(harness, person.user.username, PASSWORD, address), 5);
+    expect((await logIn(harness, person.user.username, PASSWORD)).status).toBe(200);
+  });
+
+  test('are limited for all addresses of an IPv6 network together', async () => {
+    const from = (address: string) => ({ 'x-client-address': address });
+    const answers = [];
+    for (let call = 1; call <= 6; call += 1) {
+      answers.push(await logIn(harness, `nobody.${call}`, WRONG, from(`2001:db8:1:2::${call}`)));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(INVALID), LIMITED]);
+    expect((await logIn(harness, 'nobody', WRONG, from('2001:db8:1:3::1'))).status).toBe(INVALID);
+  });
+
+  test('are not counted for right passwords', async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, () => join(harness)));
+    const address = newAddress();
+    for (const { user } of people) {
+      expect((await logIn(harness, user.username, PASSWORD, address)).status).toBe(200);
+    }
+    const wrong = [];
+    for (let call = 1; call <= 6; call += 1)
+      wrong.push(await logIn(harness, `other.${call}`, WRONG, address));
+    expect(wrong.map(({ status }) => status)).toEqual([...Array(5).fill(INVALID), LIMITED]);
+  });
+});
+
+describe('registrations from an address', () => {
+  const from = (harness: Harness, headers: ReturnType<typeof newAddress>, as?: Person['caller']) =>
+    harness.send('POST', '/auth/register', {
+      body: registration(),
+      headers,
+      ...(as === undefined ? {} : { as }),
+    });
+
+  test('are limited an hour, exactly, also for signed-in callers', async () => {
+    const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '3' });
+    try {
+      const address = newAddress();
+      const answers = await Promise.all(Array.from({ length: 10 }, () => from(harness, address)));
+      expect([countOf(answers, 201), countOf(answers, LIMITED)]).toEqual([3, 7]);
+      const refused = await from(harness, address, (await join(harness)).caller);
+      expectLimited(refused, 3);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
+      expect((await from(harness, newAddress())).status).toBe(201);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  test('are unlimited for demonstrations', async () => {
+    const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
+    try {
+      const address = newAddress();
+      for (let call = 1; call <= 3; call += 1) expect((await from(harness, address)).status).toBe(201);
+    } finally {
+      await harness.close();
+    }
+  });
+});
+
+describe('registrations of OAuth clients from an address', () => {
+  const register = async (harness: Harness, address: string) => {
+    const answer = await fetch(`${harness.url}${OAUTH_PATHS.register}`, {
+      method: 'POST',
+      headers: {
+        ...(await fromGateway()),
+        'x-client-address': address,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ client_name: 'A client', redirect_uris: ['https://client.example/callback'] }),
+    });
+    return { answer, body: (await answer.json()) as Record<string, unknown> };
+  };
+
+  test('are limited an hour, exactly', async () => {
+    const harness = await startHarness({ CLIENT_REGISTRATIONS_PER_ADDRESS: '3' });
+    try {
+      const statuses = await Promise.all(
+        Array.from({ length: 10 }, async () => (await register(harness, '192.0.2.1')).answer.status),
+      );
+      expect(statuses.sort()).toEqual([...Array(3).fill(201), ...Array(7).fill(LIMITED)]);
+      const { answer, body } = await register(harness, '192.0.2.1');
+      expect(body).toEqual({ message: 'Too many requests. Please try again later.' });
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(3_000);
+      expect((await oauthOf(harness).register()).status).toBe(201);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  test('are unlimited for demonstrations', async () => {
+    const harness = await startHarness({ CLIENT_REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
+    try {
+      for (let call = 1; call <= 3; call += 1) {
+        expect((await register(harness, '192.0.2.1')).answer.status).toBe(201);
+      }
+    } finally {
+      await harness.close();
+    }
+  });
+});
+
+test('sign-ins without a place in the queue of password checks are 503 with Retry-After', async () => {
+  const harness = await startHarness({ PASSWORD_QUEUE_MS: '1' });
+  try {
+    const address = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => logIn(harness, `somebody.${index}`, WRONG, address)),
+    );
+    const refused = answers.filter(({ status }) => status !== INVALID);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { status, headers } of refused) {
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    }
+    expect((await logIn(harness, 'somebody', WRONG, address)).status).toBe(INVALID);
+  } finally {
+    await harness.close();
+  }
+});

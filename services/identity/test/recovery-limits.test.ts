@@ -1,0 +1,326 @@
+/** Strangers cannot keep an owner from recovering or deleting their account, nor spend SMS without limit (contract 11). */
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Answer, apiClient, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSandbox } from '../../../sandbox/src/service.ts';
+import { startIdentity } from '../src/service.ts';
+import {
+  type Harness,
+  join,
+  joinAs,
+  newAddress,
+  PASSWORD,
+  type Person,
+  registration,
+  startHarness,
+} from './support.ts';
+
+const NO_REDIS = { REDIS_URL: 'redis://127.0.0.1:1' };
+
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.close());
+
+const start = (env: Record<string, string> = {}, overrides: Parameters<typeof startHarness>[1] = {}) =>
+  startHarness(
+    { KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar`, ...env },
+    { responseDelayMs: 1, ...overrides },
+  );
+
+type Address = ReturnType<typeof newAddress>;
+
+const forgot = (harness: Harness, login: string, headers: Address = newAddress()): Promise<Answer> =>
+  harness.send('POST', '/auth/forgot-password', { body: { login }, headers });
+
+const reset = (
+  harness: Harness,
+  login: string,
+  code = '00000000',
+  headers: Address = newAddress(),
+): Promise<Answer> =>
+  harness.send('POST', '/auth/reset-password', {
+    body: { login, code, password: 'a whole new password' },
+    headers,
+  });
+
+const deleteAccount = (harness: Harness, person: Person, password = 'not the password') =>
+  harness.send('POST', '/auth/delete-account', { as: person.caller, body: { current_password: password } });
+
+const smsOf = async ({ user }: Person): Promise<string[]> => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/sms?receptor=${encodeURIComponent(user.phone)}`);
+  return ((await answer.json()) as { data: { code: string }[] }).data.map(({ code }) => code);
+};
+
+const waitForSms = (person: Person, count: number): Promise<string[]> =>
+  eventually(async () => {
+    const codes = await smsOf(person);
+    return codes.length >= count && codes;
+  });
+
+/** Waits until every earlier request of a reset was handled: responses do not wait for their SMS. */
+const settle = async (harness: Harness): Promise<void> => {
+  const other = await join(harness);
+  await forgot(harness, other.user.username);
+  await waitForSms(other, 1);
+};
+
+describe.each([
+  ['with Redis', {}],
+  ['without Redis', NO_REDIS],
+])('the five calls a minute of an account, %s', (_name, env) => {
+  let harness: Harness;
+  let replica: Awaited<ReturnType<typeof startIdentity>>;
+  let replicas: Harness['send'][];
+  beforeAll(async () => {
+    harness = await start(env);
+    replica = await startIdentity(harness.config, { clock: harness.clock, responseDelayMs: 1 });
+    replicas = [harness.send, apiClient(replica.url)];
+  });
+  afterAll(async () => {
+    await replica.close();
+    await harness.close();
+  });
+
+  test('are reduced by two at most by strangers: of ten concurrent calls of the owner three are heard', async () => {
+    const person = await join(harness);
+    const attempts = Array.from({ length: 20 }, (_, index) =>
+      reset({ ...harness, send: replicas[index % 2] as Harness['send'] }, person.user.username),
+    );
+    for (const { status } of await Promise.all(attempts)) expect(status).toBe(422);
+    const own = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        deleteAccount({ ...harness, send: replicas[index % 2] as Harness['send'] }, person),
+      ),
+    );
+    expect(own.map(({ status }) => status).sort()).toEqual([...Array(3).fill(422), ...Array(7).fill(429)]);
+  });
+
+  test('are spent for strangers too when the owner has spent them', async () => {
+    const person = await join(harness);
+    await forgot(harness, person.user.username);
+    const [code = ''] = await waitForSms(person, 1);
+    for (let call = 2; call <= 5; call += 1) expect((await deleteAccount(harness, person)).status).toBe(422);
+    expect((await reset(harness, person.user.username, code)).status).toBe(422);
+    await forgot(harness, person.user.username);
+    await settle(harness);
+    expect(await smsOf(person)).toEqual([code]);
+  });
+});
+
+describe('five requests of a stranger', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start();
+  });
+  afterAll(() => harness.close());
+
+  test('leave the owner both phases of a deletion', async () => {
+    const person = await join(harness);
+    const stranger = newAddress();
+    for (let call = 1; call <= 5; call += 1) await forgot(harness, person.user.username, stranger);
+    await waitForSms(person, 5);
+    const armed = await deleteAccount(harness, person, PASSWORD);
+    expect(armed.status).toBe(200);
+    const [code = ''] = await smsOf(person);
+    const body = { current_password: PASSWORD, confirmation_code: code };
+    const answer = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
+    expect(answer.status).toBe(202);
+  });
+
+  test('are all that is sent for one address; another address still gets a code', async () => {
+    const person = await join(harness);
+    const stranger = newAddress();
+    for (let call = 1; call <= 7; call += 1) await forgot(harness, person.user.username, stranger);
+    await waitForSms(person, 5);
+    await settle(harness);
+    expect(await smsOf(person)).toHaveLength(5);
+    await forgot(harness, person.user.username);
+    await waitForSms(person, 6);
+  });
+
+  test('and one more are the SMS of a day to a phone; signed in, the owner still gets a code', async () => {
+    const person = await join(harness);
+    for (let call = 1; call <= 10; call += 1) await forgot(harness, person.user.username);
+    await waitForSms(person, 6);
+    await settle(harness);
+    expect(await smsOf(person)).toHaveLength(6);
+    expect((await deleteAccount(harness, person, PASSWORD)).status).toBe(200);
+    expect(await smsOf(person)).toHaveLength(7);
+  });
+
+  test('have the same answers, whichever limit is reached, and whether or not the account exists', async () => {
+    const person = await join(harness);
+    const address = newAddress();
+    const { username } = person.user;
+    for (const [ask, status] of [
+      [forgot, 200],
+      [(at: Harness, login: string, from: Address) => reset(at, login, undefined, from), 422],
+    ] as const) {
+      const answers = [
+        await ask(harness, username, newAddress()),
+        await ask(harness, 'nobody', newAddress()),
+      ];
+      // Beyond the five a minute of an account and address, then the thirty of the address.
+      for (let call = 1; call <= 6; call += 1) answers.push(await ask(harness, username, address));
+      for (let call = 1; call <= 6; call += 1) answers.push(await ask(harness, 'nobody', address));
+      for (let call = 1; call <= 20; call += 1) await ask(harness, `nobody.${call}`, address);
+      answers.push(await ask(harness, username, address), await ask(harness, 'nobody', address));
+      for (const answer of answers) {
+        expect([answer.status, answer.text]).toEqual([status, answers[0]?.text]);
+        expect(answer.headers.get('retry-after')).toBeNull();
+        expect(answer.headers.get('x-ratelimit-remaining')).toBeNull();
+      }
+    }
+  });
+});
+
+describe('the limits of anonymous calls', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start({ RESETS_PER_ACCOUNT: '4', RESETS_PER_ADDRESS: '3' });
+  });
+  afterAll(() => harness.close());
+
+  /** A person whose reset code is valid, after one call from an address of its own. */
+  const requested = async (): Promise<{ login: string; code: string }> => {
+    const person = await join(harness);
+    await forgot(harness, person.user.username);
+    const [code = ''] = await waitForSms(person, 1);
+    return { login: person.user.username, code };
+  };
+
+  test('of an account hold over all addresses, and refused calls of one address do not count', async () => {
+    const one = await requested();
+    for (let call = 2; call <= 3; call += 1) await reset(harness, one.login);
+    expect((await reset(harness, one.login, one.code)).status).toBe(200);
+    const other = await requested();
+    for (let call = 2; call <= 4; call += 1) await reset(harness, other.login);
+    expect((await reset(harness, other.login, other.code)).status).toBe(422);
+
+    const third = await requested();
+    const spent = newAddress();
+    for (let call = 1; call <= 3; call += 1) await reset(harness, `nobody.${call}`, undefined, spent);
+    for (let call = 1; call <= 5; call += 1) await reset(harness, third.login, undefined, spent);
+    expect((await reset(harness, third.login, third.code)).status).toBe(200);
+  });
+
+  test('of an address hold over all accounts', async () => {
+    const { login, code } = await requested();
+    const address = newAddress();
+    for (let call = 1; call <= 3; call += 1) await reset(harness, `somebody.${call}`, undefined, address);
+    expect((await reset(harness, login, code, address)).status).toBe(422);
+    expect((await reset(harness, login, code)).status).toBe(200);
+  });
+});
+
+test('all SMS that are asked for anonymously share a daily limit, with an alert at 80 %', async () => {
+  const lines: string[] = [];
+  const log = createLog({
+    service: 'identity',
+    level: 'error',
+    destination: { write: (line) => void lines.push(line) },
+  });
+  const harness = await start({ SMS_ANONYMOUS_DAILY_LIMIT: '5' }, { log });
+  const counted = async (budget: string): Promise<number> => {
+    const text = await (await fetch(`${harness.url}/metrics`)).text();
+    const line = text
+      .split('\n')
+      .find((each) => each.startsWith('anonymous_sms_total') && each.includes(`"${budget}"`));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+  const alerts = () =>
+    lines.filter((line) => line.includes('daily limit')).map((line) => JSON.parse(line).used);
+  try {
+    const people = await Promise.all(Array.from({ length: 6 }, () => join(harness)));
+    for (const person of people.slice(0, 3)) await forgot(harness, person.user.username);
+    await Promise.all(people.slice(0, 3).map((person) => waitForSms(person, 1)));
+    expect([await counted('ok'), await counted('alert'), alerts()]).toEqual([3, 0, []]);
+    for (const person of people.slice(3)) {
+      await forgot(harness, person.user.username);
+      await eventually(
+        async () => (await counted('alert')) + (await counted('spent')) > people.indexOf(person) - 3,
+      );
+    }
+    expect([await counted('ok'), await counted('alert'), await counted('spent')]).toEqual([3, 2, 1]);
+    expect(alerts()).toEqual([4, 5]);
+    const refused = people[5] as Person;
+    await waitForSms(people[4] as Person, 1);
+    // Signed in, the same person gets a code.
+    expect((await deleteAccount(harness, refused, PASSWORD)).status).toBe(200);
+    expect((await smsOf(refused)).map(({ length }) => length)).toEqual([6]);
+  } finally {
+    await harness.close();
+  }
+});
+
+test('SMS that a signed-in user asks for are limited a day and phone, without effect of a refused call', async () => {
+  const harness = await start({ SMS_SIGNED_IN_PER_PHONE: '2' });
+  try {
+    const person = await join(harness);
+    for (let call = 1; call <= 2; call += 1) {
+      expect((await deleteAccount(harness, person, PASSWORD)).status).toBe(200);
+    }
+    const [code = ''] = await smsOf(person);
+    const refused = await deleteAccount(harness, person, PASSWORD);
+    expect([refused.status, refused.body]).toEqual([
+      429,
+      { message: 'Too many requests. Please try again later.' },
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+    expect(await smsOf(person)).toHaveLength(2);
+    const body = { current_password: PASSWORD, confirmation_code: code };
+    const answer = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
+    expect(answer.status).toBe(202);
+  } finally {
+    await harness.close();
+  }
+});
+
+describe('a phone of another country', () => {
+  const GERMAN = '+4915112345678';
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start();
+  });
+  afterAll(() => harness.close());
+
+  test('is refused at registration and wherever a phone is changed', async () => {
+    const person = await join(harness);
+    const operator = await joinAs(harness, 'operator');
+    const answers = [
+      await harness.send('POST', '/auth/register', { body: registration({ phone: GERMAN }) }),
+      await harness.send('PUT', '/auth/me', {
+        as: person.caller,
+        body: { phone: GERMAN, current_password: PASSWORD },
+      }),
+      await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { phone: GERMAN } }),
+    ];
+    for (const { status, body } of answers) {
+      expect([status, body.errors]).toEqual([
+        422,
+        { phone: ['Phone numbers of this country are not accepted.'] },
+      ]);
+    }
+  });
+
+  test('that an account has already can be kept', async () => {
+    const person = await join(harness);
+    const set = { $set: { phone: GERMAN } };
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, set);
+    const body = { phone: GERMAN, first_name: 'Other' };
+    const answer = await harness.send('PUT', '/auth/me', { as: person.caller, body });
+    expect([answer.status, answer.body.user.first_name]).toEqual([200, 'Other']);
+  });
+
+  test('is accepted when its country is configured', async () => {
+    const both = await startHarness({ SMS_COUNTRIES: 'IR,DE' });
+    try {
+      expect((await join(both, { phone: GERMAN })).user.phone).toBe(GERMAN);
+      await join(both);
+    } finally {
+      await both.close();
+    }
+  });
+});
