@@ -2,48 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { parseAllDocuments, parse as parseYaml } from 'yaml';
-import type { z } from 'zod';
-import { exists, files, parse, productSources, read, root, SERVICES, walk } from './support.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse as parseYaml } from 'yaml';
+import { loadConfigurations, owners, type Variable } from './configurations.ts';
+import { kubernetesEnvironment } from './deployments.ts';
+import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
 const EXAMPLE = '.env.example';
-const shared = '@fitness/shared/kernel/config.ts';
 
-interface Variable {
-  reader: string;
-  name: string;
-  field: z.ZodType;
-}
-
-const variables: Variable[] = [];
-
-/** Calls every reader of every config.ts, and records the schemas that it gives to `parseConfig`. */
+let variables: readonly Variable[] = [];
 beforeAll(async () => {
-  const real = await import('@fitness/shared/kernel/config.ts');
-  let reader = '';
-  jest.unstable_mockModule(shared, () => ({
-    ...real,
-    parseConfig: (schema: z.ZodObject, env: Record<string, string | undefined>) => {
-      for (const [name, field] of Object.entries(schema.shape)) {
-        variables.push({ reader, name, field: field as z.ZodType });
-      }
-      return real.parseConfig(schema, env);
-    },
-  }));
-  const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
-  for (const owner of owners.filter((name) => exists(`${name}/src/config.ts`))) {
-    const module = (await import(`../../${owner}/src/config.ts`)) as Record<string, unknown>;
-    for (const [name, read] of Object.entries(module)) {
-      if (typeof read !== 'function' || !/^(?:read|load)\w*Config$/.test(name)) continue;
-      reader = owner;
-      try {
-        (read as (env: object) => unknown)({});
-      } catch (error) {
-        expect((error as Error).name).toBe('ConfigError');
-      }
-    }
-  }
+  ({ variables } = await loadConfigurations());
 });
 
 /** Name → values; several where the defaults of processes differ. Commented lines count. */
@@ -63,9 +32,7 @@ const documented = (): Map<string, string[]> => {
 };
 
 test('the schema of every process is recorded', () => {
-  expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual(
-    [...SERVICES.map((service) => `services/${service}`), 'gateway'].sort(),
-  );
+  expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual([...owners].sort());
 });
 
 test('every variable of a schema is in .env.example', () => {
@@ -149,8 +116,6 @@ const namesOf = (owner: string): string[] => [
   ...new Set(variables.filter(({ reader }) => reader === owner).map(({ name }) => name)),
 ];
 
-const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
-
 describe('docker-compose.yml', () => {
   const { services } = parseYaml(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, { environment?: Record<string, string | null> }>;
@@ -171,34 +136,20 @@ describe('docker-compose.yml', () => {
 });
 
 describe('deploy/kubernetes', () => {
-  interface Manifest {
-    kind: string;
-    data?: Record<string, string>;
-    stringData?: Record<string, string>;
-    spec?: { template?: { spec?: { containers?: { name: string; env?: { name: string }[] }[] } } };
-  }
-  const manifests = files
-    .filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file))
-    .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest));
-  const common = manifests.flatMap(({ data, stringData }) => Object.keys({ ...data, ...stringData }));
-  const own = (owner: string): string[] =>
-    manifests
-      .flatMap(({ spec }) => spec?.template?.spec?.containers ?? [])
-      .filter(({ name }) => name === owner.split('/').at(-1))
-      .flatMap(({ env = [] }) => env.map(({ name }) => name));
+  const { common, own } = kubernetesEnvironment();
+  const given = (owner: string): string[] => [...common.keys(), ...own(owner).keys()].map(valueName);
 
   test.each(owners)('sets every required variable of %s', (owner) => {
-    const given = new Set([...common, ...own(owner)].map(valueName));
+    const names = new Set(given(owner));
     const required = variables.filter(
       ({ reader, field }) => reader === owner && !field.safeParse(undefined).success,
     );
-    expect(required.map(({ name }) => name).filter((name) => !given.has(name))).toEqual([]);
+    expect(required.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
   });
 
   test('sets no unknown variable', () => {
     const known = new Set([...variables.map(({ name }) => name), ...imageVariables()]);
-    const names = [...common, ...owners.flatMap(own)].map(valueName);
-    expect([...new Set(names.filter((name) => !known.has(name)))]).toEqual([]);
+    expect([...new Set(owners.flatMap(given).filter((name) => !known.has(name)))]).toEqual([]);
   });
 });
 
