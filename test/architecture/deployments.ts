@@ -56,6 +56,7 @@ export const interpolate = (text: string, env: Environment): string => {
 interface ComposeService {
   environment?: Record<string, string | null>;
   profiles?: string[];
+  ports?: string[];
 }
 
 export const composeServices = (): Record<string, ComposeService> =>
@@ -81,7 +82,7 @@ interface Manifest {
   kind: string;
   data?: Record<string, string>;
   resources?: string[];
-  spec?: { template?: { spec?: { containers?: Container[] } } };
+  spec?: { template?: { spec?: { containers?: Container[] } }; ingress?: { from?: object[] }[] };
 }
 
 export const manifestsOf = (file: string): Manifest[] =>

@@ -3,9 +3,16 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { parse as parseYaml } from 'yaml';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
-import { kubernetesEnvironment } from './deployments.ts';
+import {
+  composeEnvironment,
+  composeServices,
+  interpolate,
+  kubernetesEnvironment,
+  kubernetesFiles,
+  manifestsOf,
+  parseEnvFile,
+} from './deployments.ts';
 import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
 const EXAMPLE = '.env.example';
@@ -116,12 +123,36 @@ const namesOf = (owner: string): string[] => [
   ...new Set(variables.filter(({ reader }) => reader === owner).map(({ name }) => name)),
 ];
 
+/**
+ * One value of .env or of the ConfigMap would be wrong for all processes, or is given by the network: ports, databases,
+ * the addresses of the services, the volume.
+ */
+const isFixed = (name: string): boolean =>
+  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|MEDIA_DIRECTORY)$|_GRPC_ADDRESS$/.test(name) ||
+  (name.endsWith('_HTTP_URL') && !name.startsWith('PUBLIC_'));
+
+/** Variables of a process whose defaults are addresses of one machine. */
+const ofOneMachine = (owner: string): string[] => [
+  ...new Set(
+    variables
+      .filter(({ reader }) => reader === owner)
+      .filter(
+        ({ name, field }) => name !== 'HOST' && /127\.0\.0\.1/.test(String(field.safeParse(undefined).data)),
+      )
+      .map(({ name }) => name),
+  ),
+];
+
 describe('docker-compose.yml', () => {
-  const { services } = parseYaml(read('docker-compose.yml'), { merge: true }) as {
-    services: Record<string, { environment?: Record<string, string | null> }>;
-  };
+  const services = composeServices();
   const passed = (owner: string): string[] =>
     Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
+  const required = {
+    PUBLIC_BASE_URL: 'https://api.example',
+    RABBITMQ_PASSWORD: 'q',
+    KAVENEGAR_API_KEY: 'q',
+    ZIBAL_MERCHANT: 'q',
+  };
 
   test.each(owners)('passes every variable of %s', (owner) => {
     const given = new Set([...passed(owner), ...imageVariables()]);
@@ -133,10 +164,38 @@ describe('docker-compose.yml', () => {
     const unknown = owners.flatMap((owner) => passed(owner).filter((name) => !known.has(name)));
     expect([...new Set(unknown)]).toEqual([]);
   });
+
+  test.each(owners)('gives %s every value of .env', (owner) => {
+    const names = namesOf(owner).filter((name) => !isFixed(name));
+    const lost = names.filter(
+      (name) => composeEnvironment(owner, { ...required, [name]: 'from .env' })[name] !== 'from .env',
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('gives the sandbox and the broker theirs', () => {
+    const sandbox = composeEnvironment('sandbox', { NODE_ENV: 'test', LOG_LEVEL: 'debug' });
+    expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
+    const broker = composeEnvironment('rabbitmq', { RABBITMQ_PASSWORD: 'from .env' });
+    expect(broker.RABBITMQ_DEFAULT_PASS).toBe('from .env');
+  });
+
+  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+    const environment = composeEnvironment(owner, required);
+    const names = ofOneMachine(owner);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => /^$|127\.0\.0\.1/.test(environment[name] ?? ''))).toEqual([]);
+  });
+
+  test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
+    expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual(['127.0.0.1:8080:8080']);
+    expect(composeEnvironment('gateway', required).TRUST_PROXY).toBe('1');
+    expect(composeEnvironment('gateway', parseEnvFile('deploy/demo.env')).TRUST_PROXY).toBe('0');
+  });
 });
 
 describe('deploy/kubernetes', () => {
-  const { common, own } = kubernetesEnvironment();
+  const { common, own, containers } = kubernetesEnvironment();
   const given = (owner: string): string[] => [...common.keys(), ...own(owner).keys()].map(valueName);
 
   test.each(owners)('sets every required variable of %s', (owner) => {
@@ -150,6 +209,35 @@ describe('deploy/kubernetes', () => {
   test('sets no unknown variable', () => {
     const known = new Set([...variables.map(({ name }) => name), ...imageVariables()]);
     expect([...new Set(owners.flatMap(given).filter((name) => !known.has(name)))]).toEqual([]);
+  });
+
+  test('gives every container every variable of the ConfigMap and of the Secret', () => {
+    expect(containers.map(({ name }) => name).sort()).toEqual(
+      owners.map((owner) => owner.replace('services/', '')).sort(),
+    );
+    for (const { envFrom } of containers)
+      expect(envFrom).toEqual([{ configMapRef: { name: 'fitness' } }, { secretRef: { name: 'fitness' } }]);
+    // A variable of one deployment hides that of the ConfigMap.
+    expect(owners.flatMap((owner) => [...own(owner).keys()]).filter((name) => !isFixed(name))).toEqual([]);
+  });
+
+  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+    const environment = new Map([...common, ...own(owner)]);
+    const wrong = ofOneMachine(owner).filter((name) =>
+      /127\.0\.0\.1|^none$/.test(environment.get(name) ?? 'none'),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('lets only the ingress controller reach the gateway, whose word about the client counts', () => {
+    const manifests = kubernetesFiles().flatMap(manifestsOf);
+    const trusted = Number(common.get('TRUST_PROXY'));
+    expect(trusted).toBe(1);
+    const open = manifests
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .flatMap(({ spec }) => spec?.ingress ?? [])
+      .filter(({ from = [] }) => from.length === 0);
+    expect(open).toEqual([]);
   });
 });
 
