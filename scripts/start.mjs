@@ -16,11 +16,12 @@ import {
   usualPorts,
   usualServerPorts,
 } from './lib/process-definitions.mjs';
+import { createRestarts, describeEnd } from './lib/restarts.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startProcess } from './lib/start-process.mjs';
-import { createSupervisor, endLeftovers, lastLines } from './lib/supervisor.mjs';
+import { createSupervisor, endLeftovers } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
 
@@ -33,15 +34,12 @@ let ending;
 /** @type {() => Promise<void>} */
 let removeServers = async () => {};
 
+let isUp = false;
+const restart = createRestarts({ log, giveUp: (why) => void end(1, why) });
 const supervisor = createSupervisor({
   recordFile,
-  onUnexpectedExit: (child) => {
-    const output = lastLines(child.logFile, 15);
-    void end(
-      1,
-      `${child.name} has ended by itself (${child.ended}). The end of ${child.logFile}:\n${output}`,
-    );
-  },
+  // A part that ends before everything was up once would do so again.
+  onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, describeEnd(child))),
 });
 
 /** @param {number} exitCode @param {string} [why] */
@@ -97,6 +95,7 @@ async function main() {
   });
   const running = wanted.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
   await Promise.all(running.map(async ({ part, ready, url }) => showPart(part.name, await ready, url)));
+  isUp = true;
   const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
   const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
   const gateway = origin('gateway') ?? '';

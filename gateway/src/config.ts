@@ -1,6 +1,5 @@
 /** The only place of the gateway that reads the environment. */
 import {
-  ConfigError,
   commonShape,
   flag,
   grpcAddresses,
@@ -60,21 +59,15 @@ const schema = z.object({
   SANDBOX_URL: origin.optional(),
   /** The account that identity creates at start; the seed uses it to appoint the demo operator. */
   FIRST_ADMINISTRATOR_USERNAME: z.string().default('administrator'),
-  FIRST_ADMINISTRATOR_PASSWORD: z.string().default('demo-password-1'),
+  /** Default: that of the demo accounts. */
+  FIRST_ADMINISTRATOR_PASSWORD: z.string().optional(),
 });
 
 export type GatewayConfig = z.output<typeof schema>;
 
 /** Throws ConfigError, naming each wrong variable. */
-export const readConfig = (env: Record<string, string | undefined> = process.env): GatewayConfig => {
-  const config = parseConfig(schema, env);
-  if (config.SEED_DEMO && config.NODE_ENV === 'production') {
-    throw new ConfigError(
-      'Wrong configuration: SEED_DEMO: accounts with a known password are refused in production',
-    );
-  }
-  return config;
-};
+export const readConfig = (env: Record<string, string | undefined> = process.env): GatewayConfig =>
+  parseConfig(schema, env);
 
 /** HTTP origins of the services, without a slash at the end. */
 export const serviceUrls = (config: GatewayConfig): Record<Service, string> => ({

@@ -1,5 +1,6 @@
 /** Composition root of the gateway. */
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
+import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
@@ -51,7 +52,8 @@ const seedDemo = (
   apiUrl: string,
   cleanup: Cleanup,
 ): void => {
-  const { FIRST_ADMINISTRATOR_USERNAME: username, FIRST_ADMINISTRATOR_PASSWORD: password } = config;
+  const { FIRST_ADMINISTRATOR_USERNAME: username, FIRST_ADMINISTRATOR_PASSWORD: password = DEMO_PASSWORD } =
+    config;
   const seed = startDemoSeed({
     apiUrl,
     sandboxUrl: config.SANDBOX_URL,

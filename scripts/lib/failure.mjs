@@ -8,5 +8,8 @@ export class Stopped extends Error {
   }
 }
 
+/** A part ended before it was ready. */
+export class PartEnded extends Error {}
+
 /** @param {unknown} error */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -8,7 +8,7 @@ export const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 /** The project's own Node 24, which runs the TypeScript sources; these scripts may run under another version. */
 export const nodeBinary = join(root, 'node_modules', 'node', 'bin', 'node');
 
-export const dataDirectory = join(root, '.data');
+export const dataDirectory = resolve(root, process.env.DATA_DIRECTORY || '.data');
 
 /**
  * A directory for downloads that all clones share: in the user's cache, or beside the data if there is no writable

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ownEnvironment } from './environment.mjs';
-import { Stopped } from './failure.mjs';
+import { PartEnded, Stopped } from './failure.mjs';
 import { nodeFlags } from './node-flags.mjs';
 import { dataDirectory, nodeBinary, root } from './paths.mjs';
 import { lastLines } from './supervisor.mjs';
@@ -48,6 +48,7 @@ export function startProcess(part, context, options = {}) {
     env: environment,
     logFile: join(context.logDirectory, `${part.name}.log`),
     append,
+    restart: () => startProcess(part, context, { ...options, append: true }).ready,
   });
   const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
   const ready = untilReady(child, url + part.readyPath, readyWithinMs).then(elapsed);
@@ -62,7 +63,7 @@ async function untilReady(child, url, withinMs) {
   let answer = 'no answer';
   while (Date.now() < deadline) {
     if (child.endExpected) throw new Stopped();
-    if (child.ended !== undefined) throw new Error(`${child.name} ended with ${child.ended}`);
+    if (child.ended !== undefined) throw new PartEnded(`${child.name} ended with ${child.ended}`);
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
       answer = `${response.status} ${(await response.text()).slice(0, 2_000)}`;

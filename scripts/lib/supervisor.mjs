@@ -17,6 +17,7 @@ import { pause, within } from './time.mjs';
  * @property {string} [logFile] without one the child writes where this process writes
  * @property {boolean} [append] keep what an earlier run of the same child has logged
  * @property {() => void} [cleanUp] runs after the process is gone
+ * @property {() => Promise<unknown>} [restart] starts it again after an unexpected end; resolves when it is ready
  *
  * @typedef {object} Child
  * @property {string} name
@@ -27,6 +28,7 @@ import { pause, within } from './time.mjs';
  * @property {string | undefined} ended how it ended, once it has
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
+ * @property {(() => Promise<unknown>) | undefined} restart
  *
  * @typedef {ReturnType<typeof createSupervisor>} Supervisor
  */
@@ -84,6 +86,7 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
         if (!child.endExpected && !closing) onUnexpectedExit?.(child);
       }),
       stop: (graceMs) => stopChild(child, graceMs),
+      restart: launch.restart,
     };
     startedAny = true;
     if (!failed) children.add(child);

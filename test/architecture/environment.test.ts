@@ -2,48 +2,24 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { parseAllDocuments, parse as parseYaml } from 'yaml';
-import type { z } from 'zod';
-import { exists, files, parse, productSources, read, root, SERVICES, walk } from './support.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { loadConfigurations, owners, type Variable } from './configurations.ts';
+import {
+  composeEnvironment,
+  composeServices,
+  interpolate,
+  kubernetesEnvironment,
+  kubernetesFiles,
+  manifestsOf,
+  parseEnvFile,
+} from './deployments.ts';
+import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
 const EXAMPLE = '.env.example';
-const shared = '@fitness/shared/kernel/config.ts';
 
-interface Variable {
-  reader: string;
-  name: string;
-  field: z.ZodType;
-}
-
-const variables: Variable[] = [];
-
-/** Calls every reader of every config.ts, and records the schemas that it gives to `parseConfig`. */
+let variables: readonly Variable[] = [];
 beforeAll(async () => {
-  const real = await import('@fitness/shared/kernel/config.ts');
-  let reader = '';
-  jest.unstable_mockModule(shared, () => ({
-    ...real,
-    parseConfig: (schema: z.ZodObject, env: Record<string, string | undefined>) => {
-      for (const [name, field] of Object.entries(schema.shape)) {
-        variables.push({ reader, name, field: field as z.ZodType });
-      }
-      return real.parseConfig(schema, env);
-    },
-  }));
-  const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
-  for (const owner of owners.filter((name) => exists(`${name}/src/config.ts`))) {
-    const module = (await import(`../../${owner}/src/config.ts`)) as Record<string, unknown>;
-    for (const [name, read] of Object.entries(module)) {
-      if (typeof read !== 'function' || !/^(?:read|load)\w*Config$/.test(name)) continue;
-      reader = owner;
-      try {
-        (read as (env: object) => unknown)({});
-      } catch (error) {
-        expect((error as Error).name).toBe('ConfigError');
-      }
-    }
-  }
+  ({ variables } = await loadConfigurations());
 });
 
 /** Name → values; several where the defaults of processes differ. Commented lines count. */
@@ -63,9 +39,7 @@ const documented = (): Map<string, string[]> => {
 };
 
 test('the schema of every process is recorded', () => {
-  expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual(
-    [...SERVICES.map((service) => `services/${service}`), 'gateway'].sort(),
-  );
+  expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual([...owners].sort());
 });
 
 test('every variable of a schema is in .env.example', () => {
@@ -149,14 +123,36 @@ const namesOf = (owner: string): string[] => [
   ...new Set(variables.filter(({ reader }) => reader === owner).map(({ name }) => name)),
 ];
 
-const owners = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
+/**
+ * One value of .env or of the ConfigMap would be wrong for all processes, or is given by the network: ports, databases,
+ * the addresses of the services, the volume.
+ */
+const isFixed = (name: string): boolean =>
+  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|MEDIA_DIRECTORY)$|_GRPC_ADDRESS$/.test(name) ||
+  (name.endsWith('_HTTP_URL') && !name.startsWith('PUBLIC_'));
+
+/** Variables of a process whose defaults are addresses of one machine. */
+const ofOneMachine = (owner: string): string[] => [
+  ...new Set(
+    variables
+      .filter(({ reader }) => reader === owner)
+      .filter(
+        ({ name, field }) => name !== 'HOST' && /127\.0\.0\.1/.test(String(field.safeParse(undefined).data)),
+      )
+      .map(({ name }) => name),
+  ),
+];
 
 describe('docker-compose.yml', () => {
-  const { services } = parseYaml(read('docker-compose.yml'), { merge: true }) as {
-    services: Record<string, { environment?: Record<string, string | null> }>;
-  };
+  const services = composeServices();
   const passed = (owner: string): string[] =>
     Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
+  const required = {
+    PUBLIC_BASE_URL: 'https://api.example',
+    RABBITMQ_PASSWORD: 'q',
+    KAVENEGAR_API_KEY: 'q',
+    ZIBAL_MERCHANT: 'q',
+  };
 
   test.each(owners)('passes every variable of %s', (owner) => {
     const given = new Set([...passed(owner), ...imageVariables()]);
@@ -168,37 +164,80 @@ describe('docker-compose.yml', () => {
     const unknown = owners.flatMap((owner) => passed(owner).filter((name) => !known.has(name)));
     expect([...new Set(unknown)]).toEqual([]);
   });
+
+  test.each(owners)('gives %s every value of .env', (owner) => {
+    const names = namesOf(owner).filter((name) => !isFixed(name));
+    const lost = names.filter(
+      (name) => composeEnvironment(owner, { ...required, [name]: 'from .env' })[name] !== 'from .env',
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('gives the sandbox and the broker theirs', () => {
+    const sandbox = composeEnvironment('sandbox', { NODE_ENV: 'test', LOG_LEVEL: 'debug' });
+    expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
+    const broker = composeEnvironment('rabbitmq', { RABBITMQ_PASSWORD: 'from .env' });
+    expect(broker.RABBITMQ_DEFAULT_PASS).toBe('from .env');
+  });
+
+  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+    const environment = composeEnvironment(owner, required);
+    const names = ofOneMachine(owner);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => /^$|127\.0\.0\.1/.test(environment[name] ?? ''))).toEqual([]);
+  });
+
+  test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
+    expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual(['127.0.0.1:8080:8080']);
+    expect(composeEnvironment('gateway', required).TRUST_PROXY).toBe('1');
+    expect(composeEnvironment('gateway', parseEnvFile('deploy/demo.env')).TRUST_PROXY).toBe('0');
+  });
 });
 
 describe('deploy/kubernetes', () => {
-  interface Manifest {
-    kind: string;
-    data?: Record<string, string>;
-    stringData?: Record<string, string>;
-    spec?: { template?: { spec?: { containers?: { name: string; env?: { name: string }[] }[] } } };
-  }
-  const manifests = files
-    .filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file))
-    .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest));
-  const common = manifests.flatMap(({ data, stringData }) => Object.keys({ ...data, ...stringData }));
-  const own = (owner: string): string[] =>
-    manifests
-      .flatMap(({ spec }) => spec?.template?.spec?.containers ?? [])
-      .filter(({ name }) => name === owner.split('/').at(-1))
-      .flatMap(({ env = [] }) => env.map(({ name }) => name));
+  const { common, own, containers } = kubernetesEnvironment();
+  const given = (owner: string): string[] => [...common.keys(), ...own(owner).keys()].map(valueName);
 
   test.each(owners)('sets every required variable of %s', (owner) => {
-    const given = new Set([...common, ...own(owner)].map(valueName));
+    const names = new Set(given(owner));
     const required = variables.filter(
       ({ reader, field }) => reader === owner && !field.safeParse(undefined).success,
     );
-    expect(required.map(({ name }) => name).filter((name) => !given.has(name))).toEqual([]);
+    expect(required.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
   });
 
   test('sets no unknown variable', () => {
     const known = new Set([...variables.map(({ name }) => name), ...imageVariables()]);
-    const names = [...common, ...owners.flatMap(own)].map(valueName);
-    expect([...new Set(names.filter((name) => !known.has(name)))]).toEqual([]);
+    expect([...new Set(owners.flatMap(given).filter((name) => !known.has(name)))]).toEqual([]);
+  });
+
+  test('gives every container every variable of the ConfigMap and of the Secret', () => {
+    expect(containers.map(({ name }) => name).sort()).toEqual(
+      owners.map((owner) => owner.replace('services/', '')).sort(),
+    );
+    for (const { envFrom } of containers)
+      expect(envFrom).toEqual([{ configMapRef: { name: 'fitness' } }, { secretRef: { name: 'fitness' } }]);
+    // A variable of one deployment hides that of the ConfigMap.
+    expect(owners.flatMap((owner) => [...own(owner).keys()]).filter((name) => !isFixed(name))).toEqual([]);
+  });
+
+  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+    const environment = new Map([...common, ...own(owner)]);
+    const wrong = ofOneMachine(owner).filter((name) =>
+      /127\.0\.0\.1|^none$/.test(environment.get(name) ?? 'none'),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('lets only the ingress controller reach the gateway, whose word about the client counts', () => {
+    const manifests = kubernetesFiles().flatMap(manifestsOf);
+    const trusted = Number(common.get('TRUST_PROXY'));
+    expect(trusted).toBe(1);
+    const open = manifests
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .flatMap(({ spec }) => spec?.ingress ?? [])
+      .filter(({ from = [] }) => from.length === 0);
+    expect(open).toEqual([]);
   });
 });
 

@@ -1,8 +1,9 @@
 /** Accounts of the demo data. An account that its user has changed is not modified. */
+import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { z } from 'zod';
 import type { DemoApi } from './api.ts';
-import { DEMO_PASSWORD, type Person } from './people.ts';
+import type { Person } from './people.ts';
 
 const userSchema = z.object({
   id: z.int(),

@@ -1,6 +1,5 @@
 /** Constants of the demo data (contract 9). */
-
-export const DEMO_PASSWORD = 'demo-password-1';
+import { demoPhone } from '@fitness/shared/kernel/known-values.ts';
 
 export interface Person {
   username: string;
@@ -19,7 +18,7 @@ const person = (
   height: number,
 ): Person => ({
   username,
-  phone: `+98912000000${number}`,
+  phone: demoPhone(number),
   first_name: firstName,
   last_name: lastName,
   height,

@@ -3,6 +3,7 @@
  * an interrupted seed continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { z } from 'zod';
 import { type Account, markComplete, registerOrSignIn, signIn, updateProfile } from './account.ts';
@@ -11,7 +12,6 @@ import { balanceOf, depositUpTo, isPending, settleWithdrawal, withdraw, withdraw
 import {
   athletePerson,
   DEMO_GYM,
-  DEMO_PASSWORD,
   DEMO_TRAINING,
   operatorPerson,
   ownerPerson,

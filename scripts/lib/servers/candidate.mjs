@@ -1,9 +1,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, messageOf, Stopped } from '../failure.mjs';
+import { Failure, messageOf, PartEnded, Stopped } from '../failure.mjs';
 import { lastLines } from '../supervisor.mjs';
 import { pause, stopwatch } from '../time.mjs';
-import { containerProcess, daemonAnswers, imageAvailable, startTestContainer } from './docker.mjs';
+import {
+  containerProcess,
+  daemonAnswers,
+  imageAvailable,
+  removeContainers,
+  startTestContainer,
+} from './docker.mjs';
 
 /**
  * @typedef {object} Context
@@ -153,20 +159,28 @@ function rememberEngine(directory, server, engine) {
  * @param {string} uri
  * @param {Omit<import('../supervisor.mjs').Launch, 'tier' | 'logFile'>} launch
  * @param {() => Promise<boolean>} answers
+ * @param {() => Promise<void>} [prepare] runs before each start
  * @returns {Server}
  */
-export function processServer(context, uri, launch, answers) {
+export function processServer(context, uri, launch, answers, prepare = nothing) {
   const logFile = join(context.logDirectory, `${launch.name}.log`);
   /** @type {import('../supervisor.mjs').Child | undefined} */
   let child;
+  const spawnServer = async () => {
+    await prepare();
+    const append = child !== undefined;
+    child = context.supervisor.start({ ...launch, tier: 'server', logFile, append, restart });
+    return child;
+  };
+  const restart = async () => untilAnswers(await spawnServer(), answers);
   return {
     uri,
     async start() {
-      child = context.supervisor.start({ ...launch, tier: 'server', logFile });
+      const started = await spawnServer();
       // Until it answers, its end is not the end of everything: there may be another candidate.
-      child.endExpected = true;
-      await untilAnswers(child, answers);
-      child.endExpected = false;
+      started.endExpected = true;
+      await untilAnswers(started, answers);
+      started.endExpected = false;
     },
     async stop() {
       await child?.stop(5_000);
@@ -179,7 +193,7 @@ async function untilAnswers(child, answers) {
   const deadline = Date.now() + 60_000;
   for (;;) {
     if (child.ended !== undefined) {
-      throw new Error(`${child.name} ended with ${child.ended}: ${lastLines(child.logFile, 5)}`);
+      throw new PartEnded(`${child.name} ended with ${child.ended}: ${lastLines(child.logFile, 5)}`);
     }
     if (await answers()) return;
     if (Date.now() > deadline) {
@@ -207,8 +221,8 @@ export function dockerCandidate(image, describe) {
       const container = { ...describe(context), image };
       const { uri, answers } = container;
       if (context.ephemeral) return testContainerServer(container);
-      const { command, args, cleanUp } = await containerProcess(container);
-      return processServer(context, uri, { name: container.name, command, args, cleanUp }, answers);
+      const launch = { name: container.name, ...containerProcess(container) };
+      return processServer(context, uri, launch, answers, () => removeContainers([container.name]));
     },
   };
 }

@@ -82,9 +82,8 @@ export async function removeContainers(names) {
  * What to start as a child process to run the container in the foreground, with its data in a named volume.
  * @param {Container} container
  */
-export async function containerProcess({ name, image, hostPort, containerPort, volume, hostname, args }) {
+export function containerProcess({ name, image, hostPort, containerPort, volume, hostname, args }) {
   const containerName = containerNameOf(name);
-  await removeContainers([name]);
   return {
     command: 'docker',
     args: [

@@ -38,6 +38,15 @@ const amqpHeader = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 export const rabbitmqAnswers = (address) => probe(address, amqpHeader, (answer) => answer[0] === 1);
 
 /**
+ * For a given server: on a busy machine one attempt may take longer than its 2 s.
+ * @param {() => Promise<boolean>} answers
+ */
+export async function answersAtAll(answers) {
+  for (let attempt = 1; attempt <= 5; attempt += 1) if (await answers()) return true;
+  return false;
+}
+
+/**
  * @param {string} uri
  * @param {number} defaultPort
  */

@@ -4,7 +4,7 @@ import { findExecutable } from '../paths.mjs';
 import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
-import { addressOf, rabbitmqAnswers } from './probe.mjs';
+import { addressOf, answersAtAll, rabbitmqAnswers } from './probe.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
 
@@ -92,20 +92,24 @@ function brokerServer(context, command, epmd) {
   const broker = processServer(context, uriIn(context), launch, () => rabbitmqAnswers(addressIn(context)));
   /** @type {import('../supervisor.mjs').Child | undefined} */
   let names;
+  const startNames = async () => {
+    if (names !== undefined && names.ended === undefined) return;
+    names = context.supervisor.start({
+      name: 'epmd',
+      tier: 'server',
+      command: epmd,
+      args: ['-port', String(context.ports.epmd), '-address', '127.0.0.1'],
+      env,
+      logFile: join(context.logDirectory, 'epmd.log'),
+      append: names !== undefined,
+      restart: startNames,
+    });
+    await pause(20);
+  };
   return {
     uri: broker.uri,
     async start() {
-      if (names === undefined || names.ended !== undefined) {
-        names = context.supervisor.start({
-          name: 'epmd',
-          tier: 'server',
-          command: epmd,
-          args: ['-port', String(context.ports.epmd), '-address', '127.0.0.1'],
-          env,
-          logFile: join(context.logDirectory, 'epmd.log'),
-        });
-        await pause(20);
-      }
+      await startNames();
       await broker.start();
     },
     stop: broker.stop,
@@ -118,7 +122,8 @@ export const rabbitmq = {
   uriVariable: 'AMQP_URL',
   async check(uri) {
     if (uri.startsWith('amqps:')) return undefined;
-    return (await rabbitmqAnswers(addressOf(uri, 5672))) ? undefined : 'no RabbitMQ answers there';
+    const address = addressOf(uri, 5672);
+    return (await answersAtAll(() => rabbitmqAnswers(address))) ? undefined : 'no RabbitMQ answers there';
   },
   candidates: [
     dockerCandidate('rabbitmq:4', (context) => ({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findExecutable } from '../paths.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
-import { addressOf, redisAnswers } from './probe.mjs';
+import { addressOf, answersAtAll, redisAnswers } from './probe.mjs';
 
 /** @param {import('./candidate.mjs').Context} context */
 const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
@@ -29,7 +29,8 @@ export const redis = {
   uriVariable: 'REDIS_URL',
   async check(uri) {
     if (uri.startsWith('rediss:')) return undefined;
-    return (await redisAnswers(addressOf(uri, 6379))) ? undefined : 'no Redis answers there';
+    const address = addressOf(uri, 6379);
+    return (await answersAtAll(() => redisAnswers(address))) ? undefined : 'no Redis answers there';
   },
   candidates: [
     dockerCandidate('redis:8', (context) => ({

@@ -4,8 +4,8 @@ import {
   flag,
   grpcAddresses,
   parseConfig,
+  providerUrl,
   serviceShape,
-  url,
 } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
@@ -39,7 +39,7 @@ const shape = {
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
   /** How long a request waits for the outcome of an SMS; an SMS that was not sent by then is dropped. */
   SMS_DEADLINE_MS: milliseconds.default(6_000),
-  KAVENEGAR_BASE_URL: url.default('https://api.kavenegar.com'),
+  KAVENEGAR_BASE_URL: providerUrl('https://api.kavenegar.com'),
   /** A secret. Kavenegar takes it in the path of the URL. */
   KAVENEGAR_API_KEY: z.string().min(1),
   /** Template names at Kavenegar; the locale is appended: `-en`, `-fa`. */

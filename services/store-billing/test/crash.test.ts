@@ -36,11 +36,11 @@ interface Crashing {
   kill(): Promise<void>;
 }
 
-/** The service in production mode, in its own process on the same database. */
+/** The service in its own process on the same database. */
 const startProcess = async (): Promise<Crashing> => {
   const process = startCrashTestProcess(MAIN, {
     ...harness.config,
-    NODE_ENV: 'production',
+    NODE_ENV: 'development',
     LOG_LEVEL: 'info',
   });
   processes.push(process);

@@ -4,6 +4,7 @@ import {
   grpcAddresses,
   parseConfig,
   percent,
+  providerUrl,
   seconds,
   serviceShape,
   url,
@@ -12,13 +13,11 @@ import { z } from 'zod';
 
 const HTTP_PORT = 8102;
 
-const withoutSlash = (value: string): string => value.replace(/\/+$/, '');
-
 const shape = {
   ...serviceShape('wallet', HTTP_PORT),
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
-  ZIBAL_BASE_URL: url.default('https://gateway.zibal.ir').transform(withoutSlash),
+  ZIBAL_BASE_URL: providerUrl('https://gateway.zibal.ir'),
   /** Our merchant key at the payment gateway. */
   ZIBAL_MERCHANT: z.string().min(1),
   /** Fee of the payer on top of the credited amount, in percent of it. */

@@ -1,8 +1,9 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG).
+ * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value that everybody knows.
  */
 import { z } from 'zod';
+import { refusedInProduction } from './known-values.ts';
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -17,16 +18,36 @@ export const parseConfig = <Schema extends z.ZodObject>(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
+  // The output has the defaults, and one spelling of each value.
+  const refused = given.NODE_ENV === 'production' ? knownValues(schema, [given, parsed.data ?? {}]) : [];
+  const problems = [...invalid, ...refused];
+  if (parsed.success && problems.length === 0) return parsed.data;
   throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`);
 };
+
+const providerUrls = z.registry();
+
+const knownValues = (schema: z.ZodObject, values: readonly Record<string, unknown>[]): string[] =>
+  Object.entries(schema.shape).flatMap(([name, field]) => {
+    const variable = { name, isProvider: providerUrls.has(field) };
+    const reason = values
+      .map((each) => refusedInProduction(variable, each[name]))
+      .find((found) => found !== undefined);
+    return reason === undefined ? [] : [`${name}: ${reason}`];
+  });
 
 const port = z.coerce.number().int().min(0).max(65_535);
 /** `1`, `true`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();
 const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
 export const url = z.url();
+/** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
+export const providerUrl = (standard: string) =>
+  url
+    .transform((value) => value.replace(/\/+$/, ''))
+    .default(standard)
+    .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
 

@@ -1,4 +1,5 @@
 /** Cafe Bazaar's developer API, version 2. Here `consumptionState` 0 means consumed, and the paths end in a slash. */
+import { providerUrl } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
@@ -14,7 +15,7 @@ import {
   toAcknowledgeOutcome,
   toVerdict,
 } from './channel.ts';
-import { baseUrl, packageName, secret } from './variables.ts';
+import { packageName, secret } from './variables.ts';
 
 /** 0 purchased, 1 refunded. Whether it is consumed does not matter: our ledger decides about repeats. */
 const purchaseSchema = z.object({ purchaseState: z.union([z.literal(0), z.literal(1)]) });
@@ -23,7 +24,7 @@ const errorSchema = z.object({ error: z.string() });
 export const cafebazaar = defineChannel({
   name: 'cafebazaar',
   variables: {
-    CAFEBAZAAR_BASE_URL: baseUrl.default('https://pardakht.cafebazaar.ir/devapi/v2'),
+    CAFEBAZAAR_BASE_URL: providerUrl('https://pardakht.cafebazaar.ir/devapi/v2'),
     CAFEBAZAAR_API_SECRET: secret,
     CAFEBAZAAR_PACKAGE: packageName,
   },

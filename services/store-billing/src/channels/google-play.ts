@@ -5,7 +5,7 @@
 import { createPrivateKey } from 'node:crypto';
 import type { ProviderRequest } from '@fitness/shared/http/provider-client.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
-import { url } from '@fitness/shared/kernel/config.ts';
+import { providerUrl } from '@fitness/shared/kernel/config.ts';
 import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
@@ -25,7 +25,7 @@ import {
   toAcknowledgeOutcome,
   toVerdict,
 } from './channel.ts';
-import { baseUrl, packageName, secret } from './variables.ts';
+import { packageName, secret } from './variables.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -56,8 +56,8 @@ const voidedSchema = z.object({
 export const googlePlay = defineChannel({
   name: 'google_play',
   variables: {
-    GOOGLE_PLAY_BASE_URL: baseUrl.default('https://androidpublisher.googleapis.com'),
-    GOOGLE_PLAY_TOKEN_URL: url.default('https://oauth2.googleapis.com/token'),
+    GOOGLE_PLAY_BASE_URL: providerUrl('https://androidpublisher.googleapis.com'),
+    GOOGLE_PLAY_TOKEN_URL: providerUrl('https://oauth2.googleapis.com/token'),
     GOOGLE_PLAY_CLIENT_EMAIL: secret,
     /** PEM of the service account's key; a line break may be written as `\n`. */
     GOOGLE_PLAY_PRIVATE_KEY: secret.transform((pem) => pem.replaceAll('\\n', '\n')),

@@ -1,4 +1,5 @@
 /** Myket's partner API. The HTTP status decides; `consumptionState` 0 means not consumed. */
+import { providerUrl } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
@@ -16,7 +17,7 @@ import {
   toAcknowledgeOutcome,
   toVerdict,
 } from './channel.ts';
-import { baseUrl, packageName, secret } from './variables.ts';
+import { packageName, secret } from './variables.ts';
 
 /** 0 success, 1 failed. A redeemed purchase that is failed now was refunded. */
 const purchaseSchema = z.object({ purchaseState: z.union([z.literal(0), z.literal(1)]) });
@@ -25,7 +26,7 @@ const errorSchema = z.object({ messageCode: z.string() });
 export const myket = defineChannel({
   name: 'myket',
   variables: {
-    MYKET_BASE_URL: baseUrl.default('https://developer.myket.ir/api/partners'),
+    MYKET_BASE_URL: providerUrl('https://developer.myket.ir/api/partners'),
     MYKET_ACCESS_TOKEN: secret,
     MYKET_PACKAGE: packageName,
   },

@@ -1,9 +1,5 @@
 /** Fields that several configuration schemas use. */
-import { url } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
-
-/** Without a slash at its end. */
-export const baseUrl = url.transform((value) => value.replace(/\/+$/, ''));
 
 export const secret = z.string().min(1);
 

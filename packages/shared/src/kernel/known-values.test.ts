@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { type ConfigError, parseConfig, providerUrl, serviceShape } from './config.ts';
+import { DEMO_PASSWORD, demoPhone } from './known-values.ts';
+
+const schema = z.object({
+  ...serviceShape('example', 8199),
+  API_KEY: z.string().optional(),
+  PHONE: z
+    .string()
+    .transform((value) => value.replace(/^0/, '+98'))
+    .optional(),
+  PROVIDER_URL: providerUrl('https://provider.example'),
+  SANDBOX_URL: z.string().optional(),
+  SEED_DEMO: z.stringbool().default(false),
+});
+
+const own = {
+  INTERNAL_AUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+  AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671/fitness',
+};
+
+const read = (env: Record<string, string | undefined>) => parseConfig(schema, { ...own, ...env });
+const inProduction = (env: Record<string, string | undefined>) => read({ NODE_ENV: 'production', ...env });
+
+const refusalOf = (env: Record<string, string | undefined>): string => {
+  try {
+    inProduction(env);
+  } catch (error) {
+    return (error as ConfigError).message;
+  }
+  throw new Error('it was accepted');
+};
+
+const refused: [name: string, value: string][] = [
+  ['API_KEY', DEMO_PASSWORD],
+  ['API_KEY', 'sandbox'],
+  ['API_KEY', ' Sandbox '],
+  ['API_KEY', 'zibal'],
+  ['API_KEY', 'ZIBAL'],
+  ['API_KEY', 'sandbox@example.com'],
+  ['API_KEY', 'administrator@example.com'],
+  ['API_KEY', 'minioadmin'],
+  ['API_KEY', 'change-me'],
+  ['API_KEY', 'please CHANGE_ME now'],
+  ['API_KEY', 'replace-this-by-the-key'],
+  ['INTERNAL_AUTH_SECRET', 'change-me-to-32-random-bytes-or-more'],
+  ['INTERNAL_AUTH_SECRET', 'a secret for tests, thirty-two characters or more'],
+  ['PHONE', demoPhone(1)],
+  ['PHONE', '09120000007'],
+  ['AMQP_URL', 'amqp://fitness:fitness@rabbitmq:5672'],
+  ['AMQP_URL', 'amqp://guest:guest@rabbitmq'],
+  ['AMQP_URL', 'amqp://product:guest@rabbitmq'],
+  ['AMQP_URL', 'amqp://product:change-me@rabbitmq:5672'],
+  ['AMQP_URL', 'amqp://product:%66itness@rabbitmq'],
+  ['AMQP_URL', 'amqp://rabbitmq:5672'],
+  ['AMQP_URL', 'amqps://:@rabbitmq:5671'],
+  ['MONGODB_URI', 'mongodb://root:root@a.example:27017,b.example:27017/?replicaSet=rs0'],
+  ['MONGODB_URI', 'mongodb+srv://fitness:change-me@db.example'],
+  ['REDIS_URL', 'redis://:sandbox@redis:6379'],
+  ['REDIS_URL', 'rediss://default:replace-me@redis:6379'],
+  ['PROVIDER_URL', 'http://sandbox.localhost:8090/zibal'],
+  ['PROVIDER_URL', 'http://127.0.0.1:8090/kavenegar'],
+  ['PROVIDER_URL', 'http://10.0.0.7:8090/kavenegar'],
+  ['PROVIDER_URL', 'https://127.0.0.1/kavenegar'],
+  ['PROVIDER_URL', 'https://[::1]:8090'],
+  ['PROVIDER_URL', 'https://sandbox:8090'],
+  ['PROVIDER_URL', 'https://sandbox.provider.example'],
+  ['SANDBOX_URL', 'https://anywhere.example'],
+  ['SEED_DEMO', 'yes'],
+];
+
+describe('in production', () => {
+  test.each(refused)('%s=%s is refused by name, without the value', (name, value) => {
+    const refusal = refusalOf({ [name]: value });
+    expect(refusal).toMatch(new RegExp(`^Wrong configuration: ${name}: [^\\n]+$`));
+    expect(refusal).not.toContain(value);
+  });
+
+  test('several are named in one line, together with what is invalid', () => {
+    const refusal = refusalOf({ HTTP_PORT: 'eighty', API_KEY: 'change-me', REDIS_URL: 'redis://a:a@redis' });
+    for (const name of ['HTTP_PORT', 'API_KEY', 'REDIS_URL']) expect(refusal).toContain(`${name}: `);
+    expect(refusal).not.toMatch(/\n|change-me/);
+  });
+
+  test('the address of a broker that is missing is refused: it would mean guest:guest', () => {
+    expect(refusalOf({ AMQP_URL: undefined })).toContain('AMQP_URL: ');
+  });
+
+  test.each([
+    ['API_KEY', 'sandbox-9f2c8d41'],
+    ['PHONE', '+989121234567'],
+    ['REDIS_URL', 'redis://redis:6379'],
+    ['MONGODB_URI', 'mongodb://product:9f2c%408d41@a.example,b.example/?replicaSet=rs0'],
+    ['PROVIDER_URL', 'https://gateway.provider.example/v1/'],
+    ['SEED_DEMO', '0'],
+    ['SANDBOX_URL', ''],
+  ])('%s=%s is accepted', (name, value) => {
+    expect(() => inProduction({ [name]: value })).not.toThrow();
+  });
+});
+
+test.each(refused)('outside of production %s=%s is accepted', (name, value) => {
+  for (const environment of [undefined, 'development', 'test'])
+    expect(() => read({ NODE_ENV: environment, [name]: value })).not.toThrow();
+});
+
+test('the address of a provider loses the slash at its end', () => {
+  expect(read({ PROVIDER_URL: 'https://provider.example/v2//' }).PROVIDER_URL).toBe(
+    'https://provider.example/v2',
+  );
+  expect(read({}).PROVIDER_URL).toBe('https://provider.example');
+});

@@ -1,0 +1,80 @@
+/**
+ * Values that everybody knows: those of the demo, the sandbox, the tests and the examples of this repository, and the
+ * defaults of servers. A production process refuses them (ADR 33).
+ */
+
+export const DEMO_PASSWORD = 'demo-password-1';
+
+/** Of the demo accounts, from 1 (the administrator) to 7. */
+export const demoPhone = (number: number): string => `+98912000000${number}`;
+
+const KNOWN: ReadonlySet<string> = new Set([
+  DEMO_PASSWORD,
+  ...[1, 2, 3, 4, 5, 6, 7].map(demoPhone),
+  'administrator@example.com',
+  'sandbox',
+  'sandbox@example.com',
+  // Zibal's merchant for trying out: its payments are not paid.
+  'zibal',
+  // MinIO's default.
+  'minioadmin',
+]);
+
+/** Of examples that are to be filled in, and of tests. */
+const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
+
+/** In addition to a password that equals its user name, such as RabbitMQ's `guest:guest`. */
+const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
+
+const PUBLIC = 'everybody knows this value: refused in production';
+
+const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
+
+/** Also of addresses with several hosts, which are no URLs. */
+const credentialsOf = (address: string): { user: string; password: string } | undefined => {
+  const [, credentials] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(address) ?? [];
+  if (credentials === undefined) return undefined;
+  const [user = '', ...rest] = credentials.split(':').map(decode);
+  return { user, password: rest.join(':') };
+};
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+const refusedAddress = (address: string): string | undefined => {
+  const { user = '', password = '' } = credentialsOf(address) ?? {};
+  const isAmqp = /^amqps?:/i.test(address);
+  if (isAmqp && user === '' && password === '') return 'without a user the broker takes guest:guest';
+  if (password === '') return undefined;
+  const isPublic = password === user || KNOWN_PASSWORDS.has(password.toLowerCase()) || isKnown(password);
+  return isPublic ? 'everybody knows the password in it: refused in production' : undefined;
+};
+
+/** The sandbox has no TLS, and is on this machine or named after itself. */
+const refusedProvider = (address: string): string | undefined => {
+  const { protocol, hostname } = new URL(address);
+  const isSandbox =
+    protocol !== 'https:' || /^(?:sandbox(?:\.|$)|127\.|\[::1\]$)|(?:^|\.)localhost$/.test(hostname);
+  return isSandbox ? 'must be an https:// address of the provider, not of the sandbox' : undefined;
+};
+
+/**
+ * Why a production process refuses this value of a variable; undefined when it does not. The value is not part of the
+ * answer.
+ */
+export const refusedInProduction = (
+  { name, isProvider }: { name: string; isProvider: boolean },
+  value: unknown,
+): string | undefined => {
+  if (name === 'SEED_DEMO' && value === true)
+    return 'accounts with a known password are refused in production';
+  if (typeof value !== 'string') return undefined;
+  if (name === 'SANDBOX_URL') return 'the sandbox is refused in production';
+  if (isKnown(value)) return PUBLIC;
+  return refusedAddress(value) ?? (isProvider && URL.canParse(value) ? refusedProvider(value) : undefined);
+};

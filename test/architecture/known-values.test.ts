@@ -1,0 +1,236 @@
+/** No process runs in production on a value that everybody knows, and no deployment file contains one (ADR 33). */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type Configurations, loadConfigurations, owners } from './configurations.ts';
+import {
+  composeEnvironment,
+  composeServices,
+  interpolate,
+  kubernetesEnvironment,
+  kubernetesFiles,
+  MissingVariable,
+  manifestsOf,
+  parseEnvFile,
+  SECRET_EXAMPLE,
+} from './deployments.ts';
+import { files, read } from './support.ts';
+
+type Environment = Record<string, string | undefined>;
+
+let configurations: Configurations;
+beforeAll(async () => {
+  configurations = await loadConfigurations();
+  expect(TEST_SECRET).not.toBe('');
+});
+
+/** What a deployment of its own would have. */
+const secrets = {
+  INTERNAL_AUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+  AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671',
+  KAVENEGAR_API_KEY: '5A6B7C8D9E',
+  ZIBAL_MERCHANT: '5f1d7c8e9a0b',
+  CAFEBAZAAR_API_SECRET: 'eyJhbGciOi',
+};
+const production: Environment = { NODE_ENV: 'production', ...secrets };
+
+/** Read and not imported: the module opens servers. */
+const TEST_SECRET = /TEST_SECRET = '(.+)'/.exec(read('packages/shared/src/testing/harness.ts'))?.[1] ?? '';
+
+const known = [
+  'demo-password-1',
+  'sandbox',
+  'sandbox@example.com',
+  'zibal',
+  'minioadmin',
+  'administrator@example.com',
+  '+989120000001',
+  'change-me',
+  'change-me-to-32-random-bytes-or-more',
+  TEST_SECRET,
+  'amqp://127.0.0.1:5672',
+  'amqp://fitness:fitness@rabbitmq:5672',
+  'amqp://guest:guest@rabbitmq:5672',
+  'amqp://fitness:change-me@rabbitmq:5672',
+  'redis://:change-me@redis:6379',
+  'mongodb://fitness:fitness@mongodb-0,mongodb-1/?replicaSet=rs0',
+];
+const ofSandbox = [
+  'http://sandbox.localhost:8090/zibal',
+  'http://127.0.0.1:8090/kavenegar',
+  'http://sandbox:8090',
+];
+
+/** The values that the variable would have outside of production. */
+const knownFor = ({ name, field }: Configurations['variables'][number]): string[] => {
+  const standard = field.safeParse(undefined).data;
+  const isProvider = typeof standard === 'string' && standard.startsWith('https://');
+  // Only a phone number has several spellings.
+  const spellings = name.endsWith('_PHONE') ? ['09120000001', '00989120000001', '+98 912 000 0001'] : [];
+  return [...known, ...spellings, ...(isProvider ? ofSandbox : [])].filter(
+    (value) => field.safeParse(value).success,
+  );
+};
+
+const NAMES_OF_SECRETS = /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^AMQP_URL$|^REDIS_URL$/;
+const PROVIDERS = /^(?:KAVENEGAR|ZIBAL|CAFEBAZAAR|MYKET|GOOGLE_PLAY)_(?:BASE|TOKEN)_URL$/;
+
+const refusalOf = (owner: string, env: Environment): string => {
+  try {
+    configurations.readConfig(owner, env);
+  } catch (error) {
+    expect((error as Error).name).toBe('ConfigError');
+    return (error as Error).message;
+  }
+  return '';
+};
+
+describe.each(owners)('%s in production', (owner) => {
+  test('accepts values of its own', () => {
+    expect(refusalOf(owner, production)).toBe('');
+  });
+
+  test('refuses by name each known value, in every variable that would take it', () => {
+    const wrong: string[] = [];
+    let tried = 0;
+    for (const variable of configurations.variables.filter(({ reader }) => reader === owner)) {
+      for (const value of knownFor(variable)) {
+        const refusal = refusalOf(owner, { ...production, [variable.name]: value });
+        tried += 1;
+        if (!refusal.includes(`${variable.name}: `)) wrong.push(`${variable.name}=${value} is accepted`);
+        if (refusal.includes(value)) wrong.push(`${variable.name}: the value is printed`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(tried).toBeGreaterThan(0);
+  });
+
+  test('each secret and each address of a provider is among them', () => {
+    const untried = configurations.variables
+      .filter(({ reader, name }) => reader === owner && (NAMES_OF_SECRETS.test(name) || PROVIDERS.test(name)))
+      .filter((variable) => {
+        const values = knownFor(variable);
+        return (
+          values.length === 0 ||
+          (PROVIDERS.test(variable.name) && !ofSandbox.every((v) => values.includes(v)))
+        );
+      });
+    expect(untried.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('refuses the demo data', () => {
+    const readsIt = configurations.variables.some(
+      ({ reader, name }) => reader === owner && name === 'SEED_DEMO',
+    );
+    const refusal = refusalOf(owner, { ...production, SEED_DEMO: '1' });
+    expect(refusal.includes('SEED_DEMO: ')).toBe(readsIt);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const required = {
+    PUBLIC_BASE_URL: 'https://api.fitness.example',
+    RABBITMQ_PASSWORD: 'p0b8wq2kx7',
+    KAVENEGAR_API_KEY: secrets.KAVENEGAR_API_KEY,
+    ZIBAL_MERCHANT: secrets.ZIBAL_MERCHANT,
+  };
+  const env = { ...required, CAFEBAZAAR_API_SECRET: secrets.CAFEBAZAAR_API_SECRET };
+  const generated = { INTERNAL_AUTH_SECRET: secrets.INTERNAL_AUTH_SECRET };
+  const demo = parseEnvFile('deploy/demo.env');
+
+  /** Every text of the file, with the variables that it takes. */
+  const missingWith = (given: Environment): string[] => {
+    const missing = new Set<string>();
+    for (const { environment = {} } of Object.values(composeServices())) {
+      for (const value of Object.values(environment)) {
+        try {
+          interpolate(String(value ?? ''), given);
+        } catch (error) {
+          if (!(error instanceof MissingVariable)) throw error;
+          missing.add(error.variable);
+        }
+      }
+    }
+    return [...missing].sort();
+  };
+
+  test('asks for what has no default, and for nothing else', () => {
+    expect(missingWith({})).toEqual(Object.keys(required).sort());
+    expect(missingWith(required)).toEqual([]);
+    expect(missingWith(demo)).toEqual([]);
+  });
+
+  test('has no default for a secret', () => {
+    const defaults = [...read('docker-compose.yml').matchAll(/\$\{([A-Z0-9_]+):?-/g)].map(
+      ([, name = '']) => name,
+    );
+    expect(defaults.length).toBeGreaterThan(0);
+    // The addresses of the servers contain none of their own.
+    const addresses = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
+    const secret = defaults.filter((name) => NAMES_OF_SECRETS.test(name) && !addresses.includes(name));
+    expect(secret).toEqual([]);
+  });
+
+  test.each(owners)('is a production configuration of %s', (owner) => {
+    const container: Environment = { ...composeEnvironment(owner, env), ...generated };
+    expect(container.NODE_ENV).toBe('production');
+    expect(refusalOf(owner, container)).toBe('');
+  });
+
+  test.each(owners)('with deploy/demo.env is a demonstration of %s, which production refuses', (owner) => {
+    const container: Environment = { ...composeEnvironment(owner, demo), ...generated };
+    expect(container.NODE_ENV).toBe('development');
+    expect(refusalOf(owner, container)).toBe('');
+    const refusal = refusalOf(owner, { ...container, NODE_ENV: 'production', SEED_DEMO: '0' });
+    expect(refusal).toContain(owner === 'gateway' ? 'SANDBOX_URL: ' : 'AMQP_URL: ');
+  });
+
+  test('has other volumes than the demonstration, whose database has the demo accounts', () => {
+    expect(demo.COMPOSE_PROJECT_NAME).toBeDefined();
+    expect(read('docker-compose.yml')).not.toMatch(new RegExp(`^name: ${demo.COMPOSE_PROJECT_NAME}$`, 'm'));
+  });
+
+  test('starts the sandbox in the demonstration only, and never fixes its NODE_ENV', () => {
+    const { sandbox } = composeServices();
+    expect(sandbox?.profiles).toEqual([demo.COMPOSE_PROFILES]);
+    expect(composeEnvironment('sandbox', {}).NODE_ENV).toBe('production');
+    expect(composeEnvironment('sandbox', demo).NODE_ENV).toBe('development');
+  });
+});
+
+describe('deploy/kubernetes', () => {
+  test.each(owners)('is a production configuration of %s once the Secret is filled in', (owner) => {
+    const { common, own } = kubernetesEnvironment();
+    const container: Environment = { ...Object.fromEntries([...common, ...own(owner)]), ...secrets };
+    expect(container.NODE_ENV).toBe('production');
+    expect(refusalOf(owner, container)).toBe('');
+    expect(refusalOf(owner, { ...container, INTERNAL_AUTH_SECRET: '' })).toContain('INTERNAL_AUTH_SECRET: ');
+  });
+
+  test('applies no Secret: the real one would be overwritten', () => {
+    const kinds = kubernetesFiles().flatMap((file) => manifestsOf(file).map(({ kind }) => kind));
+    expect(kinds).toContain('Deployment');
+    expect(kinds).not.toContain('Secret');
+    const [kustomization] = manifestsOf('deploy/kubernetes/kustomization.yaml');
+    expect(kustomization?.resources).toContain('config.yaml');
+    expect(kustomization).not.toHaveProperty('secretGenerator');
+  });
+
+  test('the example of the Secret has keys only', () => {
+    const example = parseEnvFile(SECRET_EXAMPLE);
+    expect(Object.keys(example)).toContain('INTERNAL_AUTH_SECRET');
+    expect(Object.values(example).filter((value) => value !== '')).toEqual([]);
+  });
+});
+
+test('only deploy/demo.env contains a known value', () => {
+  const deployed = files.filter((file) => /^(?:deploy\/|Dockerfile|docker-compose|\.env)/.test(file));
+  expect(deployed).toContain('deploy/demo.env');
+  const containing = deployed.filter((file) =>
+    read(file)
+      .split('\n')
+      .filter((line) => /^\s*#\s/.test(line) === false || /^# [A-Z0-9_]+=/.test(line))
+      .some((line) =>
+        /demo-password-1|change-me|98912000000|[:/](\w+):\1@|guest:guest|=sandbox$|[=:] ?zibal$/.test(line),
+      ),
+  );
+  expect(containing).toEqual(['deploy/demo.env']);
+});

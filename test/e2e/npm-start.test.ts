@@ -1,0 +1,168 @@
+/** `npm start` as a process of its own, on free ports, with the database and the broker of the tests. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually, testServers } from '@fitness/shared/testing/harness.ts';
+import { afterEach, expect, test } from '@jest/globals';
+import { freePorts } from '../../scripts/lib/ports.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
+const PROCESSES = ['sandbox', ...SERVICES, 'gateway'];
+/** Eight processes start on a machine that may be busy with others. */
+const START = { timeoutMs: 180_000, intervalMs: 100 };
+/** The grace periods of all tiers together are 13 s. */
+const STOP_MAX_MS = 30_000;
+
+interface Started {
+  child: ChildProcess;
+  output(): string;
+  /** The running children by name, of the record that `npm start` keeps. */
+  pids(): Map<string, number>;
+  ended: Promise<number | null>;
+  port(name: string): number;
+}
+
+const directories: string[] = [];
+const started: Started[] = [];
+afterEach(async () => {
+  for (const { child, ended } of started.splice(0)) {
+    child.kill('SIGTERM');
+    await ended;
+  }
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+const prefixOf = (name: string): string => name.toUpperCase().replaceAll('-', '_');
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Its Redis is its own; MongoDB and RabbitMQ are those of the tests. */
+const startProduct = async (): Promise<Started> => {
+  const directory = mkdtempSync(join(tmpdir(), 'npm-start-'));
+  directories.push(directory);
+  const run = randomBytes(4).toString('hex');
+  const ports = await freePorts(PROCESSES.length * 2 + 1);
+  const http = new Map(PROCESSES.map((name, index) => [name, ports[index * 2] ?? 0]));
+  const { MONGODB_URI, AMQP_URL } = testServers();
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, ['scripts/start.mjs'], {
+    cwd: root,
+    env: {
+      PATH,
+      HOME,
+      NODE_COMPILE_CACHE,
+      MONGODB_URI,
+      AMQP_URL,
+      DATA_DIRECTORY: directory,
+      REDIS_PORT: String(ports.at(-1)),
+      EVENTS_NAMESPACE: `start-${run}`,
+      SEED_DEMO: '0',
+      ...Object.fromEntries([...http].map(([name, port]) => [`${prefixOf(name)}_HTTP_PORT`, String(port)])),
+      ...Object.fromEntries(
+        PROCESSES.map((name, index) => [`${prefixOf(name)}_GRPC_PORT`, String(ports[index * 2 + 1])]),
+      ),
+      ...Object.fromEntries(
+        SERVICES.map((name) => [`${prefixOf(name)}_MONGODB_DATABASE`, `start_${run}_${prefixOf(name)}`]),
+      ),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+  }
+  const product: Started = {
+    child,
+    output: () => output,
+    pids: () => {
+      const record = JSON.parse(readFileSync(join(directory, 'processes.json'), 'utf8')) as {
+        children: { name: string; pid: number }[];
+      };
+      return new Map(record.children.map(({ name, pid }) => [name, pid]));
+    },
+    ended: new Promise((resolve) => child.once('close', resolve)),
+    port: (name) => http.get(name) ?? 0,
+  };
+  started.push(product);
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(output);
+    return output.includes('Ready after');
+  }, START);
+  return product;
+};
+
+/** Undefined while the record is being written, or without the part. */
+const pidOf = (product: Started, name: string): number | undefined => {
+  try {
+    return product.pids().get(name);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Kills a part, and returns the id of the process that takes its place. */
+const kill = async (product: Started, name: string): Promise<number> => {
+  const pid = await eventually(() => pidOf(product, name));
+  process.kill(pid, 'SIGKILL');
+  return eventually(() => {
+    if (product.child.exitCode !== null) throw new Error(product.output());
+    const other = pidOf(product, name);
+    return other !== pid && other;
+  }, START);
+};
+
+const isReady = async (product: Started, name: string): Promise<boolean> => {
+  try {
+    return (await fetch(`http://127.0.0.1:${product.port(name)}/health/ready`)).ok;
+  } catch {
+    return false;
+  }
+};
+
+test('a killed part of npm start is named and up again, and Ctrl-C still ends everything', async () => {
+  const product = await startProduct();
+  const pids = new Set(product.pids().values());
+  for (const name of ['wallet', 'redis', 'gateway']) {
+    pids.add(await kill(product, name));
+    await eventually(() => product.output().includes(`${name} is up again`), START);
+    expect(product.output()).toContain(
+      `${name} has ended by itself (signal SIGKILL): starting it again, 1 of 5`,
+    );
+  }
+  await eventually(() => isReady(product, 'wallet'), START);
+  await eventually(() => isReady(product, 'gateway'), START);
+  expect([...product.pids().keys()].sort()).toEqual([...PROCESSES, 'redis'].sort());
+  expect(product.child.exitCode).toBeNull();
+
+  const asked = performance.now();
+  product.child.kill('SIGINT');
+  expect(await product.ended).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(STOP_MAX_MS);
+  expect([...pids].filter(isAlive)).toEqual([]);
+});
+
+test('a part that dies for the sixth time within a minute ends everything, and so it says', async () => {
+  const product = await startProduct();
+  const pids = new Set(product.pids().values());
+  for (let restart = 1; restart <= 5; restart += 1) pids.add(await kill(product, 'sandbox'));
+  process.kill(await eventually(() => pidOf(product, 'sandbox')), 'SIGKILL');
+  expect(await product.ended).toBe(1);
+  expect(product.output()).toContain('starting it again, 5 of 5 times in a minute');
+  expect(product.output()).toContain(
+    'sandbox has ended by itself (signal SIGKILL), although it was started again 5 times within a minute',
+  );
+  expect([...pids].filter(isAlive)).toEqual([]);
+});

@@ -1,0 +1,96 @@
+/** The processes of the demonstration, as they run here, started once more with NODE_ENV=production. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { stack } from './support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SERVERS = { AMQP_URL: 'amqp://fitness:fitness@127.0.0.1:5672' };
+
+/** The refused variables whose values are public; the gateway does not read the broker's address. */
+const refused: [part: string, main: string, names: string[]][] = [
+  [
+    'identity',
+    'services/identity',
+    [
+      'AMQP_URL',
+      'KAVENEGAR_BASE_URL',
+      'KAVENEGAR_API_KEY',
+      'FIRST_ADMINISTRATOR_EMAIL',
+      'FIRST_ADMINISTRATOR_PHONE',
+      'FIRST_ADMINISTRATOR_PASSWORD',
+    ],
+  ],
+  ['wallet', 'services/wallet', ['AMQP_URL', 'ZIBAL_BASE_URL', 'ZIBAL_MERCHANT']],
+  ['gyms', 'services/gyms', ['AMQP_URL']],
+  ['content', 'services/content', ['AMQP_URL']],
+  ['media', 'services/media', ['AMQP_URL']],
+  [
+    'store-billing',
+    'services/store-billing',
+    [
+      'AMQP_URL',
+      'CAFEBAZAAR_BASE_URL',
+      'CAFEBAZAAR_API_SECRET',
+      'MYKET_BASE_URL',
+      'MYKET_ACCESS_TOKEN',
+      'GOOGLE_PLAY_BASE_URL',
+      'GOOGLE_PLAY_TOKEN_URL',
+      'GOOGLE_PLAY_CLIENT_EMAIL',
+    ],
+  ],
+  ['gateway', 'gateway', ['SANDBOX_URL', 'FIRST_ADMINISTRATOR_PASSWORD']],
+  ['sandbox', 'sandbox', ['NODE_ENV']],
+];
+
+const run = async (directory: string, environment: Record<string, string>) => {
+  const child = spawn(process.execPath, [join(root, directory, 'src/main.ts')], {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // For a process that is not refused.
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+};
+
+describe('the demonstration in production', () => {
+  test.each(refused)('%s exits with 78 and names what is public', async (part, directory, names) => {
+    const { environment } = stack().part(part);
+    // A process that started by mistake would use ports and databases of its own.
+    const ports = { HTTP_PORT: '0', GRPC_PORT: '0', MONGODB_DATABASE: 'unused' };
+    const production = { NODE_ENV: 'production', SEED_DEMO: '0', NODE_NO_WARNINGS: '1' };
+    const { code, stdout, stderr } = await run(directory, {
+      ...environment,
+      ...SERVERS,
+      ...ports,
+      ...production,
+    });
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    const line = stderr.replace(/^sandbox: /, 'Wrong configuration: ');
+    expect(line).toMatch(/^Wrong configuration: [^\n]+\n$/);
+    const named = line
+      .slice('Wrong configuration: '.length)
+      .split('; ')
+      .map((problem) => problem.split(': ')[0] ?? '');
+    expect(named.sort()).toEqual([...names].sort());
+    for (const name of names.filter((each) => each !== 'NODE_ENV' && each !== 'AMQP_URL')) {
+      const value = environment[name] ?? '';
+      expect(value).not.toBe('');
+      // `sandbox` is also a word of another explanation.
+      if (value !== 'sandbox') expect(line).not.toContain(value);
+    }
+    expect(line).not.toContain(SERVERS.AMQP_URL);
+  });
+});
