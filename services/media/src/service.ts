@@ -40,7 +40,7 @@ export const startMedia = async (
       await app.register(multipart, { throwFileSizeLimit: false });
     },
     routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs }),
-    grpc: [createMediaService(useCases, baseUrl)],
+    grpc: [createMediaService(useCases, baseUrl, runtime.log)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.MEDIA_SWEEP_SECONDS),
   });

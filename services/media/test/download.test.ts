@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const uploaded = async (
-  fields: Record<string, string | number> = GYM,
+  fields: Record<string, string | number> = harness.newGym(),
   content: Buffer = PNG,
   name = 'a.png',
 ): Promise<number> => {
@@ -81,7 +81,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
   });
 
   test('the target’s service is asked at each download: deactivating a gym hides its files at once', async () => {
-    const id = await uploaded();
+    const id = await uploaded(GYM);
     const { etag } = Object.fromEntries((await harness.download(GUEST, id)).headers);
     harness.stubs.gyms.set(1, { active: false, ownerId: 7 });
     const cached = await harness.download(GUEST, id, { 'if-none-match': etag ?? '' });
@@ -142,7 +142,7 @@ describe('the answer', () => {
     ['می\u200cخواهم.png', 'می\u200cخواهم.png'],
     ['../../etc/passwd', 'passwd'],
   ])('names the file %s in an ASCII header', async (given, kept) => {
-    const id = await uploaded(GYM, PNG, given);
+    const id = await uploaded(harness.newGym(), PNG, given);
     const header = (await harness.download(GUEST, id)).headers.get('content-disposition') ?? '';
     const [, fallback, encoded] =
       /^attachment; filename="([^"\\]*)"; filename\*=UTF-8''(.+)$/.exec(header) ?? [];
@@ -175,7 +175,7 @@ describe('conditions and HEAD', () => {
   let id: number;
   let etag: string;
   beforeAll(async () => {
-    id = await uploaded(GYM, content);
+    id = await uploaded(harness.newGym(), content);
     etag = (await harness.download(GUEST, id)).headers.get('etag') ?? '';
   });
 
@@ -222,7 +222,7 @@ describe('ranges', () => {
   let id: number;
   let etag: string;
   beforeAll(async () => {
-    id = await uploaded(GYM, content);
+    id = await uploaded(harness.newGym(), content);
     etag = (await harness.download(GUEST, id)).headers.get('etag') ?? '';
   });
 

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MediaConfig } from '../src/config.ts';
 import { type Child, startChild } from './child.ts';
 import { createBucket, S3_CREDENTIALS, type TestBucket } from './s3.ts';
-import { fileClient, MEBIBYTE, mediaConfig, OWNER, PNG, startStubServices, userTarget } from './support.ts';
+import { fileClient, GYM, MEBIBYTE, mediaConfig, OWNER, PNG, startStubServices } from './support.ts';
 
 const FILES = 10;
 const FILE_BYTES = 25 * MEBIBYTE;
@@ -34,7 +34,7 @@ function* pictureInChunks(): Iterable<Buffer> {
 }
 
 function* form(boundary: string): Iterable<Buffer> {
-  const fields = Object.entries(userTarget(7)).map(
+  const fields = Object.entries(GYM).map(
     ([name, value]) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );
   const head = 'content-disposition: form-data; name="file"; filename="a.png"';
@@ -95,7 +95,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     config = { ...mediaConfig(stubs.address, directory), ...place() };
     child = await startChild(config);
     // Warm-up: compiled code and open connections are not part of the measurement.
-    await fileClient(child.url).upload(OWNER, userTarget(7));
+    await fileClient(child.url).upload(OWNER, GYM);
   });
   afterAll(async () => {
     await child.kill();

@@ -230,6 +230,8 @@ export interface Harness extends ReturnType<typeof fileClient> {
   grpc: ReturnType<typeof mediaClient>;
   rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
   filesOnDisk(): Promise<string[]>;
+  /** An active gym of `OWNER` without files: a target has a limited number of them. */
+  newGym(): typeof GYM;
   /** Publishes an event as its own service does. */
   publish<Definition extends EventDefinition>(
     service: string,
@@ -294,6 +296,7 @@ export const openHarness = async (
   cleanup.defer('publisher', () => testPublisher.close());
   const grpc = mediaClient(service.grpcAddress);
   cleanup.defer('client of media', () => grpc.close());
+  let newestGym = 10_000;
   return {
     config,
     url: service.url,
@@ -306,6 +309,11 @@ export const openHarness = async (
     grpc,
     rows: (filter = {}) => connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
+    newGym: () => {
+      newestGym += 1;
+      stubs.gyms.set(newestGym, { active: true, ownerId: 7 });
+      return { ...GYM, attachable_id: newestGym };
+    },
     publish: testPublisher.publish,
     close: () => cleanup.close(),
   };

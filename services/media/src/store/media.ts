@@ -33,7 +33,7 @@ const schema = new mongoose.Schema<MediaDocument>(
   { collection: 'media', versionKey: false },
 )
   .index({ target: 1 })
-  .index({ public_target: 1 }, { sparse: true })
+  .index({ public_target: 1, _id: 1 })
   // At most one document of each purpose for each target.
   .index({ document_key: 1 }, { unique: true, sparse: true })
   .index({ storage_key: 1 }, { unique: true })
@@ -54,8 +54,10 @@ privacy(
 
 export interface Media {
   find(id: number): Promise<MediaRow | undefined>;
-  /** Rows without a purpose, in the order of their ids. */
-  findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
+  /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
+  findPublic(targets: readonly LimitedTarget[]): Promise<MediaRow[]>;
+  /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
+  isFull(session: ClientSession, target: Target, limit: number): Promise<boolean>;
   /** Those of `keys` that belong to a row. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
@@ -72,6 +74,10 @@ export interface Media {
   deleteBatch(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
   /** Sets `uploaded_by` to null in every row that this account uploaded. */
   removeUploader(userId: number): Promise<void>;
+}
+
+interface LimitedTarget extends Target {
+  limit: number;
 }
 
 const documentKey = (target: Target, purpose: string): string => `${targetKey(target)}:${purpose}`;
@@ -94,9 +100,23 @@ export const createMedia = (connection: Connection): Media => {
   return {
     find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
     findPublic: async (targets) => {
-      const keys = [...new Set(targets.map(targetKey))];
-      const found = await model.find({ public_target: trusted({ $in: keys }) }).lean<MediaRow[]>();
-      return found.sort((a, b) => a._id - b._id);
+      const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));
+      const most = [...limits.values()].reduce((sum, limit) => sum + limit, 0);
+      const together = await model
+        .find({ public_target: trusted({ $in: [...limits.keys()] }) }, null, { limit: most + 1 })
+        .lean<MediaDocument[]>();
+      if (together.length <= most) return oldestOfEach(together, limits);
+      // A target has more rows than its limit: each target is read alone, so that none hides another.
+      const alone = [...limits].map(([key, limit]) =>
+        model.find({ public_target: key }, null, { sort: { _id: 1 }, limit }).lean<MediaDocument[]>(),
+      );
+      return oldestOfEach((await Promise.all(alone)).flat(), limits);
+    },
+    isFull: async (session, target, limit) => {
+      const found = await model
+        .find({ public_target: targetKey(target) }, { _id: 1 }, { session, limit })
+        .lean<Pick<MediaRow, '_id'>[]>();
+      return found.length >= limit;
     },
     knownStorageKeys: async (keys) => {
       if (keys.length === 0) return new Set();
@@ -128,4 +148,16 @@ export const createMedia = (connection: Connection): Media => {
       await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } });
     },
   };
+};
+
+const oldestOfEach = (rows: readonly MediaDocument[], limits: ReadonlyMap<string, number>): MediaRow[] => {
+  const taken = new Map<string, number>();
+  return rows
+    .toSorted((a, b) => a._id - b._id)
+    .filter((row) => {
+      const key = row.public_target ?? '';
+      const count = (taken.get(key) ?? 0) + 1;
+      taken.set(key, count);
+      return count <= (limits.get(key) ?? 0);
+    });
 };

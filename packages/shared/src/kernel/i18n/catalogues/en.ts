@@ -33,6 +33,7 @@ export const catalogue = {
   'validation.max_value': 'This field must be at most {max}.',
   'validation.min_items': 'This list must have at least {min} entries.',
   'validation.max_items': 'This list must not have more than {max} entries.',
+  'validation.max_files': 'No more than {max} files can be attached here.',
   'validation.format': 'This field has the wrong form.',
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',

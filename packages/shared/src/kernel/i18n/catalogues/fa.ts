@@ -34,6 +34,7 @@ export const catalogue: Catalogue = {
   'validation.max_value': 'این مقدار باید حداکثر {max} باشد.',
   'validation.min_items': 'این فهرست باید دست‌کم {min} مورد داشته باشد.',
   'validation.max_items': 'این فهرست نباید بیش از {max} مورد داشته باشد.',
+  'validation.max_files': 'در اینجا نمی‌توان بیش از {max} فایل پیوست کرد.',
   'validation.format': 'قالب این فیلد نادرست است.',
   'validation.email': 'این فیلد باید نشانی ایمیل باشد.',
   'validation.phone': 'این فیلد باید شمارهٔ تلفن باشد.',
