@@ -12,6 +12,7 @@ import type { MediaConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
 import { createMediaService } from './grpc/media.ts';
+import { assertMultipart } from './http/read-upload.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases } from './use-cases.ts';
@@ -38,6 +39,9 @@ export const startMedia = async (
     prepareHttp: async (app) => {
       // The service itself refuses a file that is too large, with 422 under `file`; the parser would answer 413.
       await app.register(multipart, { throwFileSizeLimit: false });
+      app.addHook('preParsing', async ({ routeOptions, headers }) => {
+        if (routeOptions.config.route?.rawBody === true) assertMultipart(headers['content-type']);
+      });
     },
     routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs }),
     grpc: [createMediaService(useCases, baseUrl, runtime.log)],

@@ -91,6 +91,8 @@ const REFUSED: [string, Buffer][] = [
   ['a WAVE file in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
 ];
 
+const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.';
+
 describe('file types and sizes', () => {
   test.each(ACCEPTED)('%s is accepted under any name', async (mimeType, content) => {
     const { status, body } = await harness.upload(OWNER, harness.newGym(), content, 'harmless.txt');
@@ -105,7 +107,10 @@ describe('file types and sizes', () => {
   test.each(REFUSED)('%s is 422 under file, and nothing stays on the disk', async (_name, content) => {
     const before = await harness.filesOnDisk();
     const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
-    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { file: [content.length === 0 ? 'This file is empty.' : WRONG_TYPE] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
@@ -114,8 +119,13 @@ describe('file types and sizes', () => {
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
     const before = await harness.filesOnDisk();
     const tooLarge = await harness.upload(OWNER, GYM, picture(MAX_FILE_BYTES + 1));
-    expect([tooLarge.status, fieldsOf(tooLarge)]).toEqual([422, ['file']]);
+    expect([tooLarge.status, tooLarge.body.errors]).toEqual([
+      422,
+      { file: ['This file must not be larger than 25 MiB.'] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
+    const text = await harness.upload(OWNER, GYM, Buffer.alloc(MAX_FILE_BYTES + 1, 'text '));
+    expect([text.status, text.body.errors]).toEqual([422, { file: [WRONG_TYPE] }]);
   });
 });
 
@@ -230,7 +240,10 @@ describe('422 under the name of the field', () => {
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
     for (const name of ['a.png', 'b.png']) form.append('file', new Blob([new Uint8Array(PNG)]), name);
     const answer = await harness.post(OWNER, form);
-    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { file: ['Only one file can be uploaded at a time.'] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
@@ -293,9 +306,15 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
 });
 
 describe('who may upload', () => {
-  test('401 for a guest, before the body is read; JSON is 415', async () => {
+  test('401 for a guest, before the body is read; 415 for anything but a form, which says so', async () => {
     expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
-    expect((await harness.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
+    const others = [
+      await harness.send('POST', '/media', { as: OWNER, body: GYM }),
+      await harness.post(OWNER, 'x', 'text/plain'),
+      await harness.post(OWNER, 'x', 'multipart/mixed; boundary=x'),
+    ];
+    const refusal = [415, { message: 'The body must be a form of the type multipart/form-data.' }];
+    expect(others.map(({ status, body }) => [status, body])).toEqual([refusal, refusal, refusal]);
   });
 
   test.each<[string, UserCaller, Record<string, string | number>]>([
