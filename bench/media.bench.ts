@@ -12,7 +12,7 @@ const ROUNDS = 3;
 const AT_REST_MS = 2_000;
 
 const content = Buffer.alloc(FILE_BYTES, 7);
-Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(content);
+Buffer.from('%PDF-1.7\n').copy(content);
 const file = new Blob([content]);
 
 const base = stack().part('gateway').url;
@@ -22,7 +22,7 @@ const upload = async ({ token }: Account, postId: number): Promise<number> => {
   const form = new FormData();
   form.set('attachable_type', 'App\\Models\\Posts\\Post');
   form.set('attachable_id', String(postId));
-  form.set('file', file, 'a.png');
+  form.set('file', file, 'a.pdf');
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${base}/api/v1/media`, { method: 'POST', headers, body: form });
   if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);

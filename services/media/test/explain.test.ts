@@ -68,6 +68,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
     ['POST /media', () => harness.upload(OWNER, GYM)],
     ['POST /media that replaces', () => harness.upload(OWNER, { ...GYM, purpose: 'gym_license' })],
     ['GET /media/{id}', async () => harness.download(OWNER, await newest())],
+    ['GET /media/{id}?width=320', async () => harness.download(OWNER, `${await newest()}?width=320`)],
     ['DELETE /media/{id}', async () => harness.send('DELETE', `/media/${await newest()}`, { as: OWNER })],
     ['Media.GetMedia', () => harness.grpc.call('GetMedia', { targets: [GYM, POST, SERVICE, userTarget(7)] })],
     [

@@ -5,7 +5,7 @@ import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
 import { bytesOf, openRaw, type Piece, type RawAnswer, readAnswer, sendRaw } from './raw.ts';
-import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, PNG, picture } from './support.ts';
+import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, PNG, pdf } from './support.ts';
 
 let harness: Harness;
 let filesBefore: string[];
@@ -102,7 +102,7 @@ describe('unusual but accepted', () => {
 
   test('content that resembles the boundary is stored unchanged', async () => {
     const content = Buffer.concat([
-      PNG,
+      pdf(100),
       Buffer.from('\r\n--y\r\n-- x\r\n\r\n-x--\r\r\n--\r\n--\r\n-'),
       Buffer.from(`--${B}--${B}--\n--${B}\r--${B}\r\n`),
       Buffer.from('\r\n-'),
@@ -130,7 +130,7 @@ describe('unusual but accepted', () => {
     ['exactly 25 MiB', MAX_FILE_BYTES, 201],
     ['one byte more', MAX_FILE_BYTES + 1, 422],
   ])('of unknown length: %s', async (_name, bytes, status) => {
-    const body = bytesOf([...GYM_FIELDS, ...file(picture(bytes)), END]);
+    const body = bytesOf([...GYM_FIELDS, ...file(pdf(bytes)), END]);
     const chunks = [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
     const answer = await sendRaw(harness.url, {
       as: OWNER,
@@ -368,8 +368,8 @@ describe('refused, and nothing is stored', () => {
       const body = bytesOf([
         ...GYM_FIELDS,
         ...file(first),
-        ...file(picture(8 * MEBIBYTE)),
-        ...file(picture(MEBIBYTE)),
+        ...file(pdf(8 * MEBIBYTE)),
+        ...file(pdf(MEBIBYTE)),
         END,
       ]);
       const socket = await openRaw(harness.url, {
@@ -391,7 +391,7 @@ const closed = (socket: Socket): Promise<unknown> =>
   socket.closed ? Promise.resolve() : new Promise((resolve) => socket.resume().once('close', resolve));
 
 describe('a client that stops sending', () => {
-  const half = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
+  const half = bytesOf([...GYM_FIELDS, ...file(pdf(300_000))]);
 
   test.each<[string, (socket: Socket) => void]>([
     ['disconnects', (socket) => socket.destroy()],
@@ -416,7 +416,7 @@ describe('a client that stops sending', () => {
 
 test('the connection of a slow or silent upload is closed at the deadline, and nothing is stored', async () => {
   const shortDeadline = await openHarness({}, { uploadDeadlineMs: 400 });
-  const form = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
+  const form = bytesOf([...GYM_FIELDS, ...file(pdf(300_000))]);
   for (const sent of [form, form.subarray(0, 40), Buffer.alloc(0)]) {
     const socket = await openRaw(shortDeadline.url, {
       as: OWNER,
@@ -429,6 +429,6 @@ test('the connection of a slow or silent upload is closed at the deadline, and n
     await eventually(async () => (await shortDeadline.filesOnDisk()).length === 0);
   }
   // On a stalled machine one upload may exceed the short deadline.
-  await eventually(async () => (await shortDeadline.upload(OWNER, GYM, picture(1_000))).status === 201);
+  await eventually(async () => (await shortDeadline.upload(OWNER, GYM, pdf(1_000))).status === 201);
   await shortDeadline.close();
 });

@@ -42,9 +42,10 @@ export const PNG: Buffer<ArrayBuffer> = Buffer.from(
   'base64',
 );
 export const MEBIBYTE = 1024 * 1024;
-/** `bytes` bytes with the signature of a PNG. */
-export const picture = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
-  Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length, fill)]);
+const PDF_SIGNATURE = Buffer.from('%PDF-1.7\n');
+/** `bytes` bytes with the signature of a PDF, which is stored unchanged. */
+export const pdf = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
+  Buffer.concat([PDF_SIGNATURE, Buffer.alloc(bytes - PDF_SIGNATURE.length, fill)]);
 
 /** Owns gym 1 (active), gym 2 (inactive), profile 7 and the resources of the content stub. */
 export const OWNER = caller(7);
@@ -200,8 +201,9 @@ export const fileClient = (url: string) => ({
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body });
     return { status: response.status, body: await response.json() };
   },
-  download: async (as: Caller, id: number, headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${url}/api/v1/media/${id}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
+  /** `file`: an id, or an id with a query. */
+  download: async (as: Caller, file: number | string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${url}/api/v1/media/${file}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
 });
 
 /** Files in a directory and below it. */

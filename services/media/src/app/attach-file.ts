@@ -14,6 +14,7 @@ import {
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
 import type { MediaRow, StoredFile, Target } from '../domain/media.ts';
+import { createCleanImage } from './clean-image.ts';
 import { createDeleteFiles } from './delete-files.ts';
 import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
 import { publishAttached, publishDeleted } from './publish.ts';
@@ -36,8 +37,8 @@ export interface AttachFile {
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<void>;
   /**
-   * Takes over the received `file`. Throws 422 when the target or the uploader's account was deleted meanwhile, and when
-   * the target has as many public files as allowed.
+   * Takes over the received `file`. Throws 422 for an image that cannot be decoded, when the target or the uploader's
+   * account was deleted meanwhile, and when the target has as many public files as allowed.
    */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
@@ -48,6 +49,7 @@ const unknownTarget = (): AppError => invalid({ attachable_id: message('validati
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
   const { store, storage, targets, licenseOwners, sequences, clock } = dependencies;
+  const cleanImage = createCleanImage(dependencies);
   const deleteFiles = createDeleteFiles(dependencies);
   return {
     authorize: async (caller, { attachableType, attachableId, purpose }) => {
@@ -64,7 +66,8 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
     },
 
-    attach: async (caller, attachment, file) => {
+    attach: async (caller, attachment, received) => {
+      const file = await cleanImage(received, attachment.mimeType);
       const kind = attachableKind(attachment.attachableType) as AttachableKind;
       const row: MediaRow = {
         _id: await sequences.next('media'),

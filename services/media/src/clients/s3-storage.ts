@@ -116,6 +116,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
 
   return {
     receive: (content) => spool.receive(content),
+    openReceived: ({ key }) => spool.open(key),
     discard: ({ key }) => spool.discard(key),
     place: async (file) => {
       await stat(spool.pathOf(file.key));

@@ -25,6 +25,14 @@ export const acceptedType = (detected: string | undefined, head: Buffer): string
   return hasSignature?.(head.toString('latin1', 0, 16)) === true ? type : undefined;
 };
 
+export const isImage = (mimeType: string): boolean => mimeType.startsWith('image/');
+
+/** Of all frames of an image together, against decompression bombs; phones take photos of 50 megapixels. */
+export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
+
+/** Widths of smaller images (contract 6). */
+export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
+
 /** First bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 

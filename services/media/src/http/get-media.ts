@@ -6,10 +6,9 @@ import {
   type Route,
 } from '@fitness/shared/http/define-route.ts';
 import { idParam } from '@fitness/shared/http/validation.ts';
-import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
-import { attachmentHeader } from '../domain/file-types.ts';
+import { attachmentHeader, VARIANT_WIDTHS } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -27,15 +26,20 @@ const routeAt = (
     summary: 'Download a file',
     description:
       'ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as ' +
-      'multipart/byteranges. A filename in the path is cosmetic.',
+      'multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same ' +
+      'type; files that are not images ignore it.',
     tag: 'media',
     access: 'guest',
     params,
+    query: z.object({
+      width: z.enum(VARIANT_WIDTHS).optional().meta({ description: 'Of an image: at most this wide.' }),
+    }),
     produces: 'application/octet-stream',
     errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
-    handle: async ({ params: { id }, caller, request, reply }) => {
-      await serve(downloadFile, id, caller, request, reply);
+    handle: async ({ params: { id }, query: { width }, caller, request, reply }) => {
+      const row = await downloadFile.find(caller, id, width === undefined ? undefined : Number(width));
+      await serve(downloadFile, row, request, reply);
       return undefined;
     },
   });
@@ -47,12 +51,10 @@ export const getMediaRoutes = ({ downloadFile }: Pick<UseCases, 'downloadFile'>)
 
 const serve = async (
   downloadFile: DownloadFile,
-  id: number,
-  caller: Caller,
+  row: MediaRow,
   request: RawRequest,
   reply: RawReply,
 ): Promise<void> => {
-  const row = await downloadFile.find(caller, id);
   const etag = etagOf(row);
   if (matches(request.headers['if-none-match'] ?? '', etag)) {
     return sendNothing(setFileHeaders(row, reply).code(304));

@@ -37,6 +37,8 @@ export const catalogue = {
   'validation.empty_file': 'This file is empty.',
   'validation.file_type': 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.',
   'validation.file_size': 'This file must not be larger than {max} MiB.',
+  'validation.image_unreadable': 'This image is damaged and cannot be read.',
+  'validation.image_pixels': 'This image must not have more than {max} megapixels.',
   'validation.one_file': 'Only one file can be uploaded at a time.',
   'validation.max_files': 'No more than {max} files can be attached here.',
   'validation.format': 'This field has the wrong form.',

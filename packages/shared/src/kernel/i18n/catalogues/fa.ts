@@ -38,6 +38,8 @@ export const catalogue: Catalogue = {
   'validation.empty_file': 'این فایل خالی است.',
   'validation.file_type': 'فقط فایل‌های JPEG، PNG، WebP، GIF، PDF و MP4 پذیرفته می‌شوند.',
   'validation.file_size': 'حجم این فایل نباید بیش از {max} مبی‌بایت باشد.',
+  'validation.image_unreadable': 'این تصویر خراب است و خوانده نمی‌شود.',
+  'validation.image_pixels': 'این تصویر نباید بیش از {max} مگاپیکسل داشته باشد.',
   'validation.one_file': 'هر بار فقط یک فایل می‌توان بارگذاری کرد.',
   'validation.max_files': 'در اینجا نمی‌توان بیش از {max} فایل پیوست کرد.',
   'validation.format': 'قالب این فیلد نادرست است.',
