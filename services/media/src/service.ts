@@ -12,6 +12,7 @@ import type { MediaConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
 import { createMediaService } from './grpc/media.ts';
+import { DOWNLOAD_LIMITS, type DownloadLimits } from './http/download-limit.ts';
 import { assertMultipart } from './http/read-upload.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
@@ -24,6 +25,7 @@ const UPLOAD_DEADLINE_MS = 15 * MINUTE_MS;
 export interface MediaOverrides extends Overrides {
   storage?: Storage;
   uploadDeadlineMs?: number;
+  downloads?: DownloadLimits;
 }
 
 export const startMedia = async (
@@ -33,7 +35,7 @@ export const startMedia = async (
   const storage = overrides.storage ?? (await openStorage(config));
   const runtime = await createServiceRuntime('media', config, overrides);
   const useCases = createUseCases(createDependencies(runtime, config, storage));
-  const { uploadDeadlineMs = UPLOAD_DEADLINE_MS } = overrides;
+  const { uploadDeadlineMs = UPLOAD_DEADLINE_MS, downloads = DOWNLOAD_LIMITS } = overrides;
   const baseUrl = config.PUBLIC_BASE_URL;
   return runtime.serve({
     prepareHttp: async (app) => {
@@ -43,7 +45,7 @@ export const startMedia = async (
         if (routeOptions.config.route?.rawBody === true) assertMultipart(headers['content-type']);
       });
     },
-    routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs }),
+    routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs, downloads }),
     grpc: [createMediaService(useCases, baseUrl, runtime.log)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.MEDIA_SWEEP_SECONDS),

@@ -41,7 +41,10 @@ const CONNECT_MS = 3_000;
 const DEADLINE_MS = 30_000;
 /** Closes a download that transfers nothing. */
 const IDLE_MS = 60_000;
+/** Of uploads, deletions and checks. */
 const SOCKETS = 200;
+/** Of downloads, more than the service allows at once: slow readers take none of the others. */
+const DOWNLOAD_SOCKETS = 1_000;
 const ATTEMPTS = 3;
 const BREAKER_RESET_MS = 2_000;
 
@@ -49,7 +52,7 @@ const ignore = (): void => undefined;
 /** The SDK logs errors that it also throws; the caller logs those. */
 const SILENT = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientConfig => ({
+const clientConfig = ({ region, endpoint, credentials }: S3Options, maxSockets: number): S3ClientConfig => ({
   region,
   ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
   ...(credentials === undefined ? {} : { credentials }),
@@ -63,8 +66,8 @@ const clientConfig = ({ region, endpoint, credentials }: S3Options): S3ClientCon
     requestTimeout: DEADLINE_MS,
     throwOnRequestTimeout: true,
     socketTimeout: IDLE_MS,
-    httpAgent: { keepAlive: true, maxSockets: SOCKETS },
-    httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+    httpAgent: { keepAlive: true, maxSockets },
+    httpsAgent: { keepAlive: true, maxSockets },
   },
 });
 
@@ -84,7 +87,8 @@ const missing = (cause: unknown): Error =>
 
 export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   const spool = await createSpool(join(options.directory, 'arriving'));
-  const client = new S3Client(clientConfig(options));
+  const client = new S3Client(clientConfig(options, SOCKETS));
+  const downloads = new S3Client(clientConfig(options, DOWNLOAD_SOCKETS));
   const breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
     target: 'storage',
     // The storage is opened before the service, which creates the metrics.
@@ -127,7 +131,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     open: async (key, range) => {
       const Range = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const command = new GetObjectCommand({ Bucket, Key: asStorageKey(key), ...Range });
-      const { Body } = await call('get', () => client.send(command));
+      const { Body } = await call('get', () => downloads.send(command));
       return Body as Readable;
     },
     delete: async (key) => {
@@ -154,6 +158,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
     close: () => {
       breaker.shutdown();
       client.destroy();
+      downloads.destroy();
     },
   };
 };

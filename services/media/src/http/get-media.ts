@@ -12,14 +12,11 @@ import { attachmentHeader, VARIANT_WIDTHS } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
 import type { UseCases } from '../use-cases.ts';
+import { createDownloadLimit, type DownloadLimits, type LimitDownload } from './download-limit.ts';
 
 const binary = z.string().meta({ description: 'The file, as an attachment.' });
 
-const routeAt = (
-  path: string,
-  params: z.ZodObject<{ id: typeof idParam }>,
-  downloadFile: DownloadFile,
-): Route =>
+const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, downloads: Downloads): Route =>
   defineRoute({
     method: 'GET',
     path,
@@ -38,19 +35,30 @@ const routeAt = (
     errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
     handle: async ({ params: { id }, query: { width }, caller, request, reply }) => {
-      const row = await downloadFile.find(caller, id, width === undefined ? undefined : Number(width));
-      await serve(downloadFile, row, request, reply);
+      const size = width === undefined ? undefined : Number(width);
+      await serve(downloads, await downloads.downloadFile.find(caller, id, size), request, reply);
       return undefined;
     },
   });
 
-export const getMediaRoutes = ({ downloadFile }: Pick<UseCases, 'downloadFile'>): Route[] => [
-  routeAt('/media/:id', z.object({ id: idParam }), downloadFile),
-  routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloadFile),
-];
+interface Downloads {
+  downloadFile: DownloadFile;
+  limitDownload: LimitDownload;
+}
+
+export const getMediaRoutes = (
+  { downloadFile }: Pick<UseCases, 'downloadFile'>,
+  limits: DownloadLimits,
+): Route[] => {
+  const downloads = { downloadFile, limitDownload: createDownloadLimit(limits) };
+  return [
+    routeAt('/media/:id', z.object({ id: idParam }), downloads),
+    routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloads),
+  ];
+};
 
 const serve = async (
-  downloadFile: DownloadFile,
+  { downloadFile, limitDownload }: Downloads,
   row: MediaRow,
   request: RawRequest,
   reply: RawReply,
@@ -69,7 +77,7 @@ const serve = async (
     setFileHeaders(row, reply).code(416).header('content-range', `bytes */${row.size}`).send();
     return;
   }
-  await sendBytes(row, ranges, downloadFile, reply);
+  await limitDownload(reply, () => sendBytes(row, ranges, downloadFile, reply));
 };
 
 const etagOf = ({ sha256 }: MediaRow): string => `"${sha256}"`;
