@@ -2,7 +2,7 @@
  * Ten concurrent uploads, then downloads, of 25 MiB through the gateway: the increase of resident memory of the gateway
  * and the media service (goal: less than 64 MiB for media), and the throughput.
  */
-import { type Account, register, stack } from '../test/e2e/support.ts';
+import { type Account, api, expectStatus, register, stack } from '../test/e2e/support.ts';
 import { pause, residentMiB, timed } from './figures.ts';
 
 const AT_ONCE = 10;
@@ -12,21 +12,27 @@ const ROUNDS = 3;
 const AT_REST_MS = 2_000;
 
 const content = Buffer.alloc(FILE_BYTES, 7);
-Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(content);
+Buffer.from('%PDF-1.7\n').copy(content);
 const file = new Blob([content]);
 
 const base = stack().part('gateway').url;
 const account = await register();
 
-const upload = async ({ id, token }: Account): Promise<number> => {
+const upload = async ({ token }: Account, postId: number): Promise<number> => {
   const form = new FormData();
-  form.set('attachable_type', 'App\\Models\\User');
-  form.set('attachable_id', String(id));
-  form.set('file', file, 'a.png');
+  form.set('attachable_type', 'App\\Models\\Posts\\Post');
+  form.set('attachable_id', String(postId));
+  form.set('file', file, 'a.pdf');
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${base}/api/v1/media`, { method: 'POST', headers, body: form });
   if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);
   return ((await response.json()) as { data: { id: number } }).data.id;
+};
+
+/** A post takes ten files. */
+const createPost = async ({ id, token }: Account): Promise<number> => {
+  const body = { profile_type: 'App\\Models\\User', profile_id: id, title: 'Files', content: 'Files' };
+  return expectStatus(await api('POST', '/posts', { token, body }), 201).body.data.id;
 };
 
 const download = async (id: number): Promise<void> => {
@@ -55,14 +61,15 @@ const watch = async (what: string, work: () => Promise<unknown>): Promise<void> 
 };
 
 // Warm-up: compiled code and open connections are not part of the measurement.
-await download(await upload(account));
+await download(await upload(account, await createPost(account)));
 await pause(AT_REST_MS);
 for (const part of watched) part.rest = residentMiB(part.pid);
 console.log(watched.map(({ name, rest }) => `${name} at rest ${rest.toFixed(0)} MiB`).join(', '));
 for (let round = 1; round <= ROUNDS; round += 1) {
   let ids: number[] = [];
+  const postId = await createPost(account);
   await watch(`${AT_ONCE} uploads of 25 MiB at once`, async () => {
-    ids = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(account)));
+    ids = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(account, postId)));
   });
   await watch(`${AT_ONCE} downloads of 25 MiB at once`, () => Promise.all(ids.map(download)));
 }

@@ -20,7 +20,6 @@ import {
   expectStatus,
   login,
   PASSWORD,
-  PNG,
   register,
   scheduleDeletion,
   sevenDigits,
@@ -87,7 +86,7 @@ const upload = async (
   form.set('attachable_type', target.type);
   form.set('attachable_id', String(target.id));
   if (target.purpose !== undefined) form.set('purpose', target.purpose);
-  form.set('file', new Blob([PNG, MARKS.fileContent, name]), `${name}.png`);
+  form.set('file', new Blob(['%PDF-1.7\n', MARKS.fileContent, name]), `${name}.pdf`);
   const response = await fetch(`${baseUrl()}/api/v1/media`, {
     method: 'POST',
     headers: { authorization: `Bearer ${person.token}` },

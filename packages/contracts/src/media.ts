@@ -23,6 +23,9 @@ export const mediaSchema = z
 
 export type MediaResource = z.output<typeof mediaSchema>;
 
+/** With at most 20 files of each, an answer stays below the 4 MiB of a gRPC message, whatever the names of the files. */
+const TARGETS_PER_CALL = 50;
+
 /** Other services get public media only, which have no purpose. */
 export const fromMediaMessage = (row: MediaRow__Output): MediaResource => ({
   id: row.id,
@@ -38,22 +41,27 @@ export const fromMediaMessage = (row: MediaRow__Output): MediaResource => ({
 
 export interface MediaReader {
   /**
-   * Public media by the id of their target, for targets of one model, in one call. Never rejects: without an answer in
-   * time the map is empty.
+   * Public media by the id of their target, for targets of one model, in one call for a usual page. Never rejects: targets
+   * without an answer in time are missing.
    */
   findOrEmpty(model: string, ids: readonly number[]): Promise<Map<number, MediaResource[]>>;
 }
 
 export const createMediaReader = (media: GrpcClient<MediaDefinition>, log: Logger): MediaReader => ({
   findOrEmpty: async (model, ids) => {
-    if (ids.length === 0) return new Map();
     const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
-    try {
-      const answer = await media.call('GetMedia', { targets }, { deadlineMs: EMBEDDED_DEADLINE_MS });
-      return Map.groupBy(answer.media.map(fromMediaMessage), (row) => row.attachable_id);
-    } catch (error) {
-      log.warn({ err: error, model }, 'shown without media');
-      return new Map();
-    }
+    const find = async (some: typeof targets): Promise<MediaResource[]> => {
+      try {
+        const answer = await media.call('GetMedia', { targets: some }, { deadlineMs: EMBEDDED_DEADLINE_MS });
+        return answer.media.map(fromMediaMessage);
+      } catch (error) {
+        log.warn({ err: error, model }, 'shown without media');
+        return [];
+      }
+    };
+    const calls = Array.from({ length: Math.ceil(ids.length / TARGETS_PER_CALL) }, (_, index) =>
+      find(targets.slice(index * TARGETS_PER_CALL, (index + 1) * TARGETS_PER_CALL)),
+    );
+    return Map.groupBy((await Promise.all(calls)).flat(), (row) => row.attachable_id);
   },
 });

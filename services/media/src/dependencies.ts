@@ -5,6 +5,7 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { createImages, type Images } from './clients/images.ts';
 import { createLicenseOwners, type LicenseOwners } from './clients/license-owners.ts';
 import type { Storage } from './clients/storage.ts';
 import { createTargets, type Targets } from './clients/targets.ts';
@@ -14,6 +15,7 @@ import { createStore, type Store } from './store/store.ts';
 export interface Dependencies {
   store: Store;
   storage: Storage;
+  images: Images;
   targets: Targets;
   licenseOwners: LicenseOwners;
   sequences: Sequences;
@@ -37,6 +39,7 @@ export const createDependencies = (
   return {
     store: createStore(connection, log),
     storage,
+    images: createImages(),
     targets: createTargets({ identity, gyms, content }),
     licenseOwners: createLicenseOwners({ identity, gyms, log }),
     sequences,

@@ -12,6 +12,8 @@ import type { MediaConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
 import { createMediaService } from './grpc/media.ts';
+import { DOWNLOAD_LIMITS, type DownloadLimits } from './http/download-limit.ts';
+import { assertMultipart } from './http/read-upload.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases } from './use-cases.ts';
@@ -23,6 +25,7 @@ const UPLOAD_DEADLINE_MS = 15 * MINUTE_MS;
 export interface MediaOverrides extends Overrides {
   storage?: Storage;
   uploadDeadlineMs?: number;
+  downloads?: DownloadLimits;
 }
 
 export const startMedia = async (
@@ -32,15 +35,18 @@ export const startMedia = async (
   const storage = overrides.storage ?? (await openStorage(config));
   const runtime = await createServiceRuntime('media', config, overrides);
   const useCases = createUseCases(createDependencies(runtime, config, storage));
-  const { uploadDeadlineMs = UPLOAD_DEADLINE_MS } = overrides;
+  const { uploadDeadlineMs = UPLOAD_DEADLINE_MS, downloads = DOWNLOAD_LIMITS } = overrides;
   const baseUrl = config.PUBLIC_BASE_URL;
   return runtime.serve({
     prepareHttp: async (app) => {
       // The service itself refuses a file that is too large, with 422 under `file`; the parser would answer 413.
       await app.register(multipart, { throwFileSizeLimit: false });
+      app.addHook('preParsing', async ({ routeOptions, headers }) => {
+        if (routeOptions.config.route?.rawBody === true) assertMultipart(headers['content-type']);
+      });
     },
-    routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs }),
-    grpc: [createMediaService(useCases, baseUrl)],
+    routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs, downloads }),
+    grpc: [createMediaService(useCases, baseUrl, runtime.log)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.MEDIA_SWEEP_SECONDS),
   });

@@ -12,6 +12,7 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export interface Child {
   /** `http://host:port` */
   url: string;
+  pid: number;
   /** Resident memory in MiB: now, and the peak since the last {@link resetPeak}. */
   memory(): { now: number; peak: number };
   resetPeak(): void;
@@ -46,6 +47,7 @@ export const startChild = async (
   void exited.then(() => clearInterval(sampler));
   return {
     url,
+    pid: child.pid ?? 0,
     memory: () => {
       const now = status('VmRSS');
       return { now, peak: Math.max(peak, now) };
@@ -76,7 +78,7 @@ const readyAt = async (child: ChildProcess, exited: Promise<unknown>): Promise<s
       if (ended) throw new Error(`the service ended at once: ${output}`);
       return /"url":"(http:[^"]+)"/.exec(output)?.[1];
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 120_000 },
   );
   child.stdout?.removeAllListeners('data').resume();
   return url;

@@ -24,7 +24,8 @@ import {
   GYM,
   mediaConfig,
   OWNER,
-  picture,
+  PNG,
+  pdf,
   type StubServices,
   startStubServices,
 } from './support.ts';
@@ -32,7 +33,7 @@ import {
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 const LICENSE = { ...GYM, purpose: 'gym_license' };
-const content = picture(3_000_000);
+const content = pdf(3_000_000);
 
 let stubs: StubServices;
 let server: GrpcServer;
@@ -71,7 +72,8 @@ const startWithLicense = async (step?: Step): Promise<string> => {
 const rows = (): Promise<MediaRow[]> => connection.collection<MediaRow>('media').find().toArray();
 const keysOnDisk = async (): Promise<string[]> =>
   (await filesIn(config.MEDIA_DIRECTORY)).map((path) => basename(path)).toSorted();
-const keysOfRows = async (): Promise<string[]> => (await rows()).map((row) => row.storage_key).toSorted();
+const keysOfRows = async (): Promise<string[]> =>
+  (await rows()).flatMap((row) => [row, ...(row.variants ?? [])].map((file) => file.storage_key)).toSorted();
 const sweep = async (hoursLater: number): Promise<number> => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
   const log = createLog({ service: 'test', level: 'silent' });
@@ -129,6 +131,37 @@ describe('a crash during an upload that replaces a document', () => {
     await crashing.gone;
     expect([(await rows()).length, (await keysOnDisk()).length]).toEqual([1, 2]);
     await expectWhole({ left: 1 });
+  });
+});
+
+describe('a crash while a smaller image is made', () => {
+  test.each<Step>(['before placing', 'after placing'])(
+    '%s: its file is swept, and it is made again',
+    async (step) => {
+      let url = await start(PROGRAM);
+      const { body } = await fileClient(url).upload(OWNER, GYM, PNG);
+      const small = `${body.data.id}?width=320`;
+      await crashing.ask('dieAt', step);
+      await expect(fileClient(url).download(OWNER, small)).rejects.toThrow();
+      await crashing.gone;
+      expect([(await keysOnDisk()).length, (await keysOfRows()).length]).toEqual([2, 1]);
+      await expectWhole({ left: 1 });
+      url = await start(MAIN);
+      expect((await fileClient(url).download(OWNER, small)).status).toBe(200);
+      expect((await keysOfRows()).length).toBe(2);
+      await expectWhole({ left: 0 });
+    },
+  );
+
+  test('before the deletion of its file: the sweep deletes it with the original', async () => {
+    const url = await start(PROGRAM);
+    const { body } = await fileClient(url).upload(OWNER, GYM, PNG);
+    await fileClient(url).download(OWNER, `${body.data.id}?width=320`);
+    await crashing.ask('dieAt', 'before deleting');
+    await expect(apiClient(url)('DELETE', `/media/${body.data.id}`, { as: OWNER })).rejects.toThrow();
+    await crashing.gone;
+    expect([(await keysOnDisk()).length, await rows()]).toEqual([2, []]);
+    await expectWhole({ left: 2 });
   });
 });
 

@@ -135,21 +135,24 @@ describe('a target that is deleted during uploads', () => {
   test('no file of it remains, in any order of commits', async () => {
     const before = await harness.filesOnDisk();
     for (let round = 0; round < 5; round += 1) {
-      const user = 80 + round;
-      const fields = userTarget(user);
+      const id = 80 + round;
+      const fields = openGym(id);
       const [answers] = await Promise.all([
         Promise.all(
           Array.from({ length: 20 }, (_, n) =>
             new Promise((resolve) => setTimeout(resolve, n * 4)).then(() =>
-              harness.upload(holder(user), n === 0 ? { ...fields, purpose: 'trainer_license' } : fields),
+              harness.upload(OWNER, n === 0 ? { ...fields, purpose: 'gym_license' } : fields),
             ),
           ),
         ),
-        publishErasure(user),
+        harness.publish('gyms', gymDeleted, { subject: id, data: { gym_id: id } }),
       ]);
-      // The identity stub still knows the account: only the attachment guard refuses.
+      // The gyms stub still knows the gym: only the attachment guard refuses.
       expect(answers.filter(({ status }) => status !== 201 && status !== 422)).toEqual([]);
-      await eventually(async () => (await harness.upload(holder(user), fields)).status === 422);
+      await eventually(async () => {
+        const { status, body } = await harness.upload(OWNER, fields);
+        return status === 422 && Object.keys(body.errors).join() === 'attachable_id';
+      });
       await noRowsOf(fields);
       await eventually(async () => (await harness.filesOnDisk()).length === before.length);
     }

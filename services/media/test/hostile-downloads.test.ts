@@ -12,7 +12,7 @@ import {
   MEBIBYTE,
   OWNER,
   openHarness,
-  picture,
+  pdf,
   STRANGER,
   VIEWER,
 } from './support.ts';
@@ -21,7 +21,7 @@ let harness: Harness;
 /** A file of 1,000 bytes, and its ETag. */
 let id: number;
 let etag: string;
-const content = Buffer.from(picture(1_000).map((byte, index) => (index < 100 ? byte : index % 251)));
+const content = Buffer.from(pdf(1_000).map((byte, index) => (index < 100 ? byte : index % 251)));
 beforeAll(async () => {
   harness = await openHarness();
   id = (await harness.upload(OWNER, GYM, content)).body.data.id;
@@ -258,7 +258,7 @@ describe('a refusal', () => {
           // These two headers may contain the digits of the length by chance.
           const { 'x-request-id': _id, date: _date, ...others } = answer.headers;
           const text = JSON.stringify(others) + answer.body.toString();
-          for (const secret of [etag.slice(1, -1), 'secret', '1000', 'image/png'])
+          for (const secret of [etag.slice(1, -1), 'secret', '1000', 'application/pdf'])
             expect(text).not.toContain(secret);
           expect(answer.headers['cache-control']).toBe('no-store');
         }
@@ -287,7 +287,7 @@ describe('a refusal', () => {
 });
 
 test('clients that disconnect during a download leave no file open', async () => {
-  const large = (await harness.upload(OWNER, GYM, picture(20 * MEBIBYTE))).body.data.id;
+  const large = (await harness.upload(OWNER, GYM, pdf(20 * MEBIBYTE))).body.data.id;
   // Only files in the directory of this service: the process opens others as well.
   const open = async (): Promise<number> => {
     const descriptors = await readdir('/proc/self/fd');

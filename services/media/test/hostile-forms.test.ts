@@ -5,7 +5,7 @@ import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
 import { bytesOf, openRaw, type Piece, type RawAnswer, readAnswer, sendRaw } from './raw.ts';
-import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, PNG, picture } from './support.ts';
+import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, PNG, pdf } from './support.ts';
 
 let harness: Harness;
 let filesBefore: string[];
@@ -18,11 +18,12 @@ beforeEach(async () => {
   filesBefore = await harness.filesOnDisk();
   rowsBefore = (await harness.rows()).length;
 });
-/** After every test: the service has answered no 5xx, and still accepts uploads. */
+/** After every test: the service has answered no 5xx, and still accepts uploads. Makes room for those of the next test. */
 afterEach(async () => {
   const metrics = await (await fetch(`${harness.url}/metrics`)).text();
   expect(metrics.split('\n').filter((line) => /http_.*status="5/.test(line))).toEqual([]);
   expect((await harness.upload(OWNER, GYM)).status).toBe(201);
+  for (const { _id } of await harness.rows()) await harness.send('DELETE', `/media/${_id}`, { as: OWNER });
 });
 
 const B = 'x';
@@ -101,7 +102,7 @@ describe('unusual but accepted', () => {
 
   test('content that resembles the boundary is stored unchanged', async () => {
     const content = Buffer.concat([
-      PNG,
+      pdf(100),
       Buffer.from('\r\n--y\r\n-- x\r\n\r\n-x--\r\r\n--\r\n--\r\n-'),
       Buffer.from(`--${B}--${B}--\n--${B}\r--${B}\r\n`),
       Buffer.from('\r\n-'),
@@ -129,7 +130,7 @@ describe('unusual but accepted', () => {
     ['exactly 25 MiB', MAX_FILE_BYTES, 201],
     ['one byte more', MAX_FILE_BYTES + 1, 422],
   ])('of unknown length: %s', async (_name, bytes, status) => {
-    const body = bytesOf([...GYM_FIELDS, ...file(picture(bytes)), END]);
+    const body = bytesOf([...GYM_FIELDS, ...file(pdf(bytes)), END]);
     const chunks = [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
     const answer = await sendRaw(harness.url, {
       as: OWNER,
@@ -154,7 +155,7 @@ describe('the name of the file', () => {
     ['dots', 'filename="..."', 'file'],
     ['a NUL', 'filename="a.png\0.html"', 'a.png.html'],
     ['control characters', 'filename="a\x01\x1b[31m\x7f.png"', 'a[31m.png'],
-    ['10,000 characters', `filename="${LONG}"`, 'n'.repeat(200)],
+    ['10,000 characters', `filename="${LONG}.png"`, `${'n'.repeat(116)}.png`],
     ['bidirectional marks', 'filename="\u202egnp.exe\u2066"', 'gnp.exe'],
     ['Persian with a half-space', 'filename="می\u200cخواهم.png"', 'می\u200cخواهم.png'],
     ['emoji of several characters', 'filename="👩‍👩‍👧‍👦🏳️‍🌈.png"', '👩‍👩‍👧‍👦🏳️‍🌈.png'],
@@ -367,8 +368,8 @@ describe('refused, and nothing is stored', () => {
       const body = bytesOf([
         ...GYM_FIELDS,
         ...file(first),
-        ...file(picture(8 * MEBIBYTE)),
-        ...file(picture(MEBIBYTE)),
+        ...file(pdf(8 * MEBIBYTE)),
+        ...file(pdf(MEBIBYTE)),
         END,
       ]);
       const socket = await openRaw(harness.url, {
@@ -390,7 +391,7 @@ const closed = (socket: Socket): Promise<unknown> =>
   socket.closed ? Promise.resolve() : new Promise((resolve) => socket.resume().once('close', resolve));
 
 describe('a client that stops sending', () => {
-  const half = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
+  const half = bytesOf([...GYM_FIELDS, ...file(pdf(300_000))]);
 
   test.each<[string, (socket: Socket) => void]>([
     ['disconnects', (socket) => socket.destroy()],
@@ -415,7 +416,7 @@ describe('a client that stops sending', () => {
 
 test('the connection of a slow or silent upload is closed at the deadline, and nothing is stored', async () => {
   const shortDeadline = await openHarness({}, { uploadDeadlineMs: 400 });
-  const form = bytesOf([...GYM_FIELDS, ...file(picture(300_000))]);
+  const form = bytesOf([...GYM_FIELDS, ...file(pdf(300_000))]);
   for (const sent of [form, form.subarray(0, 40), Buffer.alloc(0)]) {
     const socket = await openRaw(shortDeadline.url, {
       as: OWNER,
@@ -428,6 +429,6 @@ test('the connection of a slow or silent upload is closed at the deadline, and n
     await eventually(async () => (await shortDeadline.filesOnDisk()).length === 0);
   }
   // On a stalled machine one upload may exceed the short deadline.
-  await eventually(async () => (await shortDeadline.upload(OWNER, GYM, picture(1_000))).status === 201);
+  await eventually(async () => (await shortDeadline.upload(OWNER, GYM, pdf(1_000))).status === 201);
   await shortDeadline.close();
 });

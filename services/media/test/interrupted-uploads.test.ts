@@ -12,16 +12,7 @@ import type { MediaConfig } from '../src/config.ts';
 import { readUpload } from '../src/http/read-upload.ts';
 import { type Child, startChild } from './child.ts';
 import { openRaw, readAnswer } from './raw.ts';
-import {
-  fileClient,
-  filesIn,
-  GYM,
-  MEBIBYTE,
-  mediaConfig,
-  OWNER,
-  picture,
-  startStubServices,
-} from './support.ts';
+import { fileClient, filesIn, GYM, MEBIBYTE, mediaConfig, OWNER, pdf, startStubServices } from './support.ts';
 
 let stubs: GrpcServer;
 let config: MediaConfig;
@@ -58,15 +49,12 @@ const send = (body: Buffer) =>
 
 test.each<[string, Buffer]>([
   ['a file that was refused at its first bytes', part('file', HTML).subarray(0, 60_000)],
-  [
-    'a file that was refused, and another',
-    Buffer.concat([part('file', HTML), part('file', picture(MEBIBYTE))]),
-  ],
-  ['a second file', Buffer.concat([part('file', picture(1_000)), part('file', picture(MEBIBYTE))])],
-  ['a file in an unknown field', part('other', picture(MEBIBYTE)).subarray(0, 500_000)],
+  ['a file that was refused, and another', Buffer.concat([part('file', HTML), part('file', pdf(MEBIBYTE))])],
+  ['a second file', Buffer.concat([part('file', pdf(1_000)), part('file', pdf(MEBIBYTE))])],
+  ['a file in an unknown field', part('other', pdf(MEBIBYTE)).subarray(0, 500_000)],
   [
     'a field with a forbidden name',
-    Buffer.concat([part('__proto__', picture(MEBIBYTE)), part('file', picture(MEBIBYTE))]),
+    Buffer.concat([part('__proto__', pdf(MEBIBYTE)), part('file', pdf(MEBIBYTE))]),
   ],
 ])('a client that disconnects after %s does not end the process', async (_name, body) => {
   for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
@@ -88,7 +76,7 @@ test.each<[string, Buffer]>([
 test('a failing disk is 503 to a client that is still sending, and the connection stays usable', async () => {
   const [spool, away] = [join(config.MEDIA_DIRECTORY, 'arriving'), join(config.MEDIA_DIRECTORY, 'away')];
   await rename(spool, away);
-  const body = Buffer.concat([part('file', picture(8 * MEBIBYTE)), Buffer.from('--x--\r\n')]);
+  const body = Buffer.concat([part('file', pdf(8 * MEBIBYTE)), Buffer.from('--x--\r\n')]);
   const socket = await openRaw(child.url, {
     as: OWNER,
     headers: ['content-type: multipart/form-data; boundary=x', `content-length: ${body.length}`],

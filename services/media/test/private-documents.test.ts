@@ -8,6 +8,7 @@ import {
   OWNER,
   openHarness,
   PNG,
+  pdf,
   STRANGER,
   userTarget,
 } from './support.ts';
@@ -193,7 +194,7 @@ describe('one document for each purpose and target', () => {
   test('twenty concurrent uploads leave one row and one file', async () => {
     const before = (await harness.filesOnDisk()).length;
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => harness.upload(holder(31), trainerLicense(31))),
+      Array.from({ length: 20 }, () => harness.upload(holder(31), trainerLicense(31), pdf(1_000))),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
     const statuses = await Promise.all(

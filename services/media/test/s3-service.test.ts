@@ -4,11 +4,13 @@ import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import sharp from 'sharp';
 import { createS3Storage } from '../src/clients/s3-storage.ts';
 import type { Storage } from '../src/clients/storage.ts';
 import type { MediaConfig } from '../src/config.ts';
+import { photo } from './images.ts';
 import { createBucket, S3_CREDENTIALS, type TestBucket } from './s3.ts';
-import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, picture, STRANGER } from './support.ts';
+import { GYM, type Harness, MEBIBYTE, OWNER, openHarness, pdf, STRANGER } from './support.ts';
 
 const configOf = ({ endpoint, bucket, region }: TestBucket): Partial<MediaConfig> => ({
   MEDIA_STORAGE: 's3',
@@ -44,11 +46,13 @@ const objects = async (): Promise<string[]> => {
   return keys.toSorted();
 };
 const keysOfRows = async (): Promise<string[]> =>
-  (await harness.rows()).map((row) => row.storage_key).toSorted();
+  (await harness.rows())
+    .flatMap((row) => [row, ...(row.variants ?? [])].map((file) => file.storage_key))
+    .toSorted();
 
 describe('files in a bucket', () => {
   test('are stored before the 201, served completely and in ranges, and leave nothing on the disk', async () => {
-    const content = picture(6 * MEBIBYTE);
+    const content = pdf(6 * MEBIBYTE);
     const { status, body } = await harness.upload(OWNER, GYM, content);
     expect(status).toBe(201);
     expect(await objects()).toEqual(await keysOfRows());
@@ -61,6 +65,21 @@ describe('files in a bucket', () => {
       Buffer.from(await pieces.arrayBuffer()).includes(content.subarray(10, 20)),
     ]).toEqual([206, true]);
     expect((await harness.download(GUEST, body.data.id, {}, 'HEAD')).status).toBe(200);
+  });
+
+  test('smaller images are made once, and deleted with the original', async () => {
+    const before = await objects();
+    const { body } = await harness.upload(OWNER, GYM, await photo(800, 400).jpeg().toBuffer());
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => harness.download(GUEST, `${body.data.id}?width=320`)),
+    );
+    const bytes = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+    expect(await sharp(bytes[0]).metadata()).toMatchObject({ format: 'jpeg', width: 320, height: 160 });
+    expect(bytes.every((some) => bytes[0]?.equals(some))).toBe(true);
+    expect((await objects()).length).toBe(before.length + 2);
+    expect([await objects(), await harness.filesOnDisk()]).toEqual([await keysOfRows(), []]);
+    await harness.send('DELETE', `/media/${body.data.id}`, { as: OWNER });
+    expect(await objects()).toEqual(before);
   });
 
   test('a refused upload never reaches the bucket', async () => {

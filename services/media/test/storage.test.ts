@@ -271,6 +271,28 @@ describe('an S3 bucket', () => {
     storage.close();
   });
 
+  test('downloads that nobody reads do not block uploads, deletions, checks and other downloads', async () => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(200);
+      // An object that never ends.
+      if (request.method === 'GET' && !request.url?.includes('list-type')) response.write('x');
+      else response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const storage = await s3At({ ...bucket, endpoint: `http://127.0.0.1:${port}` }, directory);
+    const streams = await Promise.all(Array.from({ length: 500 }, () => storage.open(NOT_THERE)));
+    await storage.place(await storage.receive(inPieces(content(1_000))));
+    await storage.delete(NOT_THERE);
+    await storage.check();
+    streams.push(await storage.open(NOT_THERE));
+    for (const stream of streams) stream.on('error', () => undefined).destroy();
+    storage.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
   test('receives each file in one PUT of known length and hash, repeated after a failure', async () => {
     const puts: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
     const server = createServer(async (request, response) => {

@@ -42,9 +42,10 @@ export const PNG: Buffer<ArrayBuffer> = Buffer.from(
   'base64',
 );
 export const MEBIBYTE = 1024 * 1024;
-/** `bytes` bytes with the signature of a PNG. */
-export const picture = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
-  Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length, fill)]);
+const PDF_SIGNATURE = Buffer.from('%PDF-1.7\n');
+/** `bytes` bytes with the signature of a PDF, which is stored unchanged. */
+export const pdf = (bytes: number, fill = 7): Buffer<ArrayBuffer> =>
+  Buffer.concat([PDF_SIGNATURE, Buffer.alloc(bytes - PDF_SIGNATURE.length, fill)]);
 
 /** Owns gym 1 (active), gym 2 (inactive), profile 7 and the resources of the content stub. */
 export const OWNER = caller(7);
@@ -200,8 +201,9 @@ export const fileClient = (url: string) => ({
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body });
     return { status: response.status, body: await response.json() };
   },
-  download: async (as: Caller, id: number, headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${url}/api/v1/media/${id}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
+  /** `file`: an id, or an id with a query. */
+  download: async (as: Caller, file: number | string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${url}/api/v1/media/${file}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
 });
 
 /** Files in a directory and below it. */
@@ -230,6 +232,8 @@ export interface Harness extends ReturnType<typeof fileClient> {
   grpc: ReturnType<typeof mediaClient>;
   rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
   filesOnDisk(): Promise<string[]>;
+  /** An active gym of `OWNER` without files: a target has a limited number of them. */
+  newGym(): typeof GYM;
   /** Publishes an event as its own service does. */
   publish<Definition extends EventDefinition>(
     service: string,
@@ -294,6 +298,7 @@ export const openHarness = async (
   cleanup.defer('publisher', () => testPublisher.close());
   const grpc = mediaClient(service.grpcAddress);
   cleanup.defer('client of media', () => grpc.close());
+  let newestGym = 10_000;
   return {
     config,
     url: service.url,
@@ -306,6 +311,11 @@ export const openHarness = async (
     grpc,
     rows: (filter = {}) => connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
+    newGym: () => {
+      newestGym += 1;
+      stubs.gyms.set(newestGym, { active: true, ownerId: 7 });
+      return { ...GYM, attachable_id: newestGym };
+    },
     publish: testPublisher.publish,
     close: () => cleanup.close(),
   };

@@ -3,7 +3,9 @@ import { request } from 'node:http';
 import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { eventually, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import sharp from 'sharp';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
+import { photo, withChunk } from './images.ts';
 import {
   DRAFT,
   GYM,
@@ -14,7 +16,7 @@ import {
   openHarness,
   PNG,
   POST,
-  picture,
+  pdf,
   SERVICE,
   STRANGER,
   userTarget,
@@ -28,12 +30,6 @@ afterAll(() => harness.close());
 
 const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.keys(body.errors ?? {});
 
-/** A PNG chunk with its length; its checksum is not verified. */
-const chunk = (type: string, content: Buffer): Buffer => {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(content.length);
-  return Buffer.concat([length, Buffer.from(type), content, Buffer.alloc(4)]);
-};
 const box = (brand: string): Buffer =>
   Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
 
@@ -43,12 +39,12 @@ const song = (tags: Buffer, content: Buffer): Buffer =>
 
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
-  ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', Buffer.alloc(20_000)), PNG.subarray(33)])],
-  // Animated.
-  ['image/png', Buffer.concat([PNG.subarray(0, 33), chunk('acTL', Buffer.alloc(8)), PNG.subarray(33)])],
-  ['image/jpeg', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(64)])],
-  ['image/gif', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
-  ['image/webp', Buffer.concat([Buffer.from('RIFF\x40\x00\x00\x00WEBPVP8 '), Buffer.alloc(64)])],
+  ['image/png', withChunk(PNG, 'tEXt', Buffer.from(`Comment\0${'long '.repeat(4_000)}`))],
+  // Animated: one frame, repeated for ever.
+  ['image/png', withChunk(PNG, 'acTL', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]))],
+  ['image/jpeg', await photo().jpeg().toBuffer()],
+  ['image/gif', await photo().gif().toBuffer()],
+  ['image/webp', await photo().webp().toBuffer()],
   ['application/pdf', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n')],
   ['video/mp4', box('isom')],
   ['video/mp4', box('mp42')],
@@ -91,31 +87,42 @@ const REFUSED: [string, Buffer][] = [
   ['a WAVE file in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
 ];
 
+const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.';
+
 describe('file types and sizes', () => {
   test.each(ACCEPTED)('%s is accepted under any name', async (mimeType, content) => {
-    const { status, body } = await harness.upload(OWNER, GYM, content, 'harmless.txt');
-    expect([status, body.data.mime_type, body.data.size]).toEqual([201, mimeType, content.length]);
+    const { status, body } = await harness.upload(OWNER, harness.newGym(), content, 'harmless.txt');
+    expect([status, body.data.mime_type]).toEqual([201, mimeType]);
     const file = await harness.download(GUEST, body.data.id);
-    expect([file.headers.get('content-type'), Buffer.from(await file.arrayBuffer())]).toEqual([
-      mimeType,
-      content,
-    ]);
+    const bytes = Buffer.from(await file.arrayBuffer());
+    expect([file.headers.get('content-type'), bytes.length]).toEqual([mimeType, body.data.size]);
+    if (mimeType.startsWith('image/'))
+      expect(`image/${(await sharp(bytes).metadata()).format}`).toBe(mimeType);
+    else expect(bytes).toEqual(content);
   });
 
   test.each(REFUSED)('%s is 422 under file, and nothing stays on the disk', async (_name, content) => {
     const before = await harness.filesOnDisk();
     const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
-    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { file: [content.length === 0 ? 'This file is empty.' : WRONG_TYPE] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
   test('exactly 25 MiB are accepted, one byte more is 422', async () => {
-    const largest = await harness.upload(OWNER, GYM, picture(MAX_FILE_BYTES));
+    const largest = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES));
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
     const before = await harness.filesOnDisk();
-    const tooLarge = await harness.upload(OWNER, GYM, picture(MAX_FILE_BYTES + 1));
-    expect([tooLarge.status, fieldsOf(tooLarge)]).toEqual([422, ['file']]);
+    const tooLarge = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES + 1));
+    expect([tooLarge.status, tooLarge.body.errors]).toEqual([
+      422,
+      { file: ['This file must not be larger than 25 MiB.'] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
+    const text = await harness.upload(OWNER, GYM, Buffer.alloc(MAX_FILE_BYTES + 1, 'text '));
+    expect([text.status, text.body.errors]).toEqual([422, { file: [WRONG_TYPE] }]);
   });
 
   test.each([
@@ -129,7 +136,8 @@ describe('file types and sizes', () => {
 
 describe('the answer', () => {
   test('is the resource, whose file a guest downloads unchanged', async () => {
-    const { status, body } = await harness.upload(OWNER, GYM, PNG, 'سالن.png');
+    const content = pdf(1_000);
+    const { status, body } = await harness.upload(OWNER, GYM, content, 'سالن.pdf');
     const { id } = body.data;
     expect([status, body]).toEqual([
       201,
@@ -137,17 +145,17 @@ describe('the answer', () => {
         data: {
           ...GYM,
           id: expect.any(Number),
-          link: `http://api.test/api/v1/media/${id}/${encodeURIComponent('سالن.png')}`,
-          filename: 'سالن.png',
-          mime_type: 'image/png',
-          size: PNG.length,
+          link: `http://api.test/api/v1/media/${id}/${encodeURIComponent('سالن.pdf')}`,
+          filename: 'سالن.pdf',
+          mime_type: 'application/pdf',
+          size: content.length,
           purpose: null,
           created_at: '2026-01-15 10:00:00',
         },
       },
     ]);
     const file = await harness.download(GUEST, id);
-    expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, PNG]);
+    expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, content]);
   });
 
   test('the alias of the gym type is stored as the gym type', async () => {
@@ -238,7 +246,10 @@ describe('422 under the name of the field', () => {
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
     for (const name of ['a.png', 'b.png']) form.append('file', new Blob([new Uint8Array(PNG)]), name);
     const answer = await harness.post(OWNER, form);
-    expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      { file: ['Only one file can be uploaded at a time.'] },
+    ]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
@@ -266,7 +277,7 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
     [
       'an end within the file',
       'multipart/form-data; boundary=x',
-      Buffer.concat([Buffer.from(`--x\r\n${part}`), picture(200_000)]),
+      Buffer.concat([Buffer.from(`--x\r\n${part}`), pdf(200_000)]),
     ],
     [
       'too many fields',
@@ -290,7 +301,7 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
         'content-length': 5_000_000,
       },
     });
-    sending.write(Buffer.concat([Buffer.from(`--x\r\n${part}`), picture(1_000_000)]));
+    sending.write(Buffer.concat([Buffer.from(`--x\r\n${part}`), pdf(1_000_000)]));
     await eventually(async () => (await harness.filesOnDisk()).length > before.length);
     const gone = once(sending, 'close').catch(() => undefined);
     sending.destroy();
@@ -301,9 +312,15 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
 });
 
 describe('who may upload', () => {
-  test('401 for a guest, before the body is read; JSON is 415', async () => {
+  test('401 for a guest, before the body is read; 415 for anything but a form, which says so', async () => {
     expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
-    expect((await harness.send('POST', '/media', { as: OWNER, body: GYM })).status).toBe(415);
+    const others = [
+      await harness.send('POST', '/media', { as: OWNER, body: GYM }),
+      await harness.post(OWNER, 'x', 'text/plain'),
+      await harness.post(OWNER, 'x', 'multipart/mixed; boundary=x'),
+    ];
+    const refusal = [415, { message: 'The body must be a form of the type multipart/form-data.' }];
+    expect(others.map(({ status, body }) => [status, body])).toEqual([refusal, refusal, refusal]);
   });
 
   test.each(['application/json', 'text/plain', 'image/png', ';;;'])(

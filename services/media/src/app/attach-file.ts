@@ -8,11 +8,13 @@ import type { Dependencies } from '../dependencies.ts';
 import {
   type AttachableKind,
   attachableKind,
+  MAX_PUBLIC_FILES,
   PURPOSES,
   type Purpose,
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
 import type { MediaRow, StoredFile, Target } from '../domain/media.ts';
+import { createCleanImage } from './clean-image.ts';
 import { createDeleteFiles } from './delete-files.ts';
 import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
 import { publishAttached, publishDeleted } from './publish.ts';
@@ -34,7 +36,10 @@ export interface AttachFile {
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<void>;
-  /** Takes over the received `file`. Throws 422 when the target or the uploader's account was deleted meanwhile. */
+  /**
+   * Takes over the received `file`. Throws 422 for an image that cannot be decoded, when the target or the uploader's
+   * account was deleted meanwhile, and when the target has as many public files as allowed.
+   */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
 
@@ -44,6 +49,7 @@ const unknownTarget = (): AppError => invalid({ attachable_id: message('validati
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
   const { store, storage, targets, licenseOwners, sequences, clock } = dependencies;
+  const cleanImage = createCleanImage(dependencies);
   const deleteFiles = createDeleteFiles(dependencies);
   return {
     authorize: async (caller, { attachableType, attachableId, purpose }) => {
@@ -60,7 +66,8 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
     },
 
-    attach: async (caller, attachment, file) => {
+    attach: async (caller, attachment, received) => {
+      const file = await cleanImage(received, attachment.mimeType);
       const kind = attachableKind(attachment.attachableType) as AttachableKind;
       const row: MediaRow = {
         _id: await sequences.next('media'),
@@ -80,7 +87,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       try {
         // Placed before the commit: a crash can leave a file without a row, never a row without its file.
         await storage.place(file);
-        replaced = await insertReplacing(dependencies, row);
+        replaced = await insertReplacing(dependencies, row, MAX_PUBLIC_FILES[kind]);
       } catch (error) {
         // An AppError means that nothing was committed. After any other error the outcome of the commit is unknown, and
         // the sweeper deletes the file if it has no row.
@@ -103,10 +110,16 @@ const guardedTargets = (row: MediaRow): Target[] => {
 };
 
 /** Of two concurrent uploads of one document the later commit replaces the earlier. Returns the replaced rows. */
-const insertReplacing = async (dependencies: Dependencies, row: MediaRow): Promise<MediaRow[]> => {
+const insertReplacing = async (
+  dependencies: Dependencies,
+  row: MediaRow,
+  maxPublic: number,
+): Promise<MediaRow[]> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await dependencies.store.transaction((session) => replace(dependencies, session, row));
+      return await dependencies.store.transaction((session) =>
+        replace(dependencies, session, row, maxPublic),
+      );
     } catch (error) {
       if (!isDuplicateKey(error) || attempt >= INSERT_ATTEMPTS) throw error;
     }
@@ -117,9 +130,13 @@ const replace = async (
   { store, outbox }: Dependencies,
   session: ClientSession,
   row: MediaRow,
+  maxPublic: number,
 ): Promise<MediaRow[]> => {
   for (const target of guardedTargets(row)) {
     if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
+  }
+  if (row.purpose === null && (await store.media.isFull(session, row, maxPublic))) {
+    throw invalid({ file: message('validation.max_files', { max: maxPublic }) });
   }
   const replaced = row.purpose === null ? [] : await store.media.deleteByPurpose(session, row, row.purpose);
   for (const old of replaced) await publishDeleted(outbox, session, old);

@@ -2,17 +2,20 @@ import type { Dependencies } from '../dependencies.ts';
 import type { MediaRow } from '../domain/media.ts';
 
 /**
- * Deletes the files of rows whose deletion is committed. Never rejects: the sweeper deletes a file that remains after a
+ * Deletes the files of rows, smaller images included, whose deletion is committed. Never rejects: the sweeper deletes a file that remains after a
  * crash or a failure of the storage.
  */
 export const createDeleteFiles =
   ({ storage, log }: Pick<Dependencies, 'storage' | 'log'>) =>
   async (rows: readonly MediaRow[]): Promise<void> => {
-    for (const { _id, storage_key: key } of rows) {
+    const files = rows.flatMap((row) =>
+      [row, ...(row.variants ?? [])].map((file) => [row._id, file] as const),
+    );
+    for (const [id, { storage_key: key }] of files) {
       try {
         await storage.delete(key);
       } catch (error) {
-        log.warn({ err: error, media_id: _id }, 'a file without a row is left to the sweeper');
+        log.warn({ err: error, media_id: id }, 'a file without a row is left to the sweeper');
       }
     }
   };

@@ -4,28 +4,34 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { FILE_MISSING, type MediaRow } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
+import { createFindVariant } from './find-variant.ts';
 import { assertMayDownload } from './may-download.ts';
 
 export interface DownloadFile {
-  /** The row, for a caller that may download it; throws 401, 403, 404, or 503 when the target's service is down. */
-  find(caller: Caller, id: number): Promise<MediaRow>;
+  /**
+   * The row, for a caller that may download it; with `width` and of an image, with the file of the smaller image. Throws
+   * 401, 403, 404, or 503 when the target's service is down.
+   */
+  find(caller: Caller, id: number, width: number | undefined): Promise<MediaRow>;
   /** The bytes; throws 404 when the file was deleted after `find`. */
   open(row: MediaRow, range: ByteRange | undefined): Promise<Readable>;
 }
 
-export const createDownloadFile = ({
-  store,
-  storage,
-  targets,
-}: Pick<Dependencies, 'store' | 'storage' | 'targets'>): DownloadFile => ({
-  find: async (caller, id) => {
-    const row = await store.media.find(id);
-    if (row === undefined) throw notFound();
-    await assertMayDownload(caller, row, targets);
-    return row;
-  },
-  open: (row, range) =>
-    storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {
-      throw error.code === FILE_MISSING ? notFound() : error;
-    }),
-});
+export const createDownloadFile = (
+  dependencies: Pick<Dependencies, 'store' | 'storage' | 'targets' | 'images' | 'log'>,
+): DownloadFile => {
+  const { store, storage, targets } = dependencies;
+  const findVariant = createFindVariant(dependencies);
+  return {
+    find: async (caller, id, width) => {
+      const row = await store.media.find(id);
+      if (row === undefined) throw notFound();
+      await assertMayDownload(caller, row, targets);
+      return width === undefined ? row : findVariant(row, width);
+    },
+    open: (row, range) =>
+      storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {
+        throw error.code === FILE_MISSING ? notFound() : error;
+      }),
+  };
+};

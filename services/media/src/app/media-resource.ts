@@ -1,5 +1,6 @@
 import { type MediaResource, mediaSchema } from '@fitness/contracts/media.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { MediaRow } from '../domain/media.ts';
 
 /** Only the fields of `mediaSchema`: the schema drops every other field of the row. */
@@ -10,4 +11,15 @@ export const toMedia = (row: MediaRow, baseUrl: string): MediaResource =>
     // The name is cosmetic: the id alone selects the row.
     link: `${baseUrl}/api/v1/media/${row._id}/${encodeURIComponent(row.filename)}`,
     created_at: formatTimestamp(row.created_at),
+  });
+
+/** A malformed row is logged and left out: the others are still shown. */
+export const toMediaList = (rows: readonly MediaRow[], baseUrl: string, log: Logger): MediaResource[] =>
+  rows.flatMap((row) => {
+    try {
+      return [toMedia(row, baseUrl)];
+    } catch (error) {
+      log.error({ err: error, media_id: row._id }, 'a malformed row is not shown');
+      return [];
+    }
   });

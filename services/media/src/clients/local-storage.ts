@@ -15,6 +15,7 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
 
   return {
     receive: (content) => spool.receive(content),
+    openReceived: ({ key }) => spool.open(key),
     discard: ({ key }) => spool.discard(key),
     place: async ({ key }) => {
       const folder = dirname(pathOf(key));

@@ -43,7 +43,10 @@ const CONNECT_MS = 3_000;
 const DEADLINE_MS = 30_000;
 /** Closes a download that transfers nothing. */
 const IDLE_MS = 60_000;
+/** Of uploads, deletions and checks. */
 const SOCKETS = 200;
+/** Of downloads, more than the service allows at once: slow readers take none of the others. */
+const DOWNLOAD_SOCKETS = 1_000;
 const ATTEMPTS = 3;
 const BREAKER_RESET_MS = 2_000;
 
@@ -86,9 +89,8 @@ const missing = (cause: unknown): Error =>
 
 export const createS3Storage = async (options: S3Options): Promise<Storage> => {
   const spool = await createSpool(join(options.directory, 'arriving'));
-  const client = new S3Client(clientConfig(options, options.sockets ?? SOCKETS));
-  // A client that reads slowly holds its connection: others must not wait for it. The gateway limits downloads.
-  const downloads = new S3Client(clientConfig(options, Number.POSITIVE_INFINITY));
+  const client = new S3Client(clientConfig(options, SOCKETS));
+  const downloads = new S3Client(clientConfig(options, DOWNLOAD_SOCKETS));
   const breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
     target: 'storage',
     // The storage is opened before the service, which creates the metrics.
@@ -120,6 +122,7 @@ export const createS3Storage = async (options: S3Options): Promise<Storage> => {
 
   return {
     receive: (content) => spool.receive(content),
+    openReceived: ({ key }) => spool.open(key),
     discard: ({ key }) => spool.discard(key),
     place: async (file) => {
       await stat(spool.pathOf(file.key));

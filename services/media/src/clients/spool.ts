@@ -12,6 +12,7 @@ import { asStorageKey, isStorageKey } from './storage.ts';
 
 export interface Spool {
   receive(content: Readable): Promise<StoredFile>;
+  open(key: string): Promise<Readable>;
   pathOf(key: string): string;
   discard(key: string): Promise<void>;
   listOlderThan(before: Date): AsyncIterable<string>;
@@ -33,6 +34,7 @@ export const createSpool = async (directory: string): Promise<Spool> => {
         throw error;
       }
     },
+    open: async (key) => (await onDisk(open(pathOf(key)))).createReadStream(),
     pathOf,
     discard,
     listOlderThan: (before) => listOlderThan(directory, before),

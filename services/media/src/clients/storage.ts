@@ -9,6 +9,8 @@ export interface Storage {
    * it. Takes over the memory of the chunks: their buffers may be detached afterwards.
    */
   receive(content: Readable): Promise<StoredFile>;
+  /** The bytes of a received file that was not placed. */
+  openReceived(file: StoredFile): Promise<Readable>;
   /** Deletes a received file that was not placed. */
   discard(file: StoredFile): Promise<void>;
   /** Stores a received file under its key. Rejects with `FILE_MISSING` when the spool does not have it. */

@@ -19,6 +19,14 @@ export const TYPE_BY_KIND: Readonly<Record<AttachableKind, string>> = {
   training_service: MODEL.trainingService,
 };
 
+/** Public files of one target (contract 6). Private documents do not count. */
+export const MAX_PUBLIC_FILES: Readonly<Record<AttachableKind, number>> = {
+  post: 10,
+  gym: 20,
+  user: 5,
+  training_service: 10,
+};
+
 export const ATTACHABLE_TYPES = Object.keys(KIND_BY_TYPE) as [string, ...string[]];
 
 /** Undefined for a type that files cannot be attached to. */

@@ -25,19 +25,30 @@ export const acceptedType = (detected: string | undefined, head: Buffer): string
   return hasSignature?.(head.toString('latin1', 0, 16)) === true ? type : undefined;
 };
 
+export const isImage = (mimeType: string): boolean => mimeType.startsWith('image/');
+
+/** Of all frames of an image together, against decompression bombs; phones take photos of 50 megapixels. */
+export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
+
+/** Widths of smaller images (contract 6). */
+export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
+
 /** First bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 
-const MAX_NAME_CHARACTERS = 200;
+const MAX_NAME_CHARACTERS = 120;
+const EXTENSION = /(?<=.)\.[^.\s]{1,15}$/su;
 
 /**
  * The client's file name, safe to show and to put into a link: without a path, control characters, or the bidirectional
- * marks that make `fdp.exe` look like a document. Letters of any script remain.
+ * marks that make `fdp.exe` look like a document. Letters of any script remain. A long name keeps its extension.
  */
 export const cleanFilename = (given: string | undefined): string => {
   const base = (given ?? '').normalize('NFC').split(/[\\/]/).at(-1) ?? '';
   const visible = base.replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu, '').trim();
-  const shortened = Array.from(visible).slice(0, MAX_NAME_CHARACTERS).join('');
+  const extension = Array.from(EXTENSION.exec(visible)?.[0] ?? '');
+  const stem = Array.from(visible).slice(0, -extension.length || undefined);
+  const shortened = [...stem.slice(0, MAX_NAME_CHARACTERS - extension.length), ...extension].join('');
   return shortened === '' || /^\.+$/.test(shortened) ? 'file' : shortened;
 };
 

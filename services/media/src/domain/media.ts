@@ -9,6 +9,13 @@ export interface MediaRow extends Omit<MediaResource, 'id' | 'link' | 'created_a
   /** null after the erasure of that account. */
   uploaded_by: number | null;
   created_at: Date;
+  /** Smaller images, made at their first request. */
+  variants?: readonly Variant[];
+}
+
+/** A smaller image with a file of its own. */
+export interface Variant extends Pick<MediaRow, 'size' | 'sha256' | 'storage_key'> {
+  width: number;
 }
 
 /** What a file is attached to. */

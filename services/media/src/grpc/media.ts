@@ -1,17 +1,18 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
-import { toMedia } from '../app/media-resource.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { toMediaList } from '../app/media-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createMediaService = (
   { findMedia, deleteMediaByPurpose }: UseCases,
   baseUrl: string,
+  log: Logger,
 ): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
-      const rows = await findMedia(targets);
-      return { media: rows.map((row) => toMedia(row, baseUrl)) };
+      return { media: toMediaList(await findMedia(targets), baseUrl, log) };
     },
     DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
       if (target === null) throw invalid({ target: message('validation.required') });

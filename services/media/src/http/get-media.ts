@@ -6,53 +6,63 @@ import {
   type Route,
 } from '@fitness/shared/http/define-route.ts';
 import { idParam } from '@fitness/shared/http/validation.ts';
-import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
-import { attachmentHeader } from '../domain/file-types.ts';
+import { attachmentHeader, VARIANT_WIDTHS } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
 import type { UseCases } from '../use-cases.ts';
+import { createDownloadLimit, type DownloadLimits, type LimitDownload } from './download-limit.ts';
 
 const binary = z.string().meta({ description: 'The file, as an attachment.' });
 
-const routeAt = (
-  path: string,
-  params: z.ZodObject<{ id: typeof idParam }>,
-  downloadFile: DownloadFile,
-): Route =>
+const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, downloads: Downloads): Route =>
   defineRoute({
     method: 'GET',
     path,
     summary: 'Download a file',
     description:
       'ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as ' +
-      'multipart/byteranges. A filename in the path is cosmetic.',
+      'multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same ' +
+      'type; files that are not images ignore it.',
     tag: 'media',
     access: 'guest',
     params,
+    query: z.object({
+      width: z.enum(VARIANT_WIDTHS).optional().meta({ description: 'Of an image: at most this wide.' }),
+    }),
     produces: 'application/octet-stream',
     errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
-    handle: async ({ params: { id }, caller, request, reply }) => {
-      await serve(downloadFile, id, caller, request, reply);
+    handle: async ({ params: { id }, query: { width }, caller, request, reply }) => {
+      const size = width === undefined ? undefined : Number(width);
+      await serve(downloads, await downloads.downloadFile.find(caller, id, size), request, reply);
       return undefined;
     },
   });
 
-export const getMediaRoutes = ({ downloadFile }: Pick<UseCases, 'downloadFile'>): Route[] => [
-  routeAt('/media/:id', z.object({ id: idParam }), downloadFile),
-  routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloadFile),
-];
+interface Downloads {
+  downloadFile: DownloadFile;
+  limitDownload: LimitDownload;
+}
+
+export const getMediaRoutes = (
+  { downloadFile }: Pick<UseCases, 'downloadFile'>,
+  limits: DownloadLimits,
+): Route[] => {
+  const downloads = { downloadFile, limitDownload: createDownloadLimit(limits) };
+  return [
+    routeAt('/media/:id', z.object({ id: idParam }), downloads),
+    routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloads),
+  ];
+};
 
 const serve = async (
-  downloadFile: DownloadFile,
-  id: number,
-  caller: Caller,
+  { downloadFile, limitDownload }: Downloads,
+  row: MediaRow,
   request: RawRequest,
   reply: RawReply,
 ): Promise<void> => {
-  const row = await downloadFile.find(caller, id);
   const etag = etagOf(row);
   if (matches(request.headers['if-none-match'] ?? '', etag)) {
     return sendNothing(setFileHeaders(row, reply).code(304));
@@ -67,7 +77,7 @@ const serve = async (
     setFileHeaders(row, reply).code(416).header('content-range', `bytes */${row.size}`).send();
     return;
   }
-  await sendBytes(row, ranges, downloadFile, reply);
+  await limitDownload(reply, () => sendBytes(row, ranges, downloadFile, reply));
 };
 
 const etagOf = ({ sha256 }: MediaRow): string => `"${sha256}"`;

@@ -20,14 +20,19 @@ export interface Upload {
 const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_000, parts: 30 };
 const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 
-const MEBIBYTE = 1024 * 1024;
+const refused = (text: Message): AppError => invalid({ file: text });
+const MAX_FILE_MIB = MAX_FILE_BYTES / 1024 / 1024;
 
-const refusedFile = (text: Message): AppError => invalid({ file: text });
+/** Throws 415. Called before the body is parsed: for an unknown type the framework would ask for JSON. */
+export const assertMultipart = (contentType: string | undefined): void => {
+  if (MULTIPART.test(contentType ?? '')) return;
+  const text = message('error.multipart_required');
+  throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
+};
 
 /**
- * Throws 415 for anything but multipart, 422 under `file` for a type or size that is not accepted, and 400 for a
- * malformed or incomplete form; nothing remains stored then. Closes the connection when the form has not arrived after
- * `deadlineMs`.
+ * Throws 422 under `file` for a type or size that is not accepted, and 400 for a malformed or incomplete form; nothing
+ * remains stored then. Closes the connection when the form has not arrived after `deadlineMs`.
  */
 export const readUpload = async (
   request: RawRequest,
@@ -35,12 +40,8 @@ export const readUpload = async (
   deadlineMs: number,
 ): Promise<Upload> => {
   const upload: Upload = { fields: {}, file: undefined };
-  if (!request.isMultipart()) {
-    // Fastify does not call the content type parser for an empty body.
-    if (MULTIPART.test(request.headers['content-type'] ?? '')) return upload;
-    const text = message('error.unsupported_media_type');
-    throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
-  }
+  // Fastify does not call the content type parser for an empty body.
+  if (!request.isMultipart()) return upload;
   // The parser would wait forever for the end of a request that is already closed.
   if (request.raw.destroyed) throw malformed('the client disconnected');
   const late = setTimeout(() => request.raw.destroy(), deadlineMs);
@@ -49,7 +50,7 @@ export const readUpload = async (
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
       else if (part.fieldname !== 'file') part.file.resume();
       else if (upload.file === undefined) upload.file = await receive(part, files);
-      else throw refusedFile(message('media.one_file'));
+      else throw refused(message('validation.one_file'));
     }
     return upload;
   } catch (error) {
@@ -70,12 +71,15 @@ const malformed = (cause: unknown): AppError => {
 const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {
   const { head, rest } = await peek(part.file);
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
-  if (mimeType === undefined) throw refusedFile(message('media.file_type'));
+  if (mimeType === undefined) {
+    // An empty file is at its end already; of any other one the type is wrong, whatever its size.
+    throw refused(message(head.length === 0 ? 'validation.empty_file' : 'validation.file_type'));
+  }
   const stored = await files.keep(rest);
   // The parser ends the stream at the size limit without an error.
   if (part.file.truncated) {
     await files.discard(stored);
-    throw refusedFile(message('media.file_too_large', { max: MAX_FILE_BYTES / MEBIBYTE }));
+    throw refused(message('validation.file_size', { max: MAX_FILE_MIB }));
   }
   return { stored, mimeType, filename: cleanFilename(part.filename) };
 };

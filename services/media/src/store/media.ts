@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
-import { type MediaRow, type Target, targetKey } from '../domain/media.ts';
+import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
 
 /** A row with derived keys: each query is one condition on one of them (docs/adr/0013). */
 interface MediaDocument extends MediaRow {
@@ -11,7 +11,22 @@ interface MediaDocument extends MediaRow {
   public_target?: string;
   /** Target and purpose; only of a private document. */
   document_key?: string;
+  /** The storage keys of the smaller images. */
+  variant_keys?: string[];
 }
+
+/** Not part of the resource. */
+const WITHOUT_VARIANTS = { variants: 0, variant_keys: 0 };
+
+const variantSchema = new mongoose.Schema<Variant>(
+  {
+    width: { type: Number, required: true },
+    size: { type: Number, required: true },
+    sha256: { type: String, required: true },
+    storage_key: { type: String, required: true },
+  },
+  { _id: false },
+);
 
 const schema = new mongoose.Schema<MediaDocument>(
   {
@@ -29,14 +44,17 @@ const schema = new mongoose.Schema<MediaDocument>(
     storage_key: { type: String, required: true },
     uploaded_by: { type: Number, default: null },
     created_at: { type: Date, required: true },
+    variants: { type: [variantSchema], default: undefined },
+    variant_keys: { type: [String], default: undefined },
   },
   { collection: 'media', versionKey: false },
 )
   .index({ target: 1 })
-  .index({ public_target: 1 }, { sparse: true })
+  .index({ public_target: 1, _id: 1 })
   // At most one document of each purpose for each target.
   .index({ document_key: 1 }, { unique: true, sparse: true })
   .index({ storage_key: 1 }, { unique: true })
+  .index({ variant_keys: 1 }, { sparse: true })
   .index({ uploaded_by: 1 });
 
 privacy(
@@ -49,16 +67,28 @@ privacy(
   ),
   erase('likewise', 'target', 'public_target', 'document_key'),
   erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
+  erase(
+    'likewise, of its smaller images',
+    'variants.width',
+    'variants.size',
+    'variants.sha256',
+    'variants.storage_key',
+    'variant_keys',
+  ),
   erase('removed from files of other targets, which remain', 'uploaded_by'),
 );
 
 export interface Media {
   find(id: number): Promise<MediaRow | undefined>;
-  /** Rows without a purpose, in the order of their ids. */
-  findPublic(targets: readonly Target[]): Promise<MediaRow[]>;
-  /** Those of `keys` that belong to a row. */
+  /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
+  findPublic(targets: readonly LimitedTarget[]): Promise<MediaRow[]>;
+  /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
+  isFull(session: ClientSession, target: Target, limit: number): Promise<boolean>;
+  /** Those of `keys` that belong to a row, to its file or to a smaller image. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
+  /** Adds a smaller image, unless the row has one of this width. Returns the row's; undefined when the row is gone. */
+  addVariant(id: number, variant: Variant): Promise<Variant | undefined>;
   /** Each deletion returns the deleted rows. */
   delete(session: ClientSession, id: number): Promise<MediaRow[]>;
   /** Deletes the document of a purpose, unless its id is larger than `upTo`: it is then a newer document. */
@@ -72,6 +102,12 @@ export interface Media {
   deleteBatch(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
   /** Sets `uploaded_by` to null in every row that this account uploaded. */
   removeUploader(userId: number): Promise<void>;
+}
+
+type StorageKeys = Pick<MediaDocument, 'storage_key' | 'variant_keys'>;
+
+interface LimitedTarget extends Target {
+  limit: number;
 }
 
 const documentKey = (target: Target, purpose: string): string => `${targetKey(target)}:${purpose}`;
@@ -94,20 +130,47 @@ export const createMedia = (connection: Connection): Media => {
   return {
     find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
     findPublic: async (targets) => {
-      const keys = [...new Set(targets.map(targetKey))];
-      const found = await model.find({ public_target: trusted({ $in: keys }) }).lean<MediaRow[]>();
-      return found.sort((a, b) => a._id - b._id);
+      const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));
+      const most = [...limits.values()].reduce((sum, limit) => sum + limit, 0);
+      const together = await model
+        .find({ public_target: trusted({ $in: [...limits.keys()] }) }, WITHOUT_VARIANTS, { limit: most + 1 })
+        .lean<MediaDocument[]>();
+      if (together.length <= most) return oldestOfEach(together, limits);
+      // A target has more rows than its limit: each target is read alone, so that none hides another.
+      const alone = [...limits].map(([key, limit]) =>
+        model
+          .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })
+          .lean<MediaDocument[]>(),
+      );
+      return oldestOfEach((await Promise.all(alone)).flat(), limits);
+    },
+    isFull: async (session, target, limit) => {
+      const found = await model
+        .find({ public_target: targetKey(target) }, { _id: 1 }, { session, limit })
+        .lean<Pick<MediaRow, '_id'>[]>();
+      return found.length >= limit;
     },
     knownStorageKeys: async (keys) => {
       if (keys.length === 0) return new Set();
-      const named = { storage_key: trusted({ $in: [...keys] }) };
-      const rows = await model
-        .find(named, { _id: 0, storage_key: 1 })
-        .lean<Pick<MediaRow, 'storage_key'>[]>();
-      return new Set(rows.map((row) => row.storage_key));
+      const among = trusted({ $in: [...keys] });
+      const shown = { _id: 0, storage_key: 1, variant_keys: 1 };
+      const rows = [
+        ...(await model.find({ storage_key: among }, shown).lean<StorageKeys[]>()),
+        ...(await model.find({ variant_keys: among }, shown).lean<StorageKeys[]>()),
+      ];
+      return new Set(rows.flatMap((row) => [row.storage_key, ...(row.variant_keys ?? [])]));
     },
     insert: async (session, row) => {
       await model.create([toDocument(row)], { session });
+    },
+    addVariant: async (id, variant) => {
+      const { matchedCount } = await model.updateOne(
+        { _id: id, 'variants.width': trusted({ $ne: variant.width }) },
+        { $push: { variants: variant, variant_keys: variant.storage_key } },
+      );
+      if (matchedCount === 1) return variant;
+      const row = await model.findById(id).lean<MediaRow>();
+      return row?.variants?.find(({ width }) => width === variant.width);
     },
     delete: deleteById,
     deleteByPurpose: async (session, target, purpose, upTo = Number.POSITIVE_INFINITY) => {
@@ -128,4 +191,16 @@ export const createMedia = (connection: Connection): Media => {
       await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } });
     },
   };
+};
+
+const oldestOfEach = (rows: readonly MediaDocument[], limits: ReadonlyMap<string, number>): MediaRow[] => {
+  const taken = new Map<string, number>();
+  return rows
+    .toSorted((a, b) => a._id - b._id)
+    .filter((row) => {
+      const key = row.public_target ?? '';
+      const count = (taken.get(key) ?? 0) + 1;
+      taken.set(key, count);
+      return count <= (limits.get(key) ?? 0);
+    });
 };

@@ -1,0 +1,193 @@
+/** Decodes and encodes images (docs/adr/0041). Nothing of an image but its pixels and its animation is kept. */
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
+import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
+import { MAX_IMAGE_PIXELS } from '../domain/file-types.ts';
+
+interface ImageSource {
+  /** At most as long as an upload. */
+  open(): Promise<Readable>;
+  mimeType: string;
+}
+
+/** The image cannot be decoded, or it has more pixels or frames than are decoded. */
+export type ImageRefusal = 'unreadable' | 'too_large';
+
+export interface Images {
+  /**
+   * The image in the same format without metadata, its pixels turned as its orientation says; with `maxWidth` at most that
+   * wide. Throws `unavailable` when the process has too many images to encode.
+   */
+  render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal>;
+}
+
+/** Images at once: one for each of two processors. The others wait. */
+const JOBS = 2;
+/** The gateway waits for 30 s; an image that could be encoded only later is refused. */
+const WAIT_MS = 8 * SECOND_MS;
+const TIMEOUT_S = 15;
+const MAX_FRAMES = 1_000;
+
+const DECODERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((format) => `VipsForeignLoad${format}Buffer`);
+const ANIMATED = new Set(['image/gif', 'image/webp']);
+/** Of JPEG and WebP. An original is encoded once more than a smaller image shows. */
+const QUALITY = { original: 90, smaller: 80 };
+
+export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
+  sharp.cache(false);
+  sharp.concurrency(1);
+  // Only decoders of accepted types: a flaw of any other one cannot be reached.
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: DECODERS });
+  const jobs = createSlots(JOBS, waitMs);
+  // Decoded images take up to nine bytes for each pixel: two large ones are not decoded together.
+  const pixels = createSlots(MAX_IMAGE_PIXELS, waitMs);
+  return {
+    render: ({ open, mimeType }, maxWidth) =>
+      jobs(1, async () => {
+        const content = await buffer(await open());
+        const metadata = await readMetadata(content, mimeType);
+        if (typeof metadata === 'string') return metadata;
+        return pixels(pixelsOf(metadata), () => encode(content, metadata, mimeType, maxWidth));
+      }),
+  };
+};
+
+const optionsFor = (mimeType: string): SharpOptions => ({
+  animated: ANIMATED.has(mimeType),
+  // A truncated file is refused; a warning, e.g. about an unusual header, is no reason.
+  failOn: 'error',
+});
+
+/** Reads the header only, so that an image with too many pixels costs nothing. */
+const readMetadata = async (content: Buffer, mimeType: string): Promise<Metadata | ImageRefusal> => {
+  try {
+    const metadata = await sharp(content, { ...optionsFor(mimeType), limitInputPixels: false }).metadata();
+    if (`image/${metadata.format}` !== mimeType) return 'unreadable';
+    const isLarge = pixelsOf(metadata) > MAX_IMAGE_PIXELS || (metadata.pages ?? 1) > MAX_FRAMES;
+    return isLarge ? 'too_large' : metadata;
+  } catch {
+    return 'unreadable';
+  }
+};
+
+/** Of all frames: they are one below the other. */
+const pixelsOf = ({ width, height }: Metadata): number => width * height;
+
+const encode = async (
+  content: Buffer,
+  metadata: Metadata,
+  mimeType: string,
+  maxWidth: number | undefined,
+): Promise<Buffer | ImageRefusal> => {
+  const options = { ...optionsFor(mimeType), limitInputPixels: MAX_IMAGE_PIXELS };
+  const { pages = 1, orientation = 1, delay, loop } = metadata;
+  try {
+    const isTurnedAnimation = pages > 1 && orientation > 1;
+    const image = isTurnedAnimation
+      ? await turnAnimation(sharp(content, options), metadata)
+      : sharp(content, options).autoOrient();
+    if (maxWidth !== undefined) image.resize({ width: maxWidth, withoutEnlargement: true });
+    const quality = maxWidth === undefined ? QUALITY.original : QUALITY.smaller;
+    const animation = isTurnedAnimation ? { delay, loop } : {};
+    return await toFormat(image, mimeType, quality, animation).timeout({ seconds: TIMEOUT_S }).toBuffer();
+  } catch (error) {
+    // Neither is a fault of the image, whose size is limited.
+    if (/^timeout|memory/i.test((error as Error).message)) throw unavailable('images', error);
+    return 'unreadable';
+  }
+};
+
+const toFormat = (
+  image: Sharp,
+  mimeType: string,
+  quality: number,
+  animation: { delay?: number[] | undefined; loop?: number | undefined },
+): Sharp => {
+  const timing = {
+    ...(animation.delay === undefined ? {} : { delay: animation.delay }),
+    ...(animation.loop === undefined ? {} : { loop: animation.loop }),
+  };
+  // Less effort than the defaults: files are a little larger, and encoding takes a fraction of the time.
+  if (mimeType === 'image/webp') return image.webp({ quality, effort: 2, ...timing });
+  if (mimeType === 'image/gif') return image.gif({ effort: 3, ...timing });
+  return mimeType === 'image/png' ? image.png() : image.jpeg({ quality });
+};
+
+type Turn = (frame: Sharp) => Sharp;
+/** By the orientation of EXIF. A mirror is applied before the rotation. */
+const TURNS: Readonly<Record<number, Turn>> = {
+  2: (frame) => frame.flop(),
+  3: (frame) => frame.rotate(180),
+  4: (frame) => frame.flip(),
+  5: (frame) => frame.flop().rotate(270),
+  6: (frame) => frame.rotate(90),
+  7: (frame) => frame.flop().rotate(90),
+  8: (frame) => frame.rotate(270),
+};
+
+/** libvips turns an animation as one image, the frames below each other; here each frame is turned. */
+const turnAnimation = async (animation: Sharp, metadata: Metadata): Promise<Sharp> => {
+  const { width, height, pageHeight = height, orientation = 1 } = metadata;
+  const turn: Turn = TURNS[orientation] ?? ((frame) => frame);
+  const { data, info } = await animation
+    .raw()
+    .timeout({ seconds: TIMEOUT_S })
+    .toBuffer({ resolveWithObject: true });
+  const { channels } = info;
+  const bytes = width * pageHeight * channels;
+  for (let at = 0; at < data.length; at += bytes) {
+    const frame = data.subarray(at, at + bytes);
+    const turned = await turn(sharp(frame, { raw: { width, height: pageHeight, channels } }))
+      .raw()
+      .toBuffer();
+    turned.copy(frame);
+  }
+  const isUpright = orientation <= 4;
+  const [frameWidth, frameHeight] = isUpright ? [width, pageHeight] : [pageHeight, width];
+  const frames = data.length / bytes;
+  return sharp(data, {
+    raw: { width: frameWidth, height: frameHeight * frames, pageHeight: frameHeight, channels },
+  });
+};
+
+type Slots = <T>(weight: number, work: () => Promise<T>) => Promise<T>;
+
+/** Starts work in its order while the sum of the weights under way is at most `limit`. */
+const createSlots = (limit: number, waitMs: number): Slots => {
+  const waiting: { weight: number; start: () => void }[] = [];
+  let free = limit;
+  const advance = (): void => {
+    for (let next = waiting[0]; next !== undefined && next.weight <= free; next = waiting[0]) {
+      waiting.shift();
+      free -= next.weight;
+      next.start();
+    }
+  };
+  return async (weight, work) => {
+    await new Promise<void>((resolve, reject) => {
+      const waiter = {
+        weight,
+        start: () => {
+          clearTimeout(late);
+          resolve();
+        },
+      };
+      const late = setTimeout(() => {
+        waiting.splice(waiting.indexOf(waiter), 1);
+        reject(unavailable('images: too many are waiting'));
+        advance();
+      }, waitMs);
+      waiting.push(waiter);
+      advance();
+    });
+    try {
+      return await work();
+    } finally {
+      free += weight;
+      advance();
+    }
+  };
+};

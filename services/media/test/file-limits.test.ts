@@ -1,0 +1,171 @@
+/** Contract 6: how many files a target has, and what a target with more of them does to others: nothing. */
+import { createMediaReader } from '@fitness/contracts/media.ts';
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { MediaRow, Target } from '../src/domain/media.ts';
+import { startMedia } from '../src/service.ts';
+import {
+  fileClient,
+  type Harness,
+  holder,
+  MEBIBYTE,
+  OWNER,
+  openHarness,
+  POST,
+  SERVICE,
+  userTarget,
+} from './support.ts';
+
+const logged: string[] = [];
+let harness: Harness;
+let replica: RunningService;
+beforeAll(async () => {
+  const destination = { write: (line: string) => void logged.push(line) };
+  harness = await openHarness({}, { log: createLog({ service: 'media', level: 'error', destination }) });
+  replica = await startMedia(harness.config);
+});
+afterAll(async () => {
+  await replica.close();
+  await harness.close();
+});
+
+const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.keys(body.errors ?? {});
+const post = (id: number): Target => ({ ...POST, attachable_id: id });
+
+let stored = 0;
+/** Stores rows directly, as an older release did without a limit. Returns their ids. */
+const store = async (
+  target: Target,
+  count: number,
+  change: (n: number) => Record<string, unknown> = () => ({}),
+): Promise<number[]> => {
+  const [like] = await harness.rows(SAMPLE);
+  if (like === undefined) throw new Error('no row to copy');
+  const key = `${target.attachable_type}:${target.attachable_id}`;
+  const rows = Array.from({ length: count }, (_, n) => {
+    stored += 1;
+    const own = { _id: 100_000 + stored, storage_key: `copy-${stored}`, target: key, public_target: key };
+    return { ...like, ...target, ...own, ...change(n) };
+  });
+  await harness.connection.collection<{ _id: number }>('media').insertMany(rows);
+  return rows.map(({ _id }) => _id);
+};
+const SAMPLE = userTarget(1);
+beforeAll(async () => {
+  await harness.upload(holder(1), SAMPLE);
+});
+
+describe('a target with as many public files as allowed', () => {
+  test.each<[string, () => Target, number, number]>([
+    ['a post', () => POST, 10, 7],
+    ['a training service', () => SERVICE, 10, 7],
+    ['a gym', () => harness.newGym(), 20, 7],
+    ['a profile', () => userTarget(51), 5, 51],
+  ])(
+    '%s takes no further one: 422 under file, and nothing stays on the disk',
+    async (_name, of, limit, owner) => {
+      const target = of();
+      const caller = owner === 7 ? OWNER : holder(owner);
+      for (let n = 0; n < limit; n += 1) expect((await harness.upload(caller, target)).status).toBe(201);
+      const before = await harness.filesOnDisk();
+      const refused = await harness.upload(caller, target);
+      expect([refused.status, fieldsOf(refused)]).toEqual([422, ['file']]);
+      expect(refused.body.errors.file).toEqual([`No more than ${limit} files can be attached here.`]);
+      expect(await harness.filesOnDisk()).toEqual(before);
+      const [first] = await harness.rows(target);
+      expect((await harness.send('DELETE', `/media/${first?._id}`, { as: caller })).status).toBe(204);
+      expect((await harness.upload(caller, target)).status).toBe(201);
+    },
+  );
+
+  test('takes private documents, which do not count', async () => {
+    const gym = harness.newGym();
+    await store(gym, 19);
+    for (let n = 0; n < 2; n += 1) {
+      expect((await harness.upload(OWNER, { ...gym, purpose: 'gym_license' })).status).toBe(201);
+    }
+    expect((await harness.upload(OWNER, gym)).status).toBe(201);
+    expect((await harness.upload(OWNER, { ...gym, purpose: 'gym_license' })).status).toBe(201);
+    expect((await harness.upload(OWNER, gym)).status).toBe(422);
+  });
+
+  test('of twenty concurrent uploads through two replicas as many succeed as there is room for', async () => {
+    const gym = harness.newGym();
+    await store(gym, 17);
+    const before = (await harness.filesOnDisk()).length;
+    const clients = [harness, fileClient(replica.url)];
+    const uploadOnce = async (n: number): Promise<number> => {
+      const client = clients[n % 2] ?? harness;
+      const { status } = await client.upload(OWNER, gym);
+      // Conflicts of a busy database may last until the deadline of a transaction: nothing was changed.
+      return status === 503 ? uploadOnce(n) : status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => uploadOnce(n)));
+    expect([201, 422].map((status) => statuses.filter((given) => given === status).length)).toEqual([3, 17]);
+    expect([(await harness.rows(gym)).length, (await harness.filesOnDisk()).length]).toEqual([
+      20,
+      before + 3,
+    ]);
+  });
+
+  test('with more files from before it keeps the oldest ones, up to the limit', async () => {
+    const gym = harness.newGym();
+    const ids = await store(gym, 25);
+    const { media } = await harness.grpc.call('GetMedia', { targets: [gym] });
+    expect(media.map(({ id }) => id)).toEqual(ids.slice(0, 20));
+    expect((await harness.upload(OWNER, gym)).status).toBe(422);
+  });
+});
+
+describe('the media of a page', () => {
+  /** The longest names of older releases, and the largest links. */
+  const filename = `${'💪'.repeat(196)}.png`;
+
+  test('are all there beside a post with 1,250 files, and far below the limit of a message', async () => {
+    const ids = Array.from({ length: 30 }, (_, n) => 1_000 + n);
+    const [crowded = 0, ...others] = ids;
+    const oldest = (await store(post(crowded), 1_250, () => ({ filename }))).slice(0, 10);
+    const expected = new Map([[crowded, oldest]]);
+    for (const id of others) expected.set(id, await store(post(id), 3, () => ({ filename })));
+    const { media } = await harness.grpc.call('GetMedia', { targets: ids.map(post) });
+    const found = Map.groupBy(media, (row) => row.attachable_id);
+    expect(new Map(ids.map((id) => [id, found.get(id)?.map((row) => row.id)]))).toEqual(expected);
+    expect(Buffer.byteLength(JSON.stringify(media))).toBeLessThan(MEBIBYTE / 2);
+  });
+
+  test('of a hundred gyms with as many files as allowed, and the longest names, are all there', async () => {
+    const gyms = Array.from({ length: 100 }, () => harness.newGym());
+    for (const gym of gyms) await store(gym, 20, () => ({ filename }));
+    const calls: number[] = [];
+    const client = {
+      ...harness.grpc,
+      call: async (...given: Parameters<typeof harness.grpc.call>) => {
+        // The deadline of embedded media is for production; a busy machine may take longer.
+        const answer = await harness.grpc.call(given[0], given[1]);
+        calls.push(Buffer.byteLength(JSON.stringify(answer)));
+        return answer;
+      },
+    } as typeof harness.grpc;
+    const log = createLog({ service: 'test', level: 'silent' });
+    const ids = gyms.map(({ attachable_id: id }) => id);
+    const found = await createMediaReader(client, log).findOrEmpty(MODEL.gym, ids);
+    expect(ids.map((id) => found.get(id)?.length)).toEqual(Array(100).fill(20));
+    expect(Math.max(...calls)).toBeLessThan(4 * MEBIBYTE);
+  });
+
+  test.each<[string, Partial<Record<keyof MediaRow, unknown>>]>([
+    ['no time', { created_at: null }],
+    ['a text as its size', { size: 'large' }],
+    ['no name', { filename: null }],
+    ['an object as its id of the target', { attachable_id: { id: 1 } }],
+  ])('are shown without a stored row that has %s; it is logged', async (_name, wrong) => {
+    const gym = harness.newGym();
+    const [first, malformed, last] = await store(gym, 3, (n) => (n === 1 ? wrong : {}));
+    logged.length = 0;
+    const { media } = await harness.grpc.call('GetMedia', { targets: [gym] });
+    expect(media.map(({ id }) => id)).toEqual([first, last]);
+    expect(logged.filter((line) => line.includes(`"media_id":${malformed}`))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,381 @@
+/** Contract 6: images lose their metadata and keep their orientation; smaller images are made once. */
+
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { gymDeleted } from '@fitness/proto/events/gyms.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import sharp, { type Sharp } from 'sharp';
+import { createImages } from '../src/clients/images.ts';
+import { startMedia } from '../src/service.ts';
+import {
+  animation,
+  photo,
+  type Quarter,
+  redQuarter,
+  SECRET,
+  withChunk,
+  withExtensions,
+  withMetadata,
+  withSegments,
+} from './images.ts';
+import { DRAFT, fileClient, type Harness, OWNER, openHarness, PNG, pdf, STRANGER } from './support.ts';
+
+let harness: Harness;
+let replica: RunningService;
+beforeAll(async () => {
+  harness = await openHarness();
+  replica = await startMedia(harness.config);
+});
+afterAll(async () => {
+  await replica.close();
+  await harness.close();
+});
+
+const uploaded = async (content: Buffer, fields: Record<string, string | number> = harness.newGym()) => {
+  const { status, body } = await harness.upload(OWNER, fields, content);
+  if (status !== 201) throw new Error(`not uploaded: ${status} ${JSON.stringify(body)}`);
+  return body.data as { id: number; size: number; mime_type: string };
+};
+const bytesOf = async (file: number | string): Promise<Buffer> => {
+  const response = await harness.download(OWNER, file);
+  if (response.status !== 200) throw new Error(`not downloaded: ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+};
+
+describe('a stored image', () => {
+  const lossless = { lossless: true };
+  test.each<[string, () => Promise<Buffer>]>([
+    ['JPEG', async () => withSegments(await withMetadata(photo().jpeg()).toBuffer())],
+    [
+      'PNG',
+      async () => {
+        const text = Buffer.from(`Comment\0${SECRET}`);
+        return withChunk(await withMetadata(photo().png()).toBuffer(), 'tEXt', text);
+      },
+    ],
+    ['WebP', () => withMetadata(photo().webp(lossless)).toBuffer()],
+    ['GIF', async () => withExtensions(await photo().gif().toBuffer())],
+    ['animated WebP', () => withMetadata(animation().webp(lossless)).toBuffer()],
+    ['animated GIF', async () => withExtensions(await animation().gif().toBuffer())],
+  ])('%s has no EXIF, position, XMP, IPTC or comment', async (_name, make) => {
+    const content = await make();
+    expect(content.includes(SECRET)).toBe(true);
+    const { id, size } = await uploaded(content);
+    const stored = await bytesOf(id);
+    expect([stored.includes(SECRET), stored.length]).toEqual([false, size]);
+    const { exif, xmp, iptc, comments, orientation } = await sharp(stored).metadata();
+    expect([exif, xmp, iptc, comments, orientation]).toEqual(Array(5).fill(undefined));
+    expect(await redQuarter(sharp(stored))).toBe('top left');
+  });
+
+  /** Orientation of EXIF → where the top left quarter is shown. */
+  const SHOWN: [number, Quarter][] = [
+    [1, 'top left'],
+    [2, 'top right'],
+    [3, 'bottom right'],
+    [4, 'bottom left'],
+    [5, 'top left'],
+    [6, 'top right'],
+    [7, 'bottom right'],
+    [8, 'bottom left'],
+  ];
+  const STILL: [string, () => Sharp][] = [
+    ['JPEG', () => photo().jpeg()],
+    ['PNG', () => photo().png()],
+    ['WebP', () => photo().webp(lossless)],
+  ];
+  test.each(
+    STILL.flatMap(([name, make]) => SHOWN.map(([given, shown]) => [name, given, shown, make] as const)),
+  )(
+    '%s with the orientation %i is stored turned: its top left quarter is at the %s',
+    async (_name, given, shown, make) => {
+      const content = await withMetadata(make(), given).toBuffer();
+      const { id } = await uploaded(content);
+      for (const file of [id, `${id}?width=320`]) {
+        const stored = sharp(await bytesOf(file));
+        const { width, height } = await stored.metadata();
+        expect([width, height]).toEqual(given <= 4 ? [40, 20] : [20, 40]);
+        expect(await redQuarter(stored)).toBe(shown);
+      }
+    },
+  );
+
+  test.each(SHOWN)(
+    'an animated WebP with the orientation %i stays animated, and each frame is turned to the %s',
+    async (given, shown) => {
+      const timed = animation().webp({ ...lossless, delay: [100, 200, 300], loop: 4 });
+      const { id } = await uploaded(await withMetadata(timed, given).toBuffer());
+      const stored = await bytesOf(id);
+      const { width, pageHeight, pages, delay, loop } = await sharp(stored, { animated: true }).metadata();
+      expect({ width, pageHeight, pages, delay, loop }).toEqual({
+        ...(given <= 4 ? { width: 40, pageHeight: 20 } : { width: 20, pageHeight: 40 }),
+        pages: 3,
+        delay: [100, 200, 300],
+        loop: 4,
+      });
+      const frames = await Promise.all([0, 1, 2].map((page) => redQuarter(sharp(stored, { page }))));
+      expect(frames).toEqual([shown, shown, shown]);
+    },
+  );
+
+  test('an animated GIF stays animated, also as a smaller image', async () => {
+    const gif = await animation(4, 400, 200)
+      .gif({ delay: [100, 200, 300, 400], loop: 2 })
+      .toBuffer();
+    const { id, mime_type } = await uploaded(gif);
+    expect(mime_type).toBe('image/gif');
+    for (const [file, width] of [
+      [id, 400],
+      [`${id}?width=320`, 320],
+    ] as const) {
+      const stored = await sharp(await bytesOf(file), { animated: true }).metadata();
+      expect(stored).toMatchObject({ format: 'gif', width, pages: 4, delay: [100, 200, 300, 400], loop: 2 });
+      expect(stored.pageHeight).toBe(width / 2);
+    }
+  });
+
+  test('its size, ETag and Content-Length are those of the stored bytes', async () => {
+    const content = await withMetadata(photo(400, 300).jpeg()).toBuffer();
+    const { id, size } = await uploaded(content);
+    const response = await harness.download(GUEST, id);
+    const stored = Buffer.from(await response.arrayBuffer());
+    const [row] = await harness.rows({ _id: id });
+    expect([stored.length, response.headers.get('content-length')]).toEqual([size, String(size)]);
+    expect(response.headers.get('etag')).toBe(`"${row?.sha256}"`);
+    expect(size).not.toBe(content.length);
+  });
+
+  test('private documents lose their metadata too', async () => {
+    const content = withSegments(await withMetadata(photo().jpeg()).toBuffer());
+    const { id } = await uploaded(content, { ...harness.newGym(), purpose: 'gym_license' });
+    expect((await bytesOf(id)).includes(SECRET)).toBe(false);
+  });
+});
+
+describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
+  const DAMAGED = 'This image is damaged and cannot be read.';
+  const TOO_LARGE = 'This image must not have more than 52 megapixels.';
+  /** A PNG of one pixel whose header says otherwise. */
+  const bomb = (width: number, height: number): Buffer => {
+    const size = Buffer.alloc(8);
+    size.writeUInt32BE(width);
+    size.writeUInt32BE(height, 4);
+    const header = Buffer.concat([size, PNG.subarray(24, 29)]);
+    const rest = Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(25), PNG.subarray(33)]);
+    const whole = withChunk(rest, 'IHDR', header);
+    return Buffer.concat([whole.subarray(0, 8), whole.subarray(33)]);
+  };
+  /** A JPEG of 800 pixels whose header says otherwise. */
+  const enlarged = async (side: number): Promise<Buffer> => {
+    const jpeg = await photo().jpeg().toBuffer();
+    const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
+    jpeg.writeUInt16BE(side, frame + 5);
+    jpeg.writeUInt16BE(side, frame + 7);
+    return jpeg;
+  };
+  test.each<[string, () => Promise<Buffer>, string]>([
+    [
+      'nothing after its first bytes',
+      async () => Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)]),
+      DAMAGED,
+    ],
+    [
+      'only its first half',
+      async () => {
+        const whole = await photo(400, 300).jpeg().toBuffer();
+        return whole.subarray(0, whole.length / 2);
+      },
+      DAMAGED,
+    ],
+    [
+      'the container of WebP alone',
+      async () => Buffer.concat([Buffer.from('RIFF\x40\x00\x00\x00WEBPVP8 '), Buffer.alloc(64)]),
+      DAMAGED,
+    ],
+    [
+      'the signature of a GIF alone',
+      async () => Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)]),
+      DAMAGED,
+    ],
+    ['400 megapixels in a hundred bytes', async () => bomb(20_000, 20_000), TOO_LARGE],
+    ['3,600 megapixels in some hundred bytes', () => enlarged(60_000), TOO_LARGE],
+    ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_LARGE],
+  ])('%s', async (_name, make, text) => {
+    const content = await make();
+    const before = await harness.filesOnDisk();
+    const { status, body } = await harness.upload(OWNER, harness.newGym(), content);
+    expect([status, body.errors]).toEqual([422, { file: [text] }]);
+    expect(await harness.filesOnDisk()).toEqual(before);
+  });
+});
+
+describe('a smaller image', () => {
+  const FORMATS: [string, () => Promise<Buffer>][] = [
+    ['jpeg', () => photo(1_600, 800).jpeg().toBuffer()],
+    ['png', () => photo(1_600, 800).png().toBuffer()],
+    ['webp', () => photo(1_600, 800).webp().toBuffer()],
+    ['gif', () => photo(1_600, 800).gif().toBuffer()],
+  ];
+  test.each(FORMATS)('of a %s has the type of the original and the width', async (format, make) => {
+    const { id } = await uploaded(await make());
+    for (const width of [320, 640, 1280]) {
+      const response = await harness.download(GUEST, `${id}?width=${width}`);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, `image/${format}`]);
+      expect(response.headers.get('content-length')).toBe(String(bytes.length));
+      expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height: width / 2 });
+      expect(await redQuarter(sharp(bytes))).toBe('top left');
+    }
+  });
+
+  test('has an ETag of its own; ranges, conditions and HEAD refer to it', async () => {
+    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+    const small = `${id}?width=320`;
+    const bytes = await bytesOf(small);
+    const etags = await Promise.all(
+      [id, small, `${id}?width=640`].map(async (file) =>
+        (await harness.download(GUEST, file)).headers.get('etag'),
+      ),
+    );
+    expect(new Set(etags).size).toBe(3);
+    const etag = etags[1] ?? '';
+    expect((await harness.download(GUEST, small, { 'if-none-match': etag })).status).toBe(304);
+    expect((await harness.download(GUEST, id, { 'if-none-match': etag })).status).toBe(200);
+    const part = await harness.download(GUEST, small, { range: 'bytes=10-19', 'if-range': etag });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${bytes.length}`]);
+    expect(Buffer.from(await part.arrayBuffer())).toEqual(bytes.subarray(10, 20));
+    const head = await harness.download(GUEST, small, {}, 'HEAD');
+    expect(head.headers.get('content-length')).toBe(String(bytes.length));
+    const named = await harness.download(GUEST, `${id}/a.jpg?width=320`);
+    expect(Buffer.from(await named.arrayBuffer())).toEqual(bytes);
+  });
+
+  test('is never larger than the original image', async () => {
+    const { id } = await uploaded(await photo(200, 100).jpeg().toBuffer());
+    expect(await sharp(await bytesOf(`${id}?width=640`)).metadata()).toMatchObject({
+      width: 200,
+      height: 100,
+    });
+  });
+
+  test('is made once: further requests read the stored file', async () => {
+    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+    const before = (await harness.filesOnDisk()).length;
+    const first = await bytesOf(`${id}?width=320`);
+    const files = await harness.filesOnDisk();
+    expect(files).toHaveLength(before + 1);
+    const [row] = await harness.rows({ _id: id });
+    expect(row?.variants).toMatchObject([{ width: 320, size: first.length }]);
+    expect((await bytesOf(`${id}?width=320`)).equals(first)).toBe(true);
+    expect(await harness.filesOnDisk()).toEqual(files);
+  });
+
+  test('of forty concurrent first requests at two replicas all get the same bytes, and one file remains', async () => {
+    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+    const before = (await harness.filesOnDisk()).length;
+    const clients = [harness, fileClient(replica.url)];
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const response = await clients[n % 2]?.download(GUEST, `${id}?width=640`);
+        return [response?.status, response?.headers.get('etag'), (await response?.arrayBuffer())?.byteLength];
+      }),
+    );
+    const [row] = await harness.rows({ _id: id });
+    const [variant, ...others] = row?.variants ?? [];
+    expect(others).toEqual([]);
+    const expected = [200, `"${variant?.sha256}"`, variant?.size];
+    expect(answers).toEqual(Array(40).fill(expected));
+    expect(await harness.filesOnDisk()).toHaveLength(before + 1);
+  });
+
+  test('needs the same right as the original, and is not made without it', async () => {
+    const draft = (await uploaded(PNG, DRAFT)).id;
+    const license = (await uploaded(PNG, { ...harness.newGym(), purpose: 'gym_license' })).id;
+    const before = await harness.filesOnDisk();
+    const status = async (as: typeof OWNER | typeof GUEST, id: number) =>
+      (await harness.download(as, `${id}?width=320`)).status;
+    expect([await status(GUEST, draft), await status(STRANGER, draft)]).toEqual([401, 403]);
+    expect([await status(GUEST, license), await status(STRANGER, license)]).toEqual([403, 403]);
+    expect(await harness.filesOnDisk()).toEqual(before);
+    expect([await status(OWNER, draft), await status(OWNER, license)]).toEqual([200, 200]);
+  });
+
+  test.each(['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640'])(
+    'width=%s is 422 under width',
+    async (width) => {
+      for (const content of [PNG, pdf(100)]) {
+        const { id } = await uploaded(content);
+        const response = await harness.download(GUEST, `${id}?width=${width}`);
+        const body = (await response.json()) as { errors: object };
+        expect([response.status, Object.keys(body.errors)]).toEqual([422, ['width']]);
+      }
+    },
+  );
+
+  test('of another file is the file itself', async () => {
+    const content = pdf(1_000);
+    const { id } = await uploaded(content);
+    expect((await bytesOf(`${id}?width=320`)).equals(content)).toBe(true);
+    expect((await harness.rows({ _id: id }))[0]).not.toHaveProperty('variants');
+  });
+
+  test('of an image of an older release that cannot be decoded is the image itself', async () => {
+    const { id } = await uploaded(pdf(1_000));
+    await harness.connection
+      .collection<{ _id: number }>('media')
+      .updateOne({ _id: id }, { $set: { mime_type: 'image/jpeg' } });
+    expect((await bytesOf(`${id}?width=320`)).length).toBe(1_000);
+  });
+
+  test('is deleted with the original: by the route, by a replacement, and with the target', async () => {
+    const before = await harness.filesOnDisk();
+    const gym = harness.newGym();
+    const small = async (id: number): Promise<void> => {
+      for (const width of [320, 640]) await bytesOf(`${id}?width=${width}`);
+    };
+    const first = (await uploaded(PNG, gym)).id;
+    await small(first);
+    expect(await harness.filesOnDisk()).toHaveLength(before.length + 3);
+    await harness.send('DELETE', `/media/${first}`, { as: OWNER });
+    expect(await harness.filesOnDisk()).toEqual(before);
+    const license = { ...gym, purpose: 'gym_license' };
+    await small((await uploaded(PNG, license)).id);
+    await uploaded(PNG, license);
+    expect(await harness.filesOnDisk()).toHaveLength(before.length + 1);
+    await small((await uploaded(PNG, gym)).id);
+    const id = gym.attachable_id;
+    await harness.publish('gyms', gymDeleted, { subject: id, data: { gym_id: id } });
+    await eventually(async () => (await harness.rows(gym)).length === 0);
+    await eventually(async () => (await harness.filesOnDisk()).join() === before.join());
+  });
+
+  test('that is made while its original is deleted leaves nothing', async () => {
+    const content = await photo(1_600, 800).jpeg().toBuffer();
+    const before = await harness.filesOnDisk();
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = await uploaded(content);
+      const [small] = await Promise.all([
+        harness.download(OWNER, `${id}?width=320`),
+        pause(round * 4).then(() => harness.send('DELETE', `/media/${id}`, { as: OWNER })),
+      ]);
+      expect([200, 404]).toContain(small.status);
+      await small.arrayBuffer();
+      await eventually(async () => (await harness.filesOnDisk()).join() === before.join());
+    }
+  });
+});
+
+test('images that would wait too long are refused with 503; the next ones are encoded', async () => {
+  const images = createImages({ waitMs: 100 });
+  const never = Promise.withResolvers<Readable>();
+  const mimeType = 'image/png';
+  const blocked = [1, 2].map(() => images.render({ open: () => never.promise, mimeType }));
+  const open = async () => Readable.from([PNG]);
+  await expect(images.render({ open, mimeType })).rejects.toMatchObject({ kind: 'unavailable' });
+  never.reject(new Error('gone'));
+  for (const result of await Promise.allSettled(blocked)) expect(result.status).toBe('rejected');
+  expect(await images.render({ open, mimeType })).toBeInstanceOf(Buffer);
+});
