@@ -2,7 +2,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { apiClient, caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
+import {
+  apiClient,
+  caller,
+  eventually,
+  restrictedCaller,
+  type Send,
+} from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { atTheBank, type Harness, OPERATOR, setZibalMode, startHarness, together } from './support.ts';
 
@@ -226,6 +232,11 @@ describe('GET /payments/deposit/callback', () => {
       { path: `/payments/deposit/callback?trackId=${trackId}` },
       { path: `/payments/deposit/callback?trackId=${trackId}&orderId=${payment.id}` },
       { path: `/payments/deposit/callback?trackId=${trackId}`, as: harness.person() },
+      // The payer's, but without the permission to see payments.
+      {
+        path: `/payments/deposit/callback?trackId=${trackId}`,
+        as: restrictedCaller(as.userId, 'gyms.create'),
+      },
     ];
     for (const { path, as: viewer } of guesses) {
       const answer = await send('GET', path, viewer === undefined ? {} : { as: viewer });

@@ -1,9 +1,9 @@
 /** GET /gyms: newest first, or nearest first when a location is given. */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Point } from '../domain/geohash.ts';
-import type { Gym } from '../domain/gym.ts';
+import { type Gym, OWN_GYMS } from '../domain/gym.ts';
 import type { GymQuery, ListViewer } from '../store/gym-lists.ts';
 
 interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
@@ -12,7 +12,8 @@ interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
 
 const viewerOf = (caller: Caller): ListViewer => {
   if (can(caller, 'gyms.view_all')) return { kind: 'all' };
-  return caller.kind === 'user' ? { kind: 'user', userId: caller.userId } : { kind: 'guest' };
+  const userId = ownerIdOf(caller, OWN_GYMS);
+  return userId === undefined ? { kind: 'guest' } : { kind: 'user', userId };
 };
 
 export const createListGyms =

@@ -12,28 +12,25 @@ import {
   changesPhone,
   type OwnChanges,
 } from './profile-changes.ts';
-import { tokenRestriction } from './restricted-token.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 type UpdateProfileDependencies = Pick<Dependencies, 'store' | 'passwords' | 'licenseDocuments' | 'clock'>;
 
 /**
- * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new bank account by
- * a restricted token.
+ * 422: a taken field, a birth date in the future, a new e-mail or phone without the password. 403: a new e-mail, phone or
+ * bank account by another token than a session.
  */
 type UpdateProfile = (caller: UserCaller, changes: OwnChanges, currentPassword?: string) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
   const { store, licenseDocuments, clock } = dependencies;
-  return async (caller, { trainer_license_image, ...fields }, currentPassword) => {
-    assertNotBornInFuture(fields, clock.now());
+  return async (caller, { trainer_license_image, ...requested }, currentPassword) => {
+    assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
+    // Before the password is verified: a token that must not change credentials must not try passwords either.
+    const fields = permittedChanges(caller, user, requested);
     if (changesContact(user, fields)) await assertCurrentPassword(dependencies, user, currentPassword);
     await assertNotTaken(dependencies, fields, user._id);
-    // Withdrawals are paid to the bank account.
-    if (changesBankAccount(user, fields) && (await tokenRestriction(dependencies, caller)) !== undefined) {
-      throw forbidden('a restricted token cannot change the bank account');
-    }
     // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
     const clearedMediaId = user.trainer_license_media_id;
     if (trainer_license_image === null && clearedMediaId !== null) {
@@ -52,4 +49,19 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     if (updated === null) throw unauthenticated();
     return updated;
   };
+};
+
+/** 403 for a new e-mail, phone or bank account, unless the token is a session. */
+const permittedChanges = (
+  { tokenKind }: UserCaller,
+  user: User,
+  changes: Omit<OwnChanges, 'trainer_license_image'>,
+): Omit<OwnChanges, 'trainer_license_image'> => {
+  if (tokenKind === 'session') return changes;
+  if (changesContact(user, changes) || changesBankAccount(user, changes)) {
+    throw forbidden('e-mail, phone and bank account are changed by sessions only');
+  }
+  // Without those fields: a session may change them meanwhile, and this request must not change them back.
+  const { email, phone, bank_account_number, ...others } = changes;
+  return others;
 };

@@ -12,7 +12,8 @@ export const putMeRoute = ({
     method: 'PUT',
     path: '/auth/me',
     summary: 'Change the own account',
-    description: 'Only the given fields change. A new e-mail or phone needs `current_password`.',
+    description:
+      'Only the given fields change. A new e-mail or phone needs `current_password`. E-mail, phone and bank account are changed by sessions only: 403 with a personal token.',
     tag: 'auth',
     access: 'user',
     body: z.object({

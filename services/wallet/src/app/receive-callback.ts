@@ -2,7 +2,7 @@
  * The payer's browser returns from the bank. Its query only identifies the deposit; whether it was paid is what the
  * gateway answers.
  */
-import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, isOwn } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isOurOrder } from '../domain/deposit.ts';
@@ -39,7 +39,7 @@ export const createReceiveCallback =
     if (depositReturnUrl === undefined) {
       const settled = await settleDeposit(payment);
       const resource = await presentPayment(dependencies, settled, caller);
-      const isPayer = caller.kind === 'user' && caller.userId === payment.userId;
+      const isPayer = isOwn(caller, payment.userId, 'payments.view_own');
       const hasOrderId = orderId !== undefined && orderId === payment.gateway?.orderId;
       return { payment: isPayer || hasOrderId ? resource : withoutPersonal(resource) };
     }
