@@ -1,6 +1,6 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { appCaller, caller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { describe, expect, test } from '@jest/globals';
 import { wholeUser } from './testing/users.ts';
 import { fromUserMessage, LIMITED_ACCESS_FIELDS, limitUser, toUserMessage, userSchema } from './user.ts';
@@ -82,6 +82,13 @@ describe('the user resource', () => {
     ['somebody else', caller(8), false],
     ['the same user', caller(7, []), true],
     ['a holder of users.view_all', caller(8, ['users.view_all']), true],
+    [
+      'a restricted token of the same user',
+      restrictedCaller(7, 'users.view_limited', 'payments.view_own'),
+      false,
+    ],
+    ['a restricted token with users.view_all', restrictedCaller(7, 'users.view_all'), true],
+    ['a third-party app, whose consent page names the profile', appCaller(7, 'posts.view'), true],
   ])('is whole or limited for %s', (_who, viewer, whole) => {
     const seen = Object.keys(limitUser(filled, viewer));
     expect(LIMITED_ACCESS_FIELDS.filter((field) => seen.includes(field))).toEqual(

@@ -57,7 +57,7 @@ const hiddenShape = {
 
 const hiddenSchema = z.object(hiddenShape);
 
-/** The fields that only the user themselves and callers with `users.view_all` see. */
+/** The fields of {@link canSeeAllFields}. */
 export const LIMITED_ACCESS_FIELDS = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
 
 export const userSchema = z.object({ ...publicShape, ...hiddenSchema.partial().shape }).meta({ id: 'User' });
@@ -68,9 +68,13 @@ type HiddenFields = z.output<typeof hiddenSchema>;
 /** A user with every field. */
 export type WholeUser = UserResource & HiddenFields;
 
-/** Whether `viewer` sees the limited-access fields of user `userId`. */
+/**
+ * Whether `viewer` sees the limited-access fields of user `userId`, and the license document. Every OAuth token sees the
+ * profile of its user, because the consent page says so; a restricted token does not.
+ */
 export const canSeeAllFields = (viewer: Caller, userId: number): boolean =>
-  (viewer.kind === 'user' && viewer.userId === userId) || can(viewer, 'users.view_all');
+  (viewer.kind === 'user' && viewer.userId === userId && viewer.tokenKind !== 'restricted') ||
+  can(viewer, 'users.view_all');
 
 /** The fields of `user` that `viewer` may see. */
 export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {

@@ -2,7 +2,13 @@ import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { formatTimestamp, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
+import {
+  type Answer,
+  appCaller,
+  caller,
+  eventually,
+  restrictedCaller,
+} from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { client, type Harness, openHarness, together } from './support.ts';
 
@@ -247,6 +253,24 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect((await harness.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
     const as = caller(someone(), ['posts.view']);
     expect((await harness.send('POST', `/training-services/${id}/purchase`, { as })).status).toBe(403);
+  });
+
+  test('a restricted or OAuth token neither buys, nor sees trainees, nor delivers', async () => {
+    const [buyer, seller] = [someone(), someone()];
+    const id = await offer(seller);
+    const { data: trainee } = (await buy(buyer, id)).body;
+    harness.standIns.booked.clear();
+    for (const token of [restrictedCaller, appCaller]) {
+      const as = (userId: number) => ({ as: token(userId, ...caller(userId).permissions) });
+      const answers = [
+        await harness.send('POST', `/training-services/${id}/purchase`, as(buyer)),
+        await harness.send('GET', '/trainees', as(seller)),
+        await harness.send('POST', `/trainees/${trainee.id}/deliver`, as(seller)),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    }
+    expect(harness.standIns.booked.size).toBe(0);
+    expect((await deliver(seller, trainee.id)).status).toBe(200);
   });
 });
 

@@ -1,7 +1,13 @@
 import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { type Answer, caller, eventually } from '@fitness/shared/testing/harness.ts';
+import {
+  type Answer,
+  appCaller,
+  caller,
+  eventually,
+  restrictedCaller,
+} from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Harness, openHarness, together } from './support.ts';
 
@@ -112,6 +118,28 @@ describe('200: one is read', () => {
     expect((await harness.send('GET', `/training-services/${id}`, { as: caller(userId) })).status).toBe(200);
     expect((await harness.send('GET', `/training-services/${id}`, { as: operator })).status).toBe(200);
   });
+
+  test.each([
+    ['restricted', restrictedCaller],
+    ['OAuth', appCaller],
+  ])(
+    'a %s token of the seller sees an inactive one only with training_services.create',
+    async (_kind, token) => {
+      const userId = someone();
+      const id = await offer(userId, { is_active: false });
+      const without = token(userId, 'posts.view', 'payments.view_own');
+      const covered = token(userId, 'training_services.create');
+      const statuses = [without, covered].map(async (as) => [
+        (await harness.send('GET', `/training-services/${id}`, { as })).status,
+        idsOf(await harness.send('GET', `/training-services?user_id=${userId}`, { as })),
+        idsOf(await harness.send('GET', '/training-services?per_page=100', { as })).includes(id),
+      ]);
+      expect(await Promise.all(statuses)).toEqual([
+        [404, [], false],
+        [200, [id], true],
+      ]);
+    },
+  );
 
   test('a viewer who sees all inactive ones in the list sees each of them, and changes none', async () => {
     const userId = someone();

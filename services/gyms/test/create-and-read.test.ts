@@ -1,3 +1,4 @@
+import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Harness, holder, member, openHarness, operator } from './support.ts';
 
@@ -144,6 +145,32 @@ describe('GET /gyms/{id}', () => {
     expect((await harness.send('GET', `/gyms/${id}`, { as: member(22) })).status).toBe(200);
     expect((await harness.send('GET', `/gyms/${id}`, { as: operator() })).status).toBe(200);
   });
+
+  test.each([
+    ['restricted', restrictedCaller],
+    ['OAuth', appCaller],
+  ])(
+    'a %s token of the owner sees what everybody sees, unless gyms.update covers own gyms',
+    async (_kind, token) => {
+      const [active, inactive] = [
+        await harness.createGym(member(28)),
+        await harness.createGym(member(28), { is_active: false }),
+      ];
+      const read = (id: number, as: ReturnType<typeof token>) => harness.send('GET', `/gyms/${id}`, { as });
+      const without = token(28, 'gyms.create', 'posts.view', 'users.view_all');
+      expect((await read(active, without)).body).toEqual((await harness.send('GET', `/gyms/${active}`)).body);
+      expect((await read(inactive, without)).status).toBe(404);
+      const idsFor = async (as: ReturnType<typeof token>): Promise<number[]> =>
+        (await harness.send('GET', '/gyms?per_page=100', { as })).body.data.map(
+          (gym: { id: number }) => gym.id,
+        );
+      expect(await idsFor(without)).not.toContain(inactive);
+      const covered = token(28, 'gyms.update');
+      expect((await read(active, covered)).body.gym.user_id).toBe(28);
+      expect((await read(inactive, covered)).status).toBe(200);
+      expect(await idsFor(covered)).toContain(inactive);
+    },
+  );
 
   test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('the id %s is a 404', async (id) => {
     expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);

@@ -1,4 +1,5 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, holder, member, openHarness, operator, untilAccepted } from './support.ts';
 
@@ -49,6 +50,15 @@ describe('PUT /gyms/{id}/rating', () => {
     expect((await put(`/gyms/${id}/rating`, operator(10), { score: 4 })).status).toBe(200);
     expect((await put(`/gyms/${id}/rating`, operator(12), { score: 5 })).status).toBe(403);
     expect(await gymOf(id)).toMatchObject({ rating_count: 2, rating_average: 3 });
+  });
+
+  test('403 for a restricted and an OAuth token, whatever permissions it has', async () => {
+    const id = await harness.createGym(member(10));
+    for (const token of [restrictedCaller, appCaller]) {
+      const as = token(13, ...member(13).permissions);
+      expect((await put(`/gyms/${id}/rating`, as, { score: 5 })).status).toBe(403);
+    }
+    expect(await gymOf(id)).toMatchObject({ rating_count: 0 });
   });
 
   test('the average of twenty concurrent ratings is exact', async () => {

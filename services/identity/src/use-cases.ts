@@ -36,7 +36,7 @@ import { createSignOut } from './app/sign-out.ts';
 import { createUpdateProfile } from './app/update-profile.ts';
 import { createUpdateRole } from './app/update-role.ts';
 import { createUpdateUser } from './app/update-user.ts';
-import { createPresentUser, createPresentUsers } from './app/user-resource.ts';
+import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
 import type { Dependencies } from './dependencies.ts';
 
 export const createUseCases = (dependencies: Dependencies) => {
@@ -70,6 +70,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     revokePersonalToken: createRevokePersonalToken(dependencies),
 
     presentUser: createPresentUser({ ...dependencies, referralsReader }),
+    presentOwnAccount: createPresentOwnAccount({ ...dependencies, referralsReader }),
     presentUsers,
     showUsers: createShowUsers({ ...dependencies, presentUsers }),
     getUsers: createGetUsers(dependencies),

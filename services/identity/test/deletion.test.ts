@@ -275,7 +275,8 @@ describe('blockers', () => {
 describe('authorization', () => {
   const tokens: [string, Partial<Person['caller']>][] = [
     ['session', {}],
-    ['personal, without any permission', { tokenKind: 'personal', permissions: new Set() }],
+    ['personal', { tokenKind: 'personal' }],
+    ['restricted, without any permission', { tokenKind: 'restricted', permissions: new Set() }],
     ['OAuth, with any scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
   ];
   test.each(tokens)('needs only a valid token: %s', async (_kind, token) => {

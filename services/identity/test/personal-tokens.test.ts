@@ -1,7 +1,17 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callerOf, type Harness, isLive, join, PASSWORD, type Person, startHarness } from './support.ts';
+import {
+  callerOf,
+  type Harness,
+  isLive,
+  join,
+  joinAs,
+  logIn,
+  PASSWORD,
+  type Person,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -14,7 +24,7 @@ const make = (as: UserCaller, body: Record<string, unknown> = {}) =>
 const list = (as: UserCaller, query = '') => harness.send('GET', `/auth/tokens${query}`, { as });
 
 describe('a personal access token', () => {
-  test('is returned once, has the permissions of its creator, and is listed without its secret', async () => {
+  test('is returned once, has the permissions of its user, and is listed without its secret', async () => {
     const person = await join(harness);
     const { status, body } = await make(person.caller);
     expect(status).toBe(201);
@@ -82,45 +92,6 @@ describe('a personal access token', () => {
     expect((await list(person.caller)).body.data).toEqual([]);
   });
 
-  test('cannot create a token with more permissions, not even by default', async () => {
-    const person = await join(harness);
-    const parent = await make(person.caller, { permissions: ['posts.view'] });
-    const as = await callerOf(harness, parent.body.token);
-    expect((await make(as, { permissions: ['posts.create'] })).status).toBe(422);
-    const child = await make(as);
-    expect(child.body.data.permissions).toEqual(['posts.view']);
-    expect([...(await callerOf(harness, child.body.token)).permissions]).toEqual(['posts.view']);
-  });
-
-  test('cannot create a token that expires later; a session token can', async () => {
-    const person = await join(harness);
-    const bySession = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
-    expect(bySession.status).toBe(201);
-    const brief = await make(person.caller, {
-      expires_at: new Date(harness.clock.now().getTime() + DAY_MS).toISOString(),
-    });
-    const as = await callerOf(harness, brief.body.token);
-    const child = await make(as);
-    expect(child.body.data.expires_at).toBe(brief.body.data.expires_at);
-    const same = await make(as, { expires_at: brief.body.data.expires_at });
-    expect([same.status, same.body.data.expires_at]).toEqual([201, brief.body.data.expires_at]);
-    const before = (await list(person.caller)).body.meta.total;
-    const later = await make(as, { expires_at: '2090-01-01 12:00:00' });
-    expect([later.status, later.body.errors]).toEqual([
-      422,
-      { expires_at: ['A token cannot outlive the one that it is made with.'] },
-    ]);
-    expect((await list(person.caller)).body.meta.total).toBe(before);
-  });
-
-  test('created by a token with a longer lifetime has the default lifetime', async () => {
-    const person = await join(harness);
-    const parent = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
-    const child = await make(await callerOf(harness, parent.body.token));
-    const { created_at, expires_at } = child.body.data;
-    expect(Date.parse(`${expires_at}Z`) - Date.parse(`${created_at}Z`)).toBe(30 * DAY_MS);
-  });
-
   test('cannot be created by a revoked token', async () => {
     const person = await join(harness);
     await harness.send('POST', '/auth/logout', { as: person.caller });
@@ -177,20 +148,43 @@ describe('the list of personal tokens', () => {
   });
 });
 
-describe('a third-party OAuth token', () => {
-  const oauth = (person: Person): UserCaller => ({ ...person.caller, tokenKind: 'oauth' });
+/** A personal token made with these permissions (undefined: without any). */
+const issue = async (creator: UserCaller, permissions?: string[]): Promise<UserCaller> => {
+  const { body } = await make(creator, permissions === undefined ? {} : { permissions });
+  return callerOf(harness, body.token);
+};
 
+describe('only a session creates, lists and revokes tokens', () => {
   test.each([
-    ['GET', '/auth/tokens', undefined],
-    ['POST', '/auth/tokens', { name: '' }],
-    ['DELETE', '/auth/tokens/1', undefined],
-  ])('is refused by %s %s before the body is validated', async (method, path, body) => {
+    [
+      'a third-party app',
+      async ({ caller }: Person): Promise<UserCaller> => ({ ...caller, tokenKind: 'oauth' }),
+    ],
+    ['a personal token', ({ caller }: Person) => issue(caller)],
+    ['a restricted token', ({ caller }: Person) => issue(caller, ['posts.view'])],
+  ])('%s is 403 before the body is validated', async (_who, of) => {
     const person = await join(harness);
-    const { status } = await harness.send(method, path, {
-      as: oauth(person),
-      ...(body === undefined ? {} : { body }),
-    });
-    expect(status).toBe(403);
+    const { body: kept } = await make(person.caller);
+    const as = await of(person);
+    const before = (await list(person.caller)).body.meta.total;
+    for (const [method, path, body] of [
+      ['GET', '/auth/tokens', undefined],
+      ['POST', '/auth/tokens', { name: '' }],
+      ['POST', '/auth/tokens', { name: 'child', permissions: [] }],
+      ['DELETE', `/auth/tokens/${kept.data.id}`, undefined],
+      ['PUT', '/auth/change-password', { current_password: PASSWORD, password: 'another good password' }],
+    ] as const) {
+      const answer = await harness.send(method, path, { as, ...(body === undefined ? {} : { body }) });
+      expect([method, path, answer.status, Object.keys(answer.body)]).toEqual([
+        method,
+        path,
+        403,
+        ['message'],
+      ]);
+    }
+    expect((await list(person.caller)).body.meta.total).toBe(before);
+    expect(await isLive(harness, kept.token)).toBe(true);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 });
 
@@ -202,60 +196,137 @@ test.each([
   expect((await harness.send(method, path)).status).toBe(401);
 });
 
-describe('a restricted token', () => {
-  /** Creates a personal token restricted to these permissions (undefined: unrestricted). */
-  const create = async (creator: UserCaller, permissions?: string[]) => {
-    const { body } = await make(creator, permissions === undefined ? {} : { permissions });
-    return { id: body.data.id as number, caller: await callerOf(harness, body.token), token: body.token };
-  };
-  const idsSeen = async (as: UserCaller, query = ''): Promise<number[]> =>
-    (await list(as, query)).body.data.map((row: { id: number }) => row.id);
-  const remove = (as: UserCaller, id: number) => harness.send('DELETE', `/auth/tokens/${id}`, { as });
-
-  test('lists and revokes only tokens restricted to a subset of its permissions', async () => {
+describe('a personal token without a list of permissions', () => {
+  test.each([
+    ['e-mail', { email: 'new-address@example.com' }],
+    ['phone', { phone: '+989127654321' }],
+    ['bank account', { bank_account_number: 'IR9' }],
+    ['bank account, cleared', { bank_account_number: null }],
+  ])('does not change the %s, with or without the password', async (_field, change) => {
     const person = await join(harness);
-    const unrestricted = await create(person.caller);
-    const two = await create(person.caller, ['posts.view', 'gyms.create']);
-    const one = await create(person.caller, ['posts.view']);
-    const none = await create(person.caller, []);
-    expect(await idsSeen(person.caller)).toEqual([none.id, one.id, two.id, unrestricted.id]);
-    expect(await idsSeen(unrestricted.caller)).toEqual([none.id, one.id, two.id, unrestricted.id]);
-    expect(await idsSeen(two.caller)).toEqual([none.id, one.id, two.id]);
-    const seen = await list(one.caller, '?per_page=1');
-    expect([seen.body.data[0].id, seen.body.meta.total]).toEqual([none.id, 2]);
-    const cursor = seen.body.meta.next_cursor;
-    expect(await idsSeen(one.caller, `?per_page=1&cursor=${cursor}`)).toEqual([one.id]);
-
-    const unknown = await remove(one.caller, 999_999_999);
-    for (const stronger of [two, unrestricted]) {
-      const refused = await remove(one.caller, stronger.id);
-      expect([refused.status, refused.text]).toEqual([404, unknown.text]);
-      expect(await isLive(harness, stronger.token)).toBe(true);
+    const first = { bank_account_number: 'IR1', current_password: PASSWORD };
+    expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: first })).status).toBe(200);
+    const as = await issue(person.caller);
+    for (const current_password of [undefined, PASSWORD, 'not the password']) {
+      const body = { ...change, current_password, height: 180 };
+      const answer = await harness.send('PUT', '/auth/me', { as, body });
+      expect([answer.status, Object.keys(answer.body)]).toEqual([403, ['message']]);
     }
-    expect((await remove(one.caller, none.id)).status).toBe(204);
-    expect((await remove(one.caller, one.id)).status).toBe(204);
-    expect(await isLive(harness, one.token)).toBe(false);
-    expect((await remove(two.caller, unrestricted.id)).status).toBe(404);
-    expect((await remove(unrestricted.caller, two.id)).status).toBe(204);
+    const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
+    const { email, phone } = person.user;
+    expect(body.user).toMatchObject({ email, phone, bank_account_number: 'IR1', height: null });
   });
 
-  test('cannot change the bank account; sessions and unrestricted personal tokens can', async () => {
+  test('changes every other field, and may repeat the current contact data', async () => {
     const person = await join(harness);
-    const change = (as: UserCaller, bank_account_number: string | null) =>
-      harness.send('PUT', '/auth/me', {
-        as,
-        body: { bank_account_number, height: 180, current_password: PASSWORD },
-      });
-    const unrestricted = await create(person.caller);
-    const restricted = await create(person.caller, ['payments.view_own']);
-    expect((await change(person.caller, 'IR1')).body.user.bank_account_number).toBe('IR1');
-    expect((await change(unrestricted.caller, 'IR2')).body.user.bank_account_number).toBe('IR2');
-    for (const account of ['IR3', null]) {
-      const { status, body } = await change(restricted.caller, account);
-      expect([status, Object.keys(body)]).toEqual([403, ['message']]);
+    const as = await issue(person.caller);
+    const { email, phone } = person.user;
+    const body = { email, phone, bank_account_number: null, first_name: 'Mina', is_trainer: true };
+    const answer = await harness.send('PUT', '/auth/me', { as, body });
+    expect(answer.status).toBe(200);
+    expect(answer.body.user).toMatchObject({ email, phone, first_name: 'Mina', is_trainer: true });
+    expect((await harness.send('PUT', '/auth/me', { as, body: { email: 'none' } })).status).toBe(422);
+  });
+});
+
+test('a personal token that repeats the current e-mail does not undo a change that a session makes meanwhile', async () => {
+  const person = await join(harness);
+  const document = { trainer_license_media_id: 5, trainer_license_image: 'license.pdf' };
+  await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: document });
+  const as = await issue(person.caller);
+  const email = `changed-${person.user.email}`;
+  harness.standIns.whileDeleting = async () => {
+    const body = { email, current_password: PASSWORD };
+    expect((await harness.send('PUT', '/auth/me', { as: person.caller, body })).status).toBe(200);
+  };
+  const body = { email: person.user.email, trainer_license_image: null };
+  expect((await harness.send('PUT', '/auth/me', { as, body })).status).toBe(200);
+  harness.standIns.whileDeleting = undefined;
+  const { body: me } = await harness.send('GET', '/auth/me', { as: person.caller });
+  expect(me.user).toMatchObject({ email, trainer_license_image: null });
+});
+
+describe('a restricted token', () => {
+  test.each([[[]], [['posts.view', 'payments.view_own', 'users.view_limited']]])(
+    'with %p sees of its account what everybody sees, and both deletion timestamps',
+    async (permissions: string[]) => {
+      const person = await join(harness);
+      const as = await issue(person.caller, permissions);
+      expect(as.tokenKind).toBe('restricted');
+      const seenByAll = (await harness.send('GET', `/users/${person.id}`)).body.user;
+      const timestamps = { deletion_requested_at: null, deletion_scheduled_at: null };
+      const me = await harness.send('GET', '/auth/me', { as });
+      expect([me.status, me.body]).toEqual([200, { user: { ...seenByAll, ...timestamps } }]);
+      expect((await harness.send('GET', `/users/${person.id}`, { as })).body.user).toEqual(seenByAll);
+      const cancelled = await harness.send('DELETE', '/auth/delete-account', { as });
+      expect(cancelled.body.user).toEqual({ ...seenByAll, ...timestamps });
+      for (const field of ['email', 'phone', 'bank_account_number', 'trainer_license_link', 'roles'])
+        expect(me.body.user).not.toHaveProperty(field);
+    },
+  );
+
+  test('sees a pending deletion', async () => {
+    const person = await join(harness);
+    const as = await issue(person.caller, []);
+    const [requested, scheduled] = [harness.clock.now(), new Date(harness.clock.now().getTime() + DAY_MS)];
+    const pending = { deletion_requested_at: requested, deletion_scheduled_at: scheduled };
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: pending });
+    const { body } = await harness.send('GET', '/auth/me', { as });
+    expect(body.user).toMatchObject({
+      deletion_requested_at: formatTimestamp(requested),
+      deletion_scheduled_at: formatTimestamp(scheduled),
+    });
+  });
+
+  test('with users.view_all sees every field, as of any account', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const as = await issue(operator.caller, ['users.view_all']);
+    const { body } = await harness.send('GET', '/auth/me', { as });
+    expect(body.user).toMatchObject({ email: operator.user.email, phone: operator.user.phone });
+  });
+
+  test('sees only public fields of its own account in the list of users', async () => {
+    const person = await join(harness);
+    const as = await issue(person.caller, ['users.view_limited']);
+    const path = `/users?search=${person.user.username}`;
+    const rowOf = async (caller: UserCaller) =>
+      (await harness.send('GET', path, { as: caller })).body.data[0];
+    expect((await rowOf(person.caller)).email).toBe(person.user.email);
+    expect(await rowOf(as)).not.toHaveProperty('email');
+  });
+
+  test.each([
+    ['PUT', '/auth/me', { first_name: 'Hacked' }],
+    ['PUT', '/auth/me', {}],
+    ['GET', '/notifications', undefined],
+    ['POST', '/notifications/1/read', undefined],
+  ])('is 403 by %s %s, whatever it holds', async (method, path, body) => {
+    const person = await join(harness);
+    for (const permissions of [[], [...person.caller.permissions]]) {
+      const as = await issue(person.caller, permissions);
+      const answer = await harness.send(method, path, { as, ...(body === undefined ? {} : { body }) });
+      expect(answer.status).toBe(403);
     }
-    // It can change other fields, and repeat the current bank account.
-    const unchanged = await change(restricted.caller, 'IR2');
-    expect([unchanged.status, unchanged.body.user.height]).toEqual([200, 180]);
+    const { body: me } = await harness.send('GET', '/auth/me', { as: person.caller });
+    expect(me.user.first_name).toBe(person.user.first_name);
+  });
+
+  test('logs itself out', async () => {
+    const person = await join(harness);
+    const { body } = await make(person.caller, { permissions: [] });
+    const as = await callerOf(harness, body.token);
+    expect((await harness.send('POST', '/auth/logout', { as })).status).toBe(204);
+    expect(await isLive(harness, body.token)).toBe(false);
+    expect(await isLive(harness, person.token)).toBe(true);
+  });
+
+  test('is told from others by its stored list of permissions, also an empty one', async () => {
+    const person = await join(harness);
+    const { body } = await make(person.caller, { permissions: [] });
+    const stored = await harness.database.collection('tokens').findOne({ token_number: body.data.id });
+    expect(stored).toMatchObject({ kind: 'personal', permissions: [] });
+    expect((await callerOf(harness, body.token)).tokenKind).toBe('restricted');
+    const full = await make(person.caller, { permissions: null });
+    expect((await callerOf(harness, full.body.token)).tokenKind).toBe('personal');
   });
 });

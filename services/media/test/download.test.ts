@@ -1,4 +1,6 @@
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   DRAFT,
@@ -38,6 +40,21 @@ const statusesFor = (id: number, ...callers: Caller[]): Promise<number[]> =>
 const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 describe('who may download a file (specification 4.3, rule 1)', () => {
+  test.each<[string, Permission, Record<string, string | number>]>([
+    ['an inactive gym', 'gyms.update', INACTIVE_GYM],
+    ['a draft', 'posts.view', DRAFT],
+    ['an inactive training service', 'training_services.create', INACTIVE_SERVICE],
+  ])('files of %s: a restricted or OAuth token of the owner needs %s', async (_name, permission, target) => {
+    const id = await uploaded(target);
+    const others = [...OWNER.permissions].filter((one) => one !== permission);
+    for (const token of [restrictedCaller, appCaller]) {
+      expect(await statusesFor(id, token(7), token(7, ...others), token(7, permission))).toEqual([
+        403, 403, 200,
+      ]);
+      expect((await harness.upload(token(7, ...OWNER.permissions), target)).status).toBe(403);
+    }
+  });
+
   test.each<[string, Record<string, string | number>]>([
     ['an active gym', GYM],
     ['a profile', userTarget(7)],

@@ -1,4 +1,5 @@
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   GYM,
@@ -80,6 +81,21 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
         GUEST,
       ),
     ).toEqual([200, 200, 403, 403, 403, 403]);
+  });
+
+  test('a restricted or OAuth token of the owner needs the permission that shows the document', async () => {
+    const gym = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
+    const trainer = (await harness.upload(OWNER, trainerLicense(7))).body.data.id;
+    const most = [...OWNER.permissions, 'gyms.update_any', 'users.update_any'] as const;
+    for (const token of [restrictedCaller, appCaller]) {
+      expect(await statusesFor(gym, token(7), token(7, ...most), token(7, 'gyms.view_all'))).toEqual([
+        403, 403, 200,
+      ]);
+    }
+    expect(await statusesFor(trainer, restrictedCaller(7, ...most))).toEqual([403]);
+    expect(await statusesFor(trainer, restrictedCaller(7, 'users.view_all'))).toEqual([200]);
+    // The consent page of an app names the license document of the profile.
+    expect(await statusesFor(trainer, appCaller(7))).toEqual([200]);
   });
 
   test('a guest is refused without a call to the target’s service, even while it is down', async () => {

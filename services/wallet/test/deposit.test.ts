@@ -2,7 +2,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { apiClient, caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
+import {
+  apiClient,
+  caller,
+  eventually,
+  restrictedCaller,
+  type Send,
+} from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   atTheBank,
@@ -238,7 +244,8 @@ describe('GET /payments/deposit/callback', () => {
       { path: `${path}&orderId=${payment.id}-${'0'.repeat(24)}` },
       { path, as: harness.person() },
       { path, as: OPERATOR },
-      { path, as: caller(as.userId, ['posts.view']) },
+      // The payer's, but without the permission to see payments.
+      { path, as: restrictedCaller(as.userId, 'posts.view') },
     ];
     for (const { path: guess, as: viewer } of guesses) {
       const answer = await send('GET', guess, viewer === undefined ? {} : { as: viewer });

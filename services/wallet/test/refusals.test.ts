@@ -2,7 +2,7 @@
 
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
 import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
-import { type Send, testSigner } from '@fitness/shared/testing/harness.ts';
+import { appCaller, restrictedCaller, type Send, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, OPERATOR, startHarness } from './support.ts';
 
@@ -126,12 +126,17 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     },
   );
 
-  test('a third-party app with payments.view_own cannot move money', async () => {
+  test.each([
+    ['third-party app', appCaller],
+    ['restricted token', restrictedCaller],
+  ])('a %s with payments.view_own cannot move money, and sees the payments', async (_who, token) => {
     const before = await written();
-    const app = { ...as, tokenKind: 'oauth' as const };
-    expect((await send('POST', path, { as: app, body: { amount: 5_000 } })).status).toBe(403);
-    expect((await send('GET', '/payments', { as: app })).status).toBe(200);
+    const viewer = token(as.userId, ...as.permissions);
+    expect((await send('POST', path, { as: viewer, body: { amount: 5_000 } })).status).toBe(403);
+    expect((await send('GET', '/payments', { as: viewer })).status).toBe(200);
     expect(await written()).toEqual(before);
+    const personal = { ...as, tokenKind: 'personal' as const };
+    expect((await send('POST', path, { as: personal, body: {} })).status).toBe(422);
   });
 
   test('a description becomes one line, so that it cannot contain a reference of the gateway', async () => {

@@ -5,7 +5,13 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { ALL_TOKEN_KINDS, type Caller, SESSION_AND_PERSONAL, type UserCaller } from '../kernel/caller.ts';
+import {
+  ALL_TOKEN_KINDS,
+  type Caller,
+  type CallerTokenKind,
+  SESSION_AND_PERSONAL,
+  type UserCaller,
+} from '../kernel/caller.ts';
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import type { RateLimit } from '../kernel/rate-limit.ts';
@@ -71,9 +77,10 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   alsoNeeds?: readonly Permission[];
   /**
    * Kinds of token with access; checked with `permissions`. Default: all for a route that needs a permission or admits
-   * guests, else session and personal tokens only, because no OAuth scope covers a route without a permission.
+   * guests, else session and personal tokens only: no permission of a restricted token and no OAuth scope covers a route
+   * without a permission. `docs/access.md` lists the result for every route.
    */
-  tokenKinds?: readonly UserCaller['tokenKind'][];
+  tokenKinds?: readonly CallerTokenKind[];
   /** For each user, or each address of guests; taken before the body is read. */
   limit?: RateLimit;
   params?: Params;
@@ -117,7 +124,7 @@ export const tokenKindsOf = ({
   access,
   permissions,
   alsoNeeds,
-}: Route): typeof ALL_TOKEN_KINDS => {
+}: Route): readonly CallerTokenKind[] => {
   const isScoped = access === 'guest' || permissions !== undefined || alsoNeeds !== undefined;
   return tokenKinds ?? (isScoped ? ALL_TOKEN_KINDS : SESSION_AND_PERSONAL);
 };

@@ -2,11 +2,20 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { ManualClock } from '../testing/manual-clock.ts';
-import { type Caller, can, createCallerSigner, GUEST } from './caller.ts';
+import {
+  ALL_TOKEN_KINDS,
+  type Caller,
+  can,
+  createCallerSigner,
+  GUEST,
+  isOwn,
+  ownerIdOf,
+  type UserCaller,
+} from './caller.ts';
 import { SECOND_MS } from './clock.ts';
 
 const SECRET = 'a secret of at least thirty-two characters';
-const user: Caller = {
+const user: UserCaller = {
   kind: 'user',
   userId: 7,
   permissions: new Set(['posts.view', 'payments.view_own']),
@@ -26,6 +35,10 @@ const decode = (part: string | undefined): Record<string, unknown> =>
 test.each([
   ['a user', { from: 'gateway', caller: user }],
   ['a guest', { from: 'identity', caller: GUEST }],
+  ...ALL_TOKEN_KINDS.map((tokenKind): [string, { from: string; caller: Caller }] => [
+    `a user with a token of kind ${tokenKind}`,
+    { from: 'gateway', caller: { ...user, tokenKind } },
+  ]),
 ])('%s is known again as signed', async (_who, context) => {
   const { signer } = setUp();
   expect(await signer.verify(await signer.sign(context))).toEqual(context);
@@ -113,10 +126,39 @@ describe('a context is refused', () => {
     expect(await signer.verify(await signed({ iss: 'gateway' }, 'elsewhere'))).toBeUndefined();
     expect(await signer.verify(await signed({}))).toBeUndefined();
     expect(await signer.verify(await signed({ iss: 'gateway', sub: 'seven' }))).toBeUndefined();
-    expect(
-      await signer.verify(await signed({ iss: 'gateway', sub: '7', token_kind: 'root' })),
-    ).toBeUndefined();
+    const complete = { iss: 'gateway', sub: '7', permissions: [], token_id: 't', token_kind: 'restricted' };
+    expect(await signer.verify(await signed(complete))).toMatchObject({
+      caller: { tokenKind: 'restricted' },
+    });
+    expect(await signer.verify(await signed({ ...complete, token_kind: 'root' }))).toBeUndefined();
+    // A caller whose token is not known to be restricted must not count as a session.
+    for (const missing of ['token_kind', 'permissions', 'token_id'])
+      expect([missing, await signer.verify(await signed({ ...complete, [missing]: undefined }))]).toEqual([
+        missing,
+        undefined,
+      ]);
   });
+});
+
+test('a restricted or OAuth token sees what is its user’s own only with the permission that covers it', () => {
+  const as = (tokenKind: UserCaller['tokenKind']): Caller => ({ ...user, tokenKind });
+  for (const kind of ['session', 'personal'] as const) {
+    expect([isOwn(as(kind), 7), isOwn(as(kind), 7, 'gyms.update'), isOwn(as(kind), 8)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  }
+  for (const kind of ['restricted', 'oauth'] as const) {
+    expect([isOwn(as(kind), 7), isOwn(as(kind), 7, 'gyms.update')]).toEqual([false, false]);
+    expect([isOwn(as(kind), 7, 'posts.view'), isOwn(as(kind), 8, 'posts.view')]).toEqual([true, false]);
+    expect(ownerIdOf(as(kind), 'posts.view')).toBe(7);
+  }
+  expect([isOwn(GUEST, undefined), isOwn(GUEST, null), isOwn(as('session'), undefined)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('an unknown permission is removed; a guest has none', async () => {

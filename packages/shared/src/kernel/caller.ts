@@ -8,17 +8,21 @@ import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import { isPermission, type Permission } from './permissions.ts';
 
+/** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
+export const ALL_TOKEN_KINDS = ['session', 'personal', 'restricted', 'oauth'] as const;
+export type CallerTokenKind = (typeof ALL_TOKEN_KINDS)[number];
+/** Tokens that may do what their user may; what a restricted or OAuth token may do is limited to its permissions. */
+export const SESSION_AND_PERSONAL: readonly CallerTokenKind[] = ['session', 'personal'];
+/** For credentials: a token must not outlive its revocation by making or changing others. */
+export const SESSION_ONLY: readonly CallerTokenKind[] = ['session'];
+
 export interface UserCaller {
   kind: 'user';
   userId: number;
   permissions: ReadonlySet<Permission>;
   tokenId: string;
-  tokenKind: 'session' | 'personal' | 'oauth';
+  tokenKind: CallerTokenKind;
 }
-
-export const ALL_TOKEN_KINDS: readonly UserCaller['tokenKind'][] = ['session', 'personal', 'oauth'];
-/** The user's own clients: no third-party apps. */
-export const SESSION_AND_PERSONAL: readonly UserCaller['tokenKind'][] = ['session', 'personal'];
 
 export type Caller = UserCaller | { kind: 'guest' };
 
@@ -26,6 +30,20 @@ export const GUEST: Caller = { kind: 'guest' };
 
 export const can = (caller: Caller, permission: Permission): boolean =>
   caller.kind === 'user' && caller.permissions.has(permission);
+
+/**
+ * The user whose own resources the caller sees as their owner. `permission` covers these resources: a restricted or OAuth
+ * token without it sees what everybody sees, and so does every such token where no permission covers them.
+ */
+export const ownerIdOf = (caller: Caller, permission?: Permission): number | undefined => {
+  if (caller.kind === 'guest') return undefined;
+  const isCovered = permission !== undefined && caller.permissions.has(permission);
+  return isCovered || SESSION_AND_PERSONAL.includes(caller.tokenKind) ? caller.userId : undefined;
+};
+
+/** Whether the caller sees what belongs to user `userId` as its owner; see {@link ownerIdOf}. */
+export const isOwn = (caller: Caller, userId: number | null | undefined, permission?: Permission): boolean =>
+  userId != null && ownerIdOf(caller, permission) === userId;
 
 /** The calling process, and the user on whose behalf it calls, if any. */
 export interface InternalContext {
@@ -43,13 +61,16 @@ const CLOCK_TOLERANCE_S = 10;
 const OWN_TOKEN_REUSE_S = 5;
 const MAX_VERIFIED_TOKENS = 1_000;
 
-const claimsSchema = z.object({
-  iss: z.string(),
-  sub: z.string().regex(/^\d+$/).optional(),
-  permissions: z.array(z.string()).optional(),
-  token_id: z.string().optional(),
-  token_kind: z.enum(['session', 'personal', 'oauth']).optional(),
-});
+const claimsSchema = z.union([
+  z.object({
+    iss: z.string(),
+    sub: z.string().regex(/^\d+$/),
+    permissions: z.array(z.string()),
+    token_id: z.string(),
+    token_kind: z.enum(ALL_TOKEN_KINDS),
+  }),
+  z.object({ iss: z.string(), sub: z.undefined().optional() }),
+]);
 
 export interface CallerSigner {
   sign(context: InternalContext): Promise<string>;
@@ -138,9 +159,9 @@ const toContext = (claims: z.output<typeof claimsSchema>): InternalContext => {
     caller: {
       kind: 'user',
       userId: Number(claims.sub),
-      permissions: new Set((claims.permissions ?? []).filter(isPermission)),
-      tokenId: claims.token_id ?? '',
-      tokenKind: claims.token_kind ?? 'session',
+      permissions: new Set(claims.permissions.filter(isPermission)),
+      tokenId: claims.token_id,
+      tokenKind: claims.token_kind,
     },
   };
 };

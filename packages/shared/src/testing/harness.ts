@@ -111,6 +111,18 @@ export const caller = (
   tokenKind: 'session',
 });
 
+/** The caller with a personal token that is restricted to these permissions. */
+export const restrictedCaller = (userId: number, ...permissions: Permission[]): UserCaller => ({
+  ...caller(userId, permissions),
+  tokenKind: 'restricted',
+});
+
+/** The caller with the token of a third-party app with these scopes. */
+export const appCaller = (userId: number, ...scopes: Permission[]): UserCaller => ({
+  ...caller(userId, scopes),
+  tokenKind: 'oauth',
+});
+
 export interface Answer {
   status: number;
   headers: Headers;

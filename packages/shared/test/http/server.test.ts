@@ -5,7 +5,13 @@ import { created, defineRoute, noContent, ok, type Route } from '../../src/http/
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
 import { createServer } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
-import { CALLER_HEADER, type Caller, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
+import {
+  CALLER_HEADER,
+  type Caller,
+  createCallerSigner,
+  GUEST,
+  SESSION_ONLY,
+} from '../../src/kernel/caller.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { badRequest, forbidden, message, unavailable } from '../../src/kernel/error.ts';
 import { createHealth } from '../../src/kernel/health.ts';
@@ -118,6 +124,17 @@ const routes: Route[] = [
   }),
   defineRoute({
     method: 'POST',
+    path: '/things/secret',
+    summary: 'What only a session may do',
+    tag: 'things',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    body: z.object({ name: z.string() }),
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
+    method: 'POST',
     path: '/things/ours',
     summary: 'What asks for one of two permissions and a third',
     tag: 'things',
@@ -212,11 +229,24 @@ describe('before the body is read', () => {
     return statusCode;
   };
 
-  test('a third-party token is 403 on a route without a permission', async () => {
-    expect(await statusFor('/things/own', { ...member, tokenKind: 'oauth' })).toBe(403);
-    expect(await statusFor('/things/own', { ...member, tokenKind: 'personal' })).toBe(400);
-    expect(await statusFor('/things/own', member)).toBe(400);
-    expect(await statusFor('/things', { ...member, tokenKind: 'oauth' })).toBe(400);
+  test.each(['oauth', 'restricted'] as const)(
+    'a token of kind %s is 403 on a route without a permission that admits no guests',
+    async (tokenKind) => {
+      expect(await statusFor('/things/own', { ...member, tokenKind })).toBe(403);
+      expect(await statusFor('/things/own', { ...member, tokenKind: 'personal' })).toBe(400);
+      expect(await statusFor('/things/own', member)).toBe(400);
+      expect(await statusFor('/things', { ...member, tokenKind })).toBe(400);
+      expect((await send('GET', '/things', { caller: { ...member, tokenKind } })).statusCode).toBe(200);
+    },
+  );
+
+  test('a route that declares its kinds of tokens is 403 for every other kind', async () => {
+    expect(await statusFor('/things/secret', member)).toBe(400);
+    for (const tokenKind of ['personal', 'restricted', 'oauth'] as const)
+      expect([tokenKind, await statusFor('/things/secret', { ...member, tokenKind })]).toEqual([
+        tokenKind,
+        403,
+      ]);
   });
 
   test('`alsoNeeds` is 401 for a guest and 403 without the permission', async () => {
@@ -438,6 +468,7 @@ describe('answers', () => {
       '/api/v1/things/{id}',
       '/api/v1/things/count',
       '/api/v1/things/own',
+      '/api/v1/things/secret',
       '/api/v1/things/ours',
     ]);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;

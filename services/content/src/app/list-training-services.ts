@@ -1,7 +1,8 @@
 /** The list of training services: boosted ones first, pro before basic, then the newest (contract 5). */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import {
@@ -46,10 +47,11 @@ export const createListTrainingServices = (
 /** The lists that hold what the viewer may see; no row is in two of them. */
 const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   if (can(viewer, 'posts.view_all')) return [serviceFacet('all', userId)];
-  if (viewer.kind === 'guest') return [serviceFacet('active', userId)];
-  if (userId === viewer.userId) return [serviceFacet('all', userId)];
+  const ownId = ownerIdOf(viewer, OWN_SERVICES);
+  if (ownId === undefined) return [serviceFacet('active', userId)];
+  if (userId === ownId) return [serviceFacet('all', userId)];
   if (userId !== undefined) return [serviceFacet('active', userId)];
-  return [serviceFacet('active'), serviceFacet('inactive', viewer.userId)];
+  return [serviceFacet('active'), serviceFacet('inactive', ownId)];
 };
 
 const withoutHidden = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>

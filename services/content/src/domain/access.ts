@@ -1,9 +1,13 @@
 /** Who may see and change what (contract 4 and 5). */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
 import type { Post } from './post.ts';
 import { isPublicProfile, type ProfileState } from './profile.ts';
 import type { TrainingService } from './training-service.ts';
 
+/** Covers one's own training services. */
+export const OWN_SERVICES = 'training_services.create';
+
+/** Every route of posts needs a permission, which covers one's own: it does not matter of which kind the token is. */
 const isUser = (viewer: Caller, userId: number | null): boolean =>
   viewer.kind === 'user' && viewer.userId === userId;
 
@@ -21,7 +25,7 @@ export const seesPost = (viewer: Caller, post: Post): boolean =>
   !post.gone && (post.is_public || isUser(viewer, post.owner_user_id) || can(viewer, 'posts.view_all'));
 
 export const sells = (viewer: Caller, service: Pick<TrainingService, 'user_id'>): boolean =>
-  isUser(viewer, service.user_id);
+  isOwn(viewer, service.user_id, OWN_SERVICES);
 
 export const managesService = (viewer: Caller, service: TrainingService): boolean =>
   sells(viewer, service) || can(viewer, 'training_services.update_any');

@@ -23,7 +23,7 @@ export const postPurchaseRoute = (
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
-    // `payments.view_own` lets a third-party token see payments, not make them.
+    // With `payments.view_own` restricted and OAuth tokens see payments; they must not make them.
     tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
     body: z.object({ price: trainingServiceInput.price.optional() }),

@@ -2,12 +2,12 @@
  * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given
  * (contract 4).
  */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import { forbidden } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Point } from '../domain/geohash.ts';
-import type { Gym } from '../domain/gym.ts';
+import { type Gym, OWN_GYMS } from '../domain/gym.ts';
 import type { GymQuery, ListViewer } from '../store/gym-lists.ts';
 
 interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
@@ -16,12 +16,13 @@ interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
 
 const viewerOf = (caller: Caller): ListViewer => {
   if (can(caller, 'gyms.view_all')) return { kind: 'all' };
-  return caller.kind === 'user' ? { kind: 'user', userId: caller.userId } : { kind: 'guest' };
+  const userId = ownerIdOf(caller, OWN_GYMS);
+  return userId === undefined ? { kind: 'guest' } : { kind: 'user', userId };
 };
 
 /** Who owns a gym is known to its owner and to `gyms.view_all` alone, so that a filter must not tell it to others. */
 const mayFilterByOwner = (caller: Caller, ownerId: number): boolean =>
-  can(caller, 'gyms.view_all') || (caller.kind === 'user' && caller.userId === ownerId);
+  can(caller, 'gyms.view_all') || ownerIdOf(caller, OWN_GYMS) === ownerId;
 
 /** Throws 403 for the gyms of another owner. */
 export const createListGyms =

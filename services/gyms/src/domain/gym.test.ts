@@ -1,5 +1,5 @@
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { appCaller, caller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { describe, expect, test } from '@jest/globals';
 import { crowdLevel, existsForChange, mayUpdate, ratingAverage, sees, seesAllOf } from './gym.ts';
 
@@ -7,6 +7,14 @@ const active = { ownerId: 1, isActive: true };
 const inactive = { ownerId: 1, isActive: false };
 
 describe('permissions', () => {
+  test('a restricted or OAuth token of the owner sees the owner’s part only with gyms.update or gyms.view_all', () => {
+    for (const token of [restrictedCaller, appCaller]) {
+      const seen = [token(1, 'gyms.create'), token(1, 'gyms.update'), token(1, 'gyms.view_all')];
+      expect(seen.map((one) => sees(inactive, one))).toEqual([false, true, true]);
+      expect(seen.map((one) => seesAllOf(active, one))).toEqual([false, true, true]);
+    }
+  });
+
   test('an inactive gym is seen by its owner and by gyms.view_all', () => {
     expect(sees(active, GUEST)).toBe(true);
     expect([GUEST, caller(2), caller(2, ['gyms.update_any'])].map((one) => sees(inactive, one))).toEqual([

@@ -1,5 +1,5 @@
 /** A gym, and who may see and change it. */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
 import { CLEARED, type GymDetails } from './gym-fields.ts';
 import type { WorkingPeriod } from './working-periods.ts';
 
@@ -59,8 +59,10 @@ export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym
   updatedAt: now,
 });
 
-const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
-  caller.kind === 'user' && gym.ownerId === caller.userId;
+/** Covers one's own gyms. */
+export const OWN_GYMS = 'gyms.update';
+
+const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean => isOwn(caller, gym.ownerId, OWN_GYMS);
 
 /** Whether `caller` sees the owner and the license of the gym (contract 4), and the gym while it is inactive. */
 export const seesAllOf = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
@@ -71,7 +73,7 @@ export const sees = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): bo
 
 /** `gyms.update` for one's own gym, `gyms.update_any` for any. */
 export const mayUpdate = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
-  can(caller, 'gyms.update_any') || (isOwner(gym, caller) && can(caller, 'gyms.update'));
+  can(caller, 'gyms.update_any') || (isOwner(gym, caller) && can(caller, OWN_GYMS));
 
 /** Whether the gym exists for a caller who wants to change it: those who see it, and those whose permission covers it. */
 export const existsForChange = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>

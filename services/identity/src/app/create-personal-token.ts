@@ -14,15 +14,12 @@ type CreatePersonalTokenDependencies = Pick<
 
 interface PersonalTokenInput {
   name: string;
-  /** Default: those of the presented token. */
+  /** Undefined: the token is not restricted. */
   permissions?: readonly string[] | undefined;
   expiresAt?: Date | undefined;
 }
 
-/**
- * `token` is shown once; `row` is what is stored. 422 for a permission that the presented token lacks, for an expiry in the
- * past, and for one after the expiry of a presented personal token.
- */
+/** `token` is shown once; `row` is what is stored. 422 for a permission that the caller lacks and an expiry in the past. */
 type CreatePersonalToken = (
   caller: UserCaller,
   input: PersonalTokenInput,
@@ -41,7 +38,7 @@ export const createCreatePersonalToken = (
       throw invalid({ expires_at: message('auth.expires_in_the_past') });
     }
     const token = buildToken('personal', random.bytes(TOKEN_ENTROPY_BYTES));
-    const requested: Token = {
+    const row: Token = {
       _id: hashToken(token),
       user_id: caller.userId,
       kind: 'personal',
@@ -51,26 +48,13 @@ export const createCreatePersonalToken = (
       created_at: now,
       expires_at: expiresAt ?? new Date(now.getTime() + tokenLifetimeDays * DAY_MS),
     };
-    const row = await store.transaction(async (session) => {
+    await store.transaction(async (session) => {
       // The presented token may have been revoked since it was introspected.
       const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
       const user = await store.users.find(caller.userId, session);
       if (presented === null || user === null) throw unauthenticated();
-      const issued = {
-        ...requested,
-        permissions: requested.permissions ?? presented.permissions,
-        expires_at: limitExpiry(presented, requested.expires_at, expiresAt !== undefined),
-      };
-      if (!(await store.tokens.insert(session, issued, user.credential_epoch))) throw unauthenticated();
-      return issued;
+      if (!(await store.tokens.insert(session, row, user.credential_epoch))) throw unauthenticated();
     });
     return { token, row };
   };
-};
-
-/** A personal token cannot issue one that outlives it: 422 for a requested expiry, a default expiry is shortened. */
-const limitExpiry = (presented: Token, expiry: Date, isRequested: boolean): Date => {
-  if (presented.kind !== 'personal' || expiry <= presented.expires_at) return expiry;
-  if (isRequested) throw invalid({ expires_at: message('auth.expires_beyond_token') });
-  return presented.expires_at;
 };

@@ -1,15 +1,16 @@
 /** Resolves a token to its user and permissions. Nothing is cached: revocations and role changes apply at once. */
+import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { effectivePermissions, permissionsOf } from '../domain/roles.ts';
-import { hashToken, isWellFormedToken, type TokenKind } from '../domain/token.ts';
+import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
 
 interface Introspection {
   userId: number;
   permissions: Permission[];
   tokenId: string;
-  tokenKind: TokenKind;
+  tokenKind: CallerTokenKind;
 }
 
 /** 401 for a token that is malformed, unknown, expired or revoked. */
@@ -28,6 +29,6 @@ export const createIntrospect =
       userId: user._id,
       permissions: effectivePermissions(credential, held),
       tokenId: credential._id,
-      tokenKind: credential.kind,
+      tokenKind: callerKindOf(credential),
     };
   };

@@ -12,7 +12,6 @@ import {
   changesPhone,
   type OwnChanges,
 } from './profile-changes.ts';
-import { tokenRestriction } from './restricted-token.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
@@ -23,7 +22,7 @@ type UpdateProfileDependencies = Pick<
 
 /**
  * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
- * the password. 429: too many passwords. 403: a new bank account by a restricted token.
+ * the password. 429: too many passwords. 403: a new e-mail, phone or bank account by another token than a session.
  */
 type UpdateProfile = (
   caller: UserCaller,
@@ -33,18 +32,16 @@ type UpdateProfile = (
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
   const { store, licenseDocuments, clock } = dependencies;
-  return async (caller, { trainer_license_image, ...fields }, given) => {
-    assertNotBornInFuture(fields, clock.now());
+  return async (caller, { trainer_license_image, ...requested }, given) => {
+    assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
+    // Before the password is verified: a token that must not change credentials must not try passwords either.
+    const fields = permittedChanges(caller, user, requested);
     if (changesPhone(user, fields)) assertSmsCountry(dependencies, fields.phone);
     if (changesContact(user, fields) || changesBankAccount(user, fields)) {
       await assertCurrentPassword(dependencies, user, given);
     }
     await assertNotTaken(dependencies, fields, user._id);
-    // Withdrawals are paid to the bank account.
-    if (changesBankAccount(user, fields) && (await tokenRestriction(dependencies, caller)) !== undefined) {
-      throw forbidden('a restricted token cannot change the bank account');
-    }
     // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
     const clearedMediaId = user.trainer_license_media_id;
     if (trainer_license_image === null && clearedMediaId !== null) {
@@ -63,4 +60,19 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     if (updated === null) throw unauthenticated();
     return updated;
   };
+};
+
+/** 403 for a new e-mail, phone or bank account, unless the token is a session. */
+const permittedChanges = (
+  { tokenKind }: UserCaller,
+  user: User,
+  changes: Omit<OwnChanges, 'trainer_license_image'>,
+): Omit<OwnChanges, 'trainer_license_image'> => {
+  if (tokenKind === 'session') return changes;
+  if (changesContact(user, changes) || changesBankAccount(user, changes)) {
+    throw forbidden('e-mail, phone and bank account are changed by sessions only');
+  }
+  // Without those fields: a session may change them meanwhile, and this request must not change them back.
+  const { email, phone, bank_account_number, ...others } = changes;
+  return others;
 };

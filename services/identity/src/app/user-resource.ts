@@ -40,6 +40,15 @@ export const createPresentUser =
     return resource;
   };
 
+/** The caller's own account. Every token sees whether its deletion is pending, also one that sees nothing else. */
+export const createPresentOwnAccount = (dependencies: PresentUserDependencies): PresentUser => {
+  const presentUser = createPresentUser(dependencies);
+  return async (user, viewer) => ({
+    ...(await presentUser(user, viewer)),
+    ...deletionFields(user),
+  });
+};
+
 const present = async (
   { store, referralsReader, media, subscriptions }: PresentUserDependencies,
   users: readonly User[],
@@ -79,7 +88,11 @@ const storedFields = (user: User) => {
     trainer_license_link:
       mediaId === null || image === null ? null : `/api/v1/media/${mediaId}/${encodeURIComponent(image)}`,
     created_at: formatTimestamp(user.created_at),
-    deletion_requested_at: formatTimestampOrNull(user.deletion_requested_at),
-    deletion_scheduled_at: formatTimestampOrNull(user.deletion_scheduled_at),
+    ...deletionFields(user),
   };
 };
+
+const deletionFields = (user: User) => ({
+  deletion_requested_at: formatTimestampOrNull(user.deletion_requested_at),
+  deletion_scheduled_at: formatTimestampOrNull(user.deletion_scheduled_at),
+});

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
 
 /** Tokens accepted by the API. */
 export type TokenKind = 'session' | 'personal' | 'oauth';
@@ -36,6 +37,15 @@ export const buildToken = (kind: TokenKind | GrantSecret, entropy: Buffer): stri
 /** Checks format and checksum. Does not say whether the token exists. */
 export const isWellFormedToken = (token: string): boolean =>
   TOKEN.test(token) && checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH);
+
+/** A personal token with a list of permissions, which may be empty, is restricted to it. */
+export const callerKindOf = ({
+  kind,
+  permissions,
+}: {
+  kind: TokenKind;
+  permissions: readonly string[] | null;
+}): CallerTokenKind => (kind === 'personal' && permissions !== null ? 'restricted' : kind);
 
 /** SHA-256 in hex: the id of the token inside the platform. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

@@ -7,8 +7,8 @@ import type { UseCases } from '../use-cases.ts';
 
 export const deleteDeleteAccountRoute = ({
   cancelDeletion,
-  presentUser,
-}: Pick<UseCases, 'cancelDeletion' | 'presentUser'>): Route =>
+  presentOwnAccount,
+}: Pick<UseCases, 'cancelDeletion' | 'presentOwnAccount'>): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/auth/delete-account',
@@ -21,6 +21,6 @@ export const deleteDeleteAccountRoute = ({
     responses: { 200: z.object({ message: z.string(), user: userSchema }) },
     handle: async ({ caller, t }) => {
       const user = await cancelDeletion(caller.userId);
-      return ok({ message: t(message('deletion.cancelled')), user: await presentUser(user, caller) });
+      return ok({ message: t(message('deletion.cancelled')), user: await presentOwnAccount(user, caller) });
     },
   });

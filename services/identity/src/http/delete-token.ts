@@ -1,6 +1,6 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revokePersonalToken'>): Route =>
@@ -10,11 +10,11 @@ export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revoke
     summary: 'Revoke a personal access token',
     tag: 'auth',
     access: 'user',
-    tokenKinds: SESSION_AND_PERSONAL,
+    tokenKinds: SESSION_ONLY,
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {
-      await revokePersonalToken(caller, params.id);
+      await revokePersonalToken(caller.userId, params.id);
       return noContent();
     },
   });

@@ -6,18 +6,20 @@ import type { UseCases } from '../use-cases.ts';
 
 export const getMeRoute = ({
   getProfile,
-  presentUser,
-}: Pick<UseCases, 'getProfile' | 'presentUser'>): Route =>
+  presentOwnAccount,
+}: Pick<UseCases, 'getProfile' | 'presentOwnAccount'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/me',
     summary: 'The own account',
+    description:
+      'A personal token with a list of permissions sees the public fields and whether a deletion is pending; with `users.view_all` everything.',
     tag: 'auth',
     access: 'user',
     tokenKinds: ALL_TOKEN_KINDS,
     responses: { 200: z.object({ user: userSchema }) },
     handle: async ({ caller }) => {
       const user = await getProfile(caller);
-      return ok({ user: await presentUser(user, caller) });
+      return ok({ user: await presentOwnAccount(user, caller) });
     },
   });

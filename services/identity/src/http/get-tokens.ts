@@ -1,6 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
-import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import { personalTokenSchema, toPersonalToken } from '../app/personal-token-resource.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -15,12 +15,12 @@ export const getTokensRoute = (
     summary: 'The own personal access tokens',
     tag: 'auth',
     access: 'user',
-    tokenKinds: SESSION_AND_PERSONAL,
+    tokenKinds: SESSION_ONLY,
     query: z.object(pageQuery),
     responses: { 200: listOf(personalTokenSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);
-      const page = await listPersonalTokens(caller, request);
+      const page = await listPersonalTokens(caller.userId, request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toPersonalToken) }));
     },
   });

@@ -1,5 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
-import { SESSION_AND_PERSONAL } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import { personalTokenSchema, toPersonalToken } from '../app/personal-token-resource.ts';
 import { timestampField, tokenNameField } from '../domain/account-fields.ts';
@@ -11,10 +11,10 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
     path: '/auth/tokens',
     summary: 'Create a personal access token',
     description:
-      'The token is shown once. It never has more permissions than the presented one; without `permissions` it has the same. Created with a personal token, it expires with that one at the latest.',
+      'The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials.',
     tag: 'auth',
     access: 'user',
-    tokenKinds: SESSION_AND_PERSONAL,
+    tokenKinds: SESSION_ONLY,
     body: z.object({
       name: tokenNameField,
       permissions: z.array(z.string().max(100)).max(100).nullish(),

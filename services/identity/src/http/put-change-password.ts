@@ -1,4 +1,5 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import { givenPasswordField, passwordField } from '../domain/account-fields.ts';
@@ -12,6 +13,7 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     description: 'Every other credential of the account is revoked; the presented token stays valid.',
     tag: 'auth',
     access: 'user',
+    tokenKinds: SESSION_ONLY,
     body: z.object({ current_password: givenPasswordField, password: passwordField }),
     responses: { 200: z.object({ message: z.string() }) },
     errorStatuses: [429],

@@ -13,7 +13,8 @@ export const putMeRoute = ({
     path: '/auth/me',
     summary: 'Change the own account',
     description:
-      'Only the given fields change. A new e-mail, phone or bank account needs `current_password`.',
+      'Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session: 403 ' +
+      'with a personal token.',
     tag: 'auth',
     access: 'user',
     body: z.object({

@@ -1,5 +1,4 @@
 /** Credentials, by the hash of their token. Revoking deletes the document. */
-import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
@@ -15,7 +14,7 @@ export interface Token {
   /** The public id of a personal token. */
   token_number: number | null;
   name: string | null;
-  /** null: unrestricted, all permissions of the user. */
+  /** null: not restricted, all permissions of the user. A list restricts the token, also an empty one. */
   permissions: string[] | null;
   /** Of an OAuth access token: its grant, and the client that it was issued to. */
   grant_id?: string | null;
@@ -50,13 +49,6 @@ privacy(
 );
 
 export const tokenModel = (connection: Connection): Model<Token> => connection.model<Token>('Token', schema);
-
-/** Matches tokens restricted to a subset of `within`; undefined matches every token. */
-const restrictedTo = (within: readonly string[] | undefined): Record<string, unknown> => {
-  if (within === undefined) return {};
-  const others = PERMISSIONS.filter((permission) => !within.includes(permission));
-  return { permissions: { $ne: null, $nin: others } };
-};
 
 /** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
 const personalOf = (userId: number) => ({ $match: { user_id: userId, kind: 'personal' } });
@@ -115,26 +107,16 @@ export const createTokens = (connection: Connection) => {
       await tokens.deleteOne({ _id: hash });
     },
 
-    /** False when the user has no personal token of this number restricted to a subset of `within`. */
-    deletePersonal: async (
-      userId: number,
-      tokenNumber: number,
-      within: readonly string[] | undefined,
-    ): Promise<boolean> => {
-      const [token] = await tokens.aggregate<{ _id: string }>([
-        { $match: { user_id: userId, kind: 'personal', token_number: tokenNumber } },
-        { $match: restrictedTo(within) },
-        { $project: { _id: 1 } },
-      ]);
-      if (token === undefined) return false;
-      return (await tokens.deleteOne({ _id: token._id })).deletedCount === 1;
+    /** False when the user has no personal token of this number. */
+    deletePersonal: async (userId: number, tokenNumber: number): Promise<boolean> => {
+      const own = { user_id: userId, kind: 'personal', token_number: tokenNumber } as const;
+      return (await tokens.deleteOne(own)).deletedCount === 1;
     },
 
-    /** Live personal tokens restricted to a subset of `within` (undefined: all), newest first. */
+    /** Live personal tokens, newest first. */
     listPersonal: (
       userId: number,
       now: Date,
-      within: readonly string[] | undefined,
       window: { skip: number; limit: number; beforeNumber?: number | undefined },
     ): Promise<Token[]> =>
       tokens.aggregate<Token>([
@@ -142,7 +124,6 @@ export const createTokens = (connection: Connection) => {
         {
           $match: {
             expires_at: { $gt: now },
-            ...restrictedTo(within),
             ...(window.beforeNumber === undefined ? {} : { token_number: { $lt: window.beforeNumber } }),
           },
         },
@@ -151,14 +132,10 @@ export const createTokens = (connection: Connection) => {
         { $limit: window.limit },
       ]),
 
-    countPersonal: async (
-      userId: number,
-      now: Date,
-      within: readonly string[] | undefined,
-    ): Promise<number> => {
+    countPersonal: async (userId: number, now: Date): Promise<number> => {
       const [counted] = await tokens.aggregate<{ total: number }>([
         personalOf(userId),
-        { $match: { expires_at: { $gt: now }, ...restrictedTo(within) } },
+        { $match: { expires_at: { $gt: now } } },
         { $count: 'total' },
       ]);
       return counted?.total ?? 0;

@@ -1,4 +1,5 @@
 /** Who may download a file (specification 4.3 rules 1 to 3, contract 6). */
+import { canSeeAllFields } from '@fitness/contracts/user.ts';
 import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { TargetState, Targets } from '../clients/targets.ts';
@@ -11,8 +12,7 @@ type Rule = (caller: UserCaller, row: MediaRow, findTarget: FindTarget) => Promi
 
 /** One rule for each purpose of a private document. */
 const RULES: Readonly<Record<Purpose, Rule>> = {
-  trainer_license: async (caller, row) =>
-    caller.userId === row.attachable_id || can(caller, 'users.view_all'),
+  trainer_license: async (caller, row) => canSeeAllFields(caller, row.attachable_id),
   gym_license: async (caller, _row, findTarget) => {
     if (can(caller, 'gyms.view_all')) return true;
     const gym = await findTarget();

@@ -1,9 +1,11 @@
 /** Who may see a target's files, and who may attach and delete them. */
-import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { TargetState } from '../clients/targets.ts';
 
-export const owns = (caller: Caller, target: TargetState): boolean =>
-  caller.kind === 'user' && target.ownerId !== undefined && target.ownerId === caller.userId;
+/** For a restricted or OAuth token without `permission` nothing is its own. */
+export const owns = (caller: Caller, { ownerId }: TargetState, permission?: Permission): boolean =>
+  isOwn(caller, ownerId, permission);
 
 /** The owner, with the permission that editing the target itself requires. */
 export const mayEditOwn = (caller: UserCaller, target: TargetState): boolean =>
@@ -13,4 +15,4 @@ export const mayEdit = (caller: UserCaller, target: TargetState): boolean =>
   mayEditOwn(caller, target) || can(caller, target.editPermission);
 
 export const maySee = (caller: Caller, target: TargetState): boolean =>
-  target.isPublic || owns(caller, target) || can(caller, target.viewPermission);
+  target.isPublic || owns(caller, target, target.ownViewPermission) || can(caller, target.viewPermission);

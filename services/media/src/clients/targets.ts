@@ -13,6 +13,8 @@ export interface TargetState {
   isPublic: boolean;
   /** Its holders see the files of a target that is not public. */
   viewPermission: Permission;
+  /** Required of restricted and OAuth tokens of the owner to see the files of a target that is not public. */
+  ownViewPermission: Permission | undefined;
   /** Required of the owner to edit its files; undefined: none. */
   ownerPermission: Permission | undefined;
   /** Its holders edit the files of every target of this kind. */
@@ -34,21 +36,33 @@ const READ = { retry: true };
 
 /** The permissions that the service of each kind of target requires to see and edit the target itself. */
 const PERMISSIONS = {
-  user: { viewPermission: 'users.view_all', ownerPermission: undefined, editPermission: 'users.update_any' },
-  gym: { viewPermission: 'gyms.view_all', ownerPermission: 'gyms.update', editPermission: 'gyms.update_any' },
+  user: {
+    viewPermission: 'users.view_all',
+    ownViewPermission: undefined,
+    ownerPermission: undefined,
+    editPermission: 'users.update_any',
+  },
+  gym: {
+    viewPermission: 'gyms.view_all',
+    ownViewPermission: 'gyms.update',
+    ownerPermission: 'gyms.update',
+    editPermission: 'gyms.update_any',
+  },
   post: {
     viewPermission: 'posts.view_all',
+    ownViewPermission: 'posts.view',
     ownerPermission: 'posts.create',
     editPermission: 'posts.update_any',
   },
   training_service: {
     viewPermission: 'training_services.update_any',
+    ownViewPermission: 'training_services.create',
     ownerPermission: 'training_services.create',
     editPermission: 'training_services.update_any',
   },
 } as const satisfies Record<
   AttachableKind,
-  Pick<TargetState, 'viewPermission' | 'ownerPermission' | 'editPermission'>
+  Pick<TargetState, 'viewPermission' | 'ownViewPermission' | 'ownerPermission' | 'editPermission'>
 >;
 
 export const createTargets = ({ identity, gyms, content }: TargetClients): Targets => {

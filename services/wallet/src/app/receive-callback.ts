@@ -2,7 +2,7 @@
  * The payer's browser returns from the bank. Its query only identifies the deposit; whether it was paid is what the
  * gateway answers.
  */
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, isOwn } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -57,8 +57,7 @@ export const createReceiveCallback =
 /** Track ids can be guessed; the order id cannot, so that it proves that this browser comes from the bank. */
 const mayReturn = (payment: Payment, { orderId, caller }: CallbackInput): boolean => {
   if (orderId !== undefined && isSecretOrderId(payment, orderId)) return true;
-  const isPayer = caller.kind === 'user' && caller.userId === payment.userId;
-  return isPayer && can(caller, 'payments.view_own');
+  return isOwn(caller, payment.userId, 'payments.view_own');
 };
 
 /** Only wrong callbacks are counted: many payers share the address of their mobile carrier. */

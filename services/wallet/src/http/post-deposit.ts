@@ -20,7 +20,7 @@ export const postDepositRoute = (requestDeposit: RequestDeposit, idempotency: Id
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // `payments.view_own` is also a scope of third-party apps; they must not move money.
+    // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
     idempotent: true,

@@ -17,7 +17,7 @@ export const postWithdrawalRoute = (requestWithdrawal: RequestWithdrawal, idempo
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // `payments.view_own` is also a scope of third-party apps; they must not move money.
+    // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({ amount: z.int().min(1), description }),
     idempotent: true,

@@ -74,7 +74,6 @@ export const catalogue = {
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',
   'auth.expires_in_the_past': 'This moment has already passed.',
-  'auth.expires_beyond_token': 'A token cannot outlive the one that it is made with.',
 
   'oauth.unnamed': 'An app without a name',
   'oauth.cancel': 'Cancel',

@@ -74,7 +74,6 @@ export const catalogue: Catalogue = {
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
   'auth.expires_in_the_past': 'این زمان گذشته است.',
-  'auth.expires_beyond_token': 'توکن نمی‌تواند بیش از توکنی که با آن ساخته می‌شود معتبر بماند.',
 
   'oauth.unnamed': 'برنامه‌ای بی‌نام',
   'oauth.cancel': 'انصراف',

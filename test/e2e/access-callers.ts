@@ -1,0 +1,167 @@
+/** One caller for each kind of token and each permission, with an account and resources of its own. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
+import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { type Kind, ROUTES } from './access-table.ts';
+import {
+  type Account,
+  administratorToken,
+  api,
+  baseUrl,
+  eventually,
+  expectStatus,
+  PASSWORD,
+  PNG,
+  register,
+} from './support.ts';
+
+type Role = 'administrator' | 'member' | 'none';
+
+interface Plan {
+  kind: Exclude<Kind, 'guest'>;
+  /** The role of its user. */
+  role: Role;
+  /** Of a restricted token, or the scopes of an OAuth token. */
+  permissions?: readonly string[];
+}
+
+/** The ids of a caller's own resources. */
+interface Resources {
+  gym: number;
+  inactiveGym: number;
+  draft: number;
+  inactiveService: number;
+  trainerLicense: number;
+  gymLicense: number;
+  draftFile: number;
+  serviceFile: number;
+}
+
+export interface TokenCaller extends Plan {
+  account: Account;
+  token: string;
+  /** What the token has: the permissions of its user, restricted to its own. */
+  held: ReadonlySet<string>;
+  resources: Resources;
+}
+
+/** The sets of several permissions that the table names. */
+const COMBINATIONS = ROUTES.flatMap(({ needs }) => needs.filter((set) => set.length > 1));
+
+const restrictedTo = (permissions: readonly string[]): Plan => ({
+  kind: 'restricted',
+  role: 'administrator',
+  permissions,
+});
+const withScopes = (permissions: readonly string[]): Plan => ({
+  kind: 'OAuth',
+  role: 'administrator',
+  permissions,
+});
+
+const PLANS: readonly Plan[] = [
+  ...(['session', 'personal'] as const).flatMap((kind) =>
+    (['administrator', 'member', 'none'] as const).map((role): Plan => ({ kind, role })),
+  ),
+  ...[[], PERMISSIONS, ...PERMISSIONS.map((one) => [one]), ...COMBINATIONS].map(restrictedTo),
+  ...[OAUTH_SCOPES, ...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS].map(withScopes),
+];
+
+export const nameOf = ({ kind, role, permissions }: Plan): string =>
+  permissions === undefined ? `${kind} of ${role}` : `${kind} [${permissions.join(' ')}]`;
+
+/** Few at a time: each is a client of its own, and the product verifies passwords a few at a time. */
+const CONCURRENCY = 4;
+
+export const inParallel = async <Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> => {
+  const results: Result[] = [];
+  const waiting = items.entries();
+  const run = async (): Promise<void> => {
+    for (const [index, item] of waiting) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, run));
+  return results;
+};
+
+/** Repeats a request after a 503, which changed nothing: on a busy machine a service may answer late. */
+export const untilServed = <A extends { status: number }>(request: () => Promise<A>): Promise<A> =>
+  eventually(async () => {
+    const answer = await request();
+    return answer.status !== 503 && answer;
+  });
+
+/** As `api`, until it is served. */
+export const callApi: typeof api = (...call) => untilServed(() => api(...call));
+
+export const createCallers = async (): Promise<TokenCaller[]> => {
+  const administrator = await administratorToken();
+  const { data } = expectStatus(await callApi('GET', '/roles', { token: administrator }), 200).body;
+  const roles = new Map<string, { id: number; permissions: string[] }>(
+    data.map((role: { name: string; id: number; permissions: string[] }) => [role.name, role]),
+  );
+  return inParallel(PLANS, async (plan) => {
+    const account = await register();
+    const resources = await createResources(account);
+    const role = roles.get(plan.role);
+    const body = { role_ids: role === undefined ? [] : [role.id] };
+    expectStatus(await callApi('PUT', `/users/${account.id}`, { token: administrator, body }), 200);
+    const ofUser = new Set(role?.permissions);
+    const held = new Set(plan.permissions ?? ofUser);
+    return { ...plan, account, token: await createToken(account, plan), held, resources };
+  });
+};
+
+const createToken = async (account: Account, { kind, permissions }: Plan): Promise<string> => {
+  if (kind === 'session') return account.token;
+  if (kind === 'OAuth') {
+    const credentials = { login: account.username, password: PASSWORD };
+    const scopes = permissions ?? [];
+    const { accessToken, scope } = await createOauthClient(baseUrl()).connect(credentials, {
+      scope: scopes.join(' '),
+    });
+    const granted = new Set(scope.split(' '));
+    if (!scopes.every((one) => granted.has(one))) throw new Error(`granted ${scope} only`);
+    return accessToken;
+  }
+  const body = { name: kind, ...(permissions === undefined ? {} : { permissions }) };
+  return expectStatus(await callApi('POST', '/auth/tokens', { token: account.token, body }), 201).body.token;
+};
+
+const createResources = async ({ id, token }: Account): Promise<Resources> => {
+  const create = async (path: string, body: unknown) =>
+    expectStatus(await callApi('POST', path, { token, body }), 201).body;
+  const upload = async (attachable_type: string, attachableId: number, purpose?: string): Promise<number> => {
+    const form = new FormData();
+    form.set('attachable_type', attachable_type);
+    form.set('attachable_id', String(attachableId));
+    if (purpose !== undefined) form.set('purpose', purpose);
+    form.set('file', new Blob([PNG]), 'file.png');
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await untilServed(() =>
+      fetch(`${baseUrl()}/api/v1/media`, { method: 'POST', headers, body: form }),
+    );
+    if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);
+    return ((await response.json()) as { data: { id: number } }).data.id;
+  };
+  const place = { name: 'Iron', address: 'Tehran', location_lat: 35.7, location_lng: 51.4 };
+  const gym = (await create('/gyms', place)).gym.id;
+  const inactiveGym = (await create('/gyms', { ...place, is_active: false })).gym.id;
+  const post = { profile_type: MODEL.user, profile_id: id, title: 'Plan', content: 'Soon', is_draft: true };
+  const draft = (await create('/posts', post)).data.id;
+  const service = { title: 'Plan', description: 'Weeks', price: 90_000, duration_days: 42, is_active: false };
+  const inactiveService = (await create('/training-services', service)).data.id;
+  return {
+    gym,
+    inactiveGym,
+    draft,
+    inactiveService,
+    trainerLicense: await upload(MODEL.user, id, 'trainer_license'),
+    gymLicense: await upload(MODEL.gym, gym, 'gym_license'),
+    draftFile: await upload(MODEL.post, draft),
+    serviceFile: await upload(MODEL.trainingService, inactiveService),
+  };
+};
