@@ -188,7 +188,10 @@ describe('docker-compose.yml', () => {
   });
 
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
-    expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual(['127.0.0.1:8080:8080']);
+    expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual([
+      '127.0.0.1:8080:8080',
+      '127.0.0.1:8081:8081',
+    ]);
     expect(composeEnvironment('gateway', required).TRUST_PROXY).toBe('1');
     expect(composeEnvironment('gateway', parseEnvFile('deploy/demo.env')).TRUST_PROXY).toBe('0');
   });

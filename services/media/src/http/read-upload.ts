@@ -26,7 +26,7 @@ const MAX_FILE_MIB = MAX_FILE_BYTES / 1024 / 1024;
 /** Throws 415. Called before the body is parsed: for an unknown type the framework would ask for JSON. */
 export const assertMultipart = (contentType: string | undefined): void => {
   if (MULTIPART.test(contentType ?? '')) return;
-  const text = message('error.multipart_required');
+  const text = message('error.form_expected');
   throw new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
 };
 

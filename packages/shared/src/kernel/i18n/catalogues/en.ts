@@ -14,7 +14,6 @@ export const catalogue = {
   'error.too_large': 'The body is too large.',
   'error.unsupported_media_type': 'The body must be JSON.',
   'error.form_expected': 'The body must be a form with a file (multipart/form-data).',
-  'error.multipart_required': 'The body must be a form of the type multipart/form-data.',
   'error.validation': 'The given data was invalid.',
   'error.rate_limited': 'Too many requests. Please try again later.',
   'error.internal': 'Something went wrong on our side.',
@@ -186,9 +185,6 @@ export const catalogue = {
     'This purchase cannot be granted: a subscription or boost is running, or its target does not exist any more.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
-  'media.file_type': 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.',
-  'media.file_too_large': 'The file must not be larger than {max} MiB.',
-  'media.one_file': 'Only one file is accepted.',
   'licenses.reason_without_rejection': 'Only a rejection has a reason.',
   'licenses.replaced': 'The licence document has been replaced. Look at the current one and review that.',
 

@@ -15,7 +15,6 @@ export const catalogue: Catalogue = {
   'error.too_large': 'بدنهٔ درخواست بیش از حد بزرگ است.',
   'error.unsupported_media_type': 'بدنهٔ درخواست باید JSON باشد.',
   'error.form_expected': 'بدنهٔ درخواست باید فرمی همراه با پرونده (multipart/form-data) باشد.',
-  'error.multipart_required': 'بدنهٔ درخواست باید فرمی از نوع multipart/form-data باشد.',
   'error.validation': 'داده‌های ارسال‌شده نامعتبر است.',
   'error.rate_limited': 'تعداد درخواست‌ها بیش از حد مجاز است. کمی بعد دوباره تلاش کنید.',
   'error.internal': 'خطایی در سامانه رخ داد.',
@@ -185,9 +184,6 @@ export const catalogue: Catalogue = {
     'این خرید را نمی‌توان اعطا کرد: اشتراک یا تبلیغی در جریان است، یا هدف آن دیگر وجود ندارد.',
   'store_purchase.grant_failed': 'خرید تأیید شد اما اعمال نشد. دوباره تلاش می‌کنیم.',
 
-  'media.file_type': 'تنها پرونده‌های JPEG، PNG، WebP، GIF، PDF و MP4 پذیرفته می‌شود.',
-  'media.file_too_large': 'اندازهٔ پرونده نباید بیش از {max} مبی‌بایت باشد.',
-  'media.one_file': 'تنها یک پرونده پذیرفته می‌شود.',
   'licenses.reason_without_rejection': 'فقط ردکردن مجوز دلیل دارد.',
   'licenses.replaced': 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.',
 
