@@ -21,7 +21,8 @@ export default {
     project('service', [`${everything}/test/**/!(*.long).test.ts`]),
     // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
     project('architecture', ['test/architecture/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
-    project('e2e', ['test/e2e/**/*.test.ts']),
     project('long', [`${everything}/test/**/*.long.test.ts`]),
+    project('e2e', ['test/e2e/**/!(*.long).test.ts']),
+    project('e2e-long', ['test/e2e/**/*.long.test.ts']),
   ],
 };

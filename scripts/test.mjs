@@ -195,8 +195,13 @@ async function untilJestEnds(child, resultFile) {
   }
 }
 
-/** @param {import('./lib/servers/index.mjs').Servers} servers @param {string[]} args @param {string} directory */
-async function runEndToEnd(servers, args, directory) {
+/**
+ * @param {string[]} projects
+ * @param {import('./lib/servers/index.mjs').Servers} servers
+ * @param {string[]} args
+ * @param {string} directory
+ */
+async function runEndToEnd(projects, servers, args, directory) {
   if (!hasTests(join(root, 'test/e2e'))) return;
   const elapsed = stopwatch();
   let stack;
@@ -204,7 +209,7 @@ async function runEndToEnd(servers, args, directory) {
     stack = await startStack({ supervisor, servers, directory, logDirectory });
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
-    summary.count(false, '--only e2e');
+    summary.count(false, `--only ${projects.includes('e2e') ? 'e2e' : 'long'}`);
     log(`FAILED  the product does not start: ${messageOf(error)}`);
     return;
   }
@@ -216,7 +221,7 @@ async function runEndToEnd(servers, args, directory) {
     E2E_STACK: stack.file,
   };
   // Sequentially: they stop and start parts of the same running product.
-  await runJest(['e2e'], ['--runInBand', ...args], environment, directory);
+  await runJest(projects, ['--runInBand', ...args], environment, directory);
   await stack.close();
 }
 
@@ -264,8 +269,9 @@ async function main() {
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   await runProjects(['service', 'long'], servers?.environment ?? {});
-  if (servers && selected.has('e2e'))
-    await runStage('end-to-end tests', () => runEndToEnd(servers, forJest, directory));
+  const endToEnd = [...(selected.has('e2e') ? ['e2e'] : []), ...(selected.has('long') ? ['e2e-long'] : [])];
+  if (servers && endToEnd.length > 0)
+    await runStage('end-to-end tests', () => runEndToEnd(endToEnd, servers, forJest, directory));
 }
 
 onEndSignal(() => {

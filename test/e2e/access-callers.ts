@@ -1,4 +1,4 @@
-/** One caller for each kind of token and each permission, with an account and resources of its own. */
+/** One caller for each kind of token and each permission, with an account and resources. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
@@ -18,7 +18,7 @@ import {
 
 type Role = 'administrator' | 'member' | 'none';
 
-interface Plan {
+export interface Plan {
   kind: Exclude<Kind, 'guest'>;
   /** The role of its user. */
   role: Role;
@@ -60,12 +60,20 @@ const withScopes = (permissions: readonly string[]): Plan => ({
   permissions,
 });
 
-const PLANS: readonly Plan[] = [
+/** Each kind of token, restricted to nothing and to everything. */
+export const EACH_KIND: readonly Plan[] = [
   ...(['session', 'personal'] as const).flatMap((kind) =>
     (['administrator', 'member', 'none'] as const).map((role): Plan => ({ kind, role })),
   ),
-  ...[[], PERMISSIONS, ...PERMISSIONS.map((one) => [one]), ...COMBINATIONS].map(restrictedTo),
-  ...[OAUTH_SCOPES, ...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS].map(withScopes),
+  ...[[], PERMISSIONS].map(restrictedTo),
+  withScopes(OAUTH_SCOPES),
+];
+
+/** Each kind of token, restricted to each permission and to each combination that the table names. */
+export const EACH_PERMISSION: readonly Plan[] = [
+  ...EACH_KIND,
+  ...[...PERMISSIONS.map((one) => [one]), ...COMBINATIONS].map(restrictedTo),
+  ...[...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS].map(withScopes),
 ];
 
 export const nameOf = ({ kind, role, permissions }: Plan): string =>
@@ -97,22 +105,40 @@ export const untilServed = <A extends { status: number }>(request: () => Promise
 /** As `api`, until it is served. */
 export const callApi: typeof api = (...call) => untilServed(() => api(...call));
 
-export const createCallers = async (): Promise<TokenCaller[]> => {
+export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller[]> => {
   const administrator = await administratorToken();
   const { data } = expectStatus(await callApi('GET', '/roles', { token: administrator }), 200).body;
   const roles = new Map<string, { id: number; permissions: string[] }>(
     data.map((role: { name: string; id: number; permissions: string[] }) => [role.name, role]),
   );
-  return inParallel(PLANS, async (plan) => {
+  const callers = await inParallel(byAccount(plans), async ([first, ...others]) => {
     const account = await register();
     const resources = await createResources(account);
-    const role = roles.get(plan.role);
+    const role = roles.get(first.role);
     const body = { role_ids: role === undefined ? [] : [role.id] };
     expectStatus(await callApi('PUT', `/users/${account.id}`, { token: administrator, body }), 200);
-    const ofUser = new Set(role?.permissions);
-    const held = new Set(plan.permissions ?? ofUser);
-    return { ...plan, account, token: await createToken(account, plan), held, resources };
+    const ofAccount: TokenCaller[] = [];
+    for (const plan of [first, ...others]) {
+      const held = new Set(plan.permissions ?? role?.permissions);
+      ofAccount.push({ ...plan, account, token: await createToken(account, plan), held, resources });
+    }
+    return ofAccount;
   });
+  return callers.flat();
+};
+
+/** Restricted tokens share accounts, as many as its budget for delete-account allows. */
+const TOKENS_PER_ACCOUNT = 4;
+
+const byAccount = (plans: readonly Plan[]): [Plan, ...Plan[]][] => {
+  const accounts: [Plan, ...Plan[]][] = [];
+  for (const plan of plans) {
+    const last = accounts.at(-1);
+    const shares = plan.permissions !== undefined && last?.[0].permissions !== undefined;
+    if (shares && last.length < TOKENS_PER_ACCOUNT) last.push(plan);
+    else accounts.push([plan]);
+  }
+  return accounts;
 };
 
 const createToken = async (account: Account, { kind, permissions }: Plan): Promise<string> => {

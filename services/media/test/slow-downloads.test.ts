@@ -1,50 +1,16 @@
 /** Slow readers of large files do not keep the service from answering others. */
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import { apiClient, dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterEach, expect, test } from '@jest/globals';
 import { DOWNLOAD_LIMITS } from '../src/http/download-limit.ts';
-import { startChild } from './child.ts';
 import { openRaw } from './raw.ts';
-import {
-  fileClient,
-  GYM,
-  type Harness,
-  MEBIBYTE,
-  mediaConfig,
-  OWNER,
-  openHarness,
-  pdf,
-  startStubServices,
-} from './support.ts';
+import { disconnectAll, FILE_BYTES, large, openFiles, openSlow, slowly } from './slow-readers.ts';
+import { GYM, type Harness, OWNER, openHarness } from './support.ts';
 
-/** Several times what the buffers of a connection take. */
-const FILE_BYTES = 12 * MEBIBYTE;
-const large = pdf(FILE_BYTES);
+afterEach(disconnectAll);
 
-const opened: Socket[] = [];
-afterEach(() => {
-  for (const socket of opened.splice(0)) socket.destroy();
-});
-/** A client that reads nothing but the first bytes; resolves when the answer has begun. */
-const openSlow = async (url: string, id: number): Promise<Socket> => {
-  const socket = await openRaw(url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}` });
-  opened.push(socket);
-  await eventually(() => socket.bytesRead > 0 || socket.closed);
-  return socket;
-};
-const slowly = (count: number, url: string, id: number): Promise<Socket[]> =>
-  Promise.all(Array.from({ length: count }, () => openSlow(url, id)));
-/** Open files of a process in a directory. */
-const openFiles = async (pid: number | 'self', directory: string): Promise<number> => {
-  const descriptors = await readdir(`/proc/${pid}/fd`);
-  const paths = descriptors.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => ''));
-  return (await Promise.all(paths)).filter((path) => path.startsWith(`${directory}${sep}`)).length;
-};
 /** What is received until the server closes the connection. */
 const received = async (socket: Socket): Promise<number> => {
   await new Promise((resolve) =>
@@ -52,38 +18,6 @@ const received = async (socket: Socket): Promise<number> => {
   );
   return socket.bytesRead;
 };
-
-test('200 slow downloads: others are answered, memory and descriptors are bounded', async () => {
-  const { server } = await startStubServices();
-  const config = mediaConfig(server.address, await mkdtemp(join(tmpdir(), 'media-')));
-  const child = await startChild(config);
-  const { upload, download } = fileClient(child.url);
-  const { id } = (await upload(OWNER, GYM, large)).body.data;
-  // Warm-up: compiled code and open connections are not part of the measurement.
-  await (await download(GUEST, id)).arrayBuffer();
-  const before = child.memory().now;
-  child.resetPeak();
-  for (let n = 0; n < 200; n += 10) await slowly(10, child.url, id);
-  expect(await openFiles(child.pid, config.MEDIA_DIRECTORY)).toBe(200);
-  for (let round = 0; round < 5; round += 1) {
-    const small = await upload(OWNER, GYM, pdf(1_000));
-    expect(small.status).toBe(201);
-    expect((await download(GUEST, small.body.data.id)).status).toBe(200);
-    expect((await (await download(GUEST, id)).arrayBuffer()).byteLength).toBe(FILE_BYTES);
-    expect((await download(GUEST, id, { range: 'bytes=5-9' })).status).toBe(206);
-    const removed = await apiClient(child.url)('DELETE', `/media/${small.body.data.id}`, { as: OWNER });
-    expect(removed.status).toBe(204);
-    expect((await fetch(`${child.url}/health/live`)).status).toBe(200);
-  }
-  // One MiB for each, where the files together have 2,400.
-  expect(child.memory().peak - before).toBeLessThan(200);
-  for (const socket of opened) socket.destroy();
-  await eventually(async () => (await openFiles(child.pid, config.MEDIA_DIRECTORY)) === 0);
-  await child.kill();
-  await server.close();
-  await dropDatabase(config);
-  await rm(config.MEDIA_DIRECTORY, { recursive: true });
-});
 
 const withLargeFile = async (
   limits: Partial<typeof DOWNLOAD_LIMITS>,
@@ -93,7 +27,7 @@ const withLargeFile = async (
   try {
     await work(harness, (await harness.upload(OWNER, GYM, large)).body.data.id);
   } finally {
-    for (const socket of opened.splice(0)) socket.destroy();
+    disconnectAll();
     await harness.close();
   }
 };

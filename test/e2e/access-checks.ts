@@ -1,0 +1,192 @@
+/** `docs/access.md` against the running product: every route with the given tokens. */
+import { beforeAll, expect, test } from '@jest/globals';
+import {
+  callApi,
+  createCallers,
+  inParallel,
+  nameOf,
+  type Plan,
+  type TokenCaller,
+  untilServed,
+} from './access-callers.ts';
+import { fulfils, type Kind, OWN_RESOURCES, ROUTES, type RouteRow, TOOLS } from './access-table.ts';
+import { baseUrl, expectStatus, PASSWORD, sevenDigits } from './support.ts';
+
+/** An id that no resource has: a request that is admitted finds nothing and changes nothing. */
+const NOBODY = '999999999';
+const LOGOUT = 'POST /auth/logout';
+
+const sendMcp = async (token: string | undefined): Promise<{ status: number; text: string }> => {
+  const headers = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const response = await untilServed(() => fetch(`${baseUrl()}/mcp`, { method: 'POST', headers, body }));
+  return { status: response.status, text: await response.text() };
+};
+
+const probe = async ({ route }: RouteRow, token: string | undefined): Promise<number> => {
+  if (route === 'POST /mcp') return (await sendMcp(token)).status;
+  const [method = '', path = ''] = route.split(' ');
+  const body = method === 'POST' || method === 'PUT' ? { body: {} } : {};
+  return (await callApi(method, path.replaceAll(/\{\w+\}/g, NOBODY), { token, ...body })).status;
+};
+
+type Outcome = 'admitted' | 'refused' | `status ${number}`;
+
+const outcomeOf = (status: number, { opensTo }: RouteRow, kind: Kind): Outcome => {
+  if (status === (kind === 'guest' ? 401 : 403)) return 'refused';
+  // Routes for guests may have limits for each address, which all callers share here.
+  const isLimited = status === 429 && opensTo.has('guest');
+  const isAdmitted = status < 500 && ![401, 403, 405, 429].includes(status);
+  return isAdmitted || isLimited ? 'admitted' : `status ${status}`;
+};
+
+const expected = (row: RouteRow, kind: Kind, held: ReadonlySet<string>): Outcome => {
+  const isOpen = row.opensTo.has(kind) && (kind === 'guest' || fulfils(held, row.needs));
+  return isOpen ? 'admitted' : 'refused';
+};
+
+/** What differs from the table, as `route, caller: outcome`. */
+const compare = async (
+  rows: readonly RouteRow[],
+  { kind, held, token, name }: { kind: Kind; held: ReadonlySet<string>; token?: string; name: string },
+): Promise<string[]> => {
+  const differences: string[] = [];
+  for (const row of rows) {
+    const outcome = outcomeOf(await probe(row, token), row, kind);
+    if (outcome !== expected(row, kind, held)) differences.push(`${row.route}, ${name}: ${outcome}`);
+  }
+  return differences;
+};
+
+const mediaStatus = async (id: number, { token }: TokenCaller): Promise<number> =>
+  (await callApi('GET', `/media/${id}`, { token })).status;
+
+const allows = (status: number, refusals: readonly number[]): boolean => {
+  if (status !== 200 && !refusals.includes(status)) throw new Error(`unexpected status ${status}`);
+  return status === 200;
+};
+
+/** Several ways to one resource agree. */
+const agree = (answers: boolean[]): boolean => {
+  if (new Set(answers).size !== 1) throw new Error(`the answers differ: ${answers.join(', ')}`);
+  return answers[0] === true;
+};
+
+const userOf = async (path: string, { token }: TokenCaller): Promise<Record<string, unknown>> =>
+  expectStatus(await callApi('GET', path, { token }), 200).body.user;
+const HIDDEN = ['email', 'phone', 'bank_account_number', 'trainer_license_link', 'referral_score', 'roles'];
+const OWNER_FIELDS = ['user_id', 'gym_license_image', 'gym_license_link', 'gym_license_approved'];
+const hasAll = (fields: readonly string[], resource: Record<string, unknown>): boolean =>
+  agree(fields.map((field) => field in resource));
+
+/** Whether the caller sees or changes the resource; the keys are the rows of the table. */
+const OWN: Record<string, (caller: TokenCaller) => Promise<boolean>> = {
+  'PUT /auth/me with another e-mail, phone or bank account': async ({ token, account }) => {
+    const changes = {
+      email: `new-${account.email}`,
+      phone: `+98912${sevenDigits()}`,
+      bank_account_number: 'IR1',
+    };
+    const statuses = [];
+    for (const change of Object.entries(changes)) {
+      const body = { ...Object.fromEntries([change]), current_password: PASSWORD };
+      statuses.push((await callApi('PUT', '/auth/me', { token, body })).status);
+    }
+    return agree(statuses.map((status) => allows(status, [403])));
+  },
+  'hidden fields of the account: GET /users/{id}': async (caller) =>
+    hasAll(HIDDEN, await userOf(`/users/${caller.account.id}`, caller)),
+  'hidden fields of the account: GET /auth/me': async (caller) =>
+    hasAll(HIDDEN, await userOf('/auth/me', caller)),
+  'deletion timestamps: GET /auth/me': async (caller) =>
+    hasAll(['deletion_requested_at', 'deletion_scheduled_at'], await userOf('/auth/me', caller)),
+  'trainer license document': async (caller) =>
+    allows(await mediaStatus(caller.resources.trainerLicense, caller), [403]),
+  'owner and license of a gym': async ({ token, resources }) =>
+    hasAll(
+      OWNER_FIELDS,
+      expectStatus(await callApi('GET', `/gyms/${resources.gym}`, { token }), 200).body.gym,
+    ),
+  'inactive gym': async ({ token, resources }) =>
+    allows((await callApi('GET', `/gyms/${resources.inactiveGym}`, { token })).status, [404]),
+  'gym license document': async (caller) =>
+    allows(await mediaStatus(caller.resources.gymLicense, caller), [403]),
+  'draft of a post, and its files': async (caller) => {
+    const { token, resources } = caller;
+    const post = await callApi('GET', `/posts/${resources.draft}`, { token });
+    const file = await mediaStatus(resources.draftFile, caller);
+    return agree([allows(post.status, [403]), allows(file, [403])]);
+  },
+  'inactive training service: GET /training-services/{id}': async ({ token, resources }) =>
+    allows(
+      (await callApi('GET', `/training-services/${resources.inactiveService}`, { token })).status,
+      [404],
+    ),
+  'inactive training service: GET /training-services': async ({ token, account, resources }) => {
+    const answer = await callApi('GET', `/training-services?user_id=${account.id}`, { token });
+    const { data } = expectStatus(answer, 200).body;
+    return data.some(({ id }: { id: number }) => id === resources.inactiveService);
+  },
+  'files of an inactive training service': async (caller) =>
+    allows(await mediaStatus(caller.resources.serviceFile, caller), [403]),
+};
+
+export const checkAccess = (plans: readonly Plan[]): void => {
+  let callers: TokenCaller[];
+  beforeAll(async () => {
+    callers = await createCallers(plans);
+  });
+
+  test('lists every route of the product, and no other', async () => {
+    const { paths } = expectStatus(await callApi('GET', '/openapi.json'), 200).body;
+    const served = Object.entries(paths as Record<string, object>).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace('/api/v1', '')}`),
+    );
+    expect(ROUTES.map(({ route }) => route).toSorted()).toEqual([...served, 'POST /mcp'].toSorted());
+  });
+
+  test('says who may call each route', async () => {
+    const rows = ROUTES.filter(({ route }) => route !== LOGOUT);
+    const guest = await compare(rows, { kind: 'guest', held: new Set(), name: 'guest' });
+    const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
+    expect([guest, ...others].flat()).toEqual([]);
+  });
+
+  test('says what a token sees and changes of what belongs to its user', async () => {
+    expect(OWN_RESOURCES.map(({ resource }) => resource)).toEqual(Object.keys(OWN));
+    // Without any permission of its user a session does not see own posts either.
+    const owners = callers.filter(({ role }) => role !== 'none');
+    const differences = await inParallel(owners, async (caller) => {
+      const found: string[] = [];
+      for (const { resource, access } of OWN_RESOURCES) {
+        const asked = access[caller.kind];
+        const should = typeof asked === 'boolean' ? asked : fulfils(caller.held, asked);
+        const does = await OWN[resource]?.(caller);
+        if (does !== should) found.push(`${resource}, ${nameOf(caller)}: ${does}`);
+      }
+      return found;
+    });
+    expect(differences.flat()).toEqual([]);
+  });
+
+  test('says which tools of /mcp a token sees', async () => {
+    const differences = await inParallel(callers, async (caller) => {
+      const { tools } = JSON.parse((await sendMcp(caller.token)).text).result;
+      const seen = tools.map(({ name }: { name: string }) => name);
+      const should = TOOLS.filter(({ needs }) => fulfils(caller.held, needs)).map(({ tool }) => tool);
+      return seen.join() === should.join() ? [] : [`${nameOf(caller)}: ${seen.join()}`];
+    });
+    expect(differences.flat()).toEqual([]);
+  });
+
+  test('says who may log out; last, because it ends the token', async () => {
+    const rows = ROUTES.filter(({ route }) => route === LOGOUT);
+    const guest = await compare(rows, { kind: 'guest', held: new Set(), name: 'guest' });
+    const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
+    expect([guest, ...others].flat()).toEqual([]);
+  });
+};
