@@ -462,9 +462,14 @@ describe('the blocker active_trainees', () => {
   test('a deletion scheduled before it applies refuses the purchase, and nothing is left of it', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
+    // Once, before any purchase is claimed.
+    let scheduled: Promise<unknown> | undefined;
     harness.standIns.before.set('GetRates', async () => {
-      expect(await evaluate(seller)).toMatchObject({ applies: false });
-      harness.standIns.pending.add(seller);
+      scheduled ??= (async () => {
+        expect(await evaluate(seller)).toMatchObject({ applies: false });
+        harness.standIns.pending.add(seller);
+      })();
+      await scheduled;
     });
     const answers = await together(() => buy(buyer, id));
     expect(statuses(answers, 404)).toBe(20);
