@@ -35,6 +35,22 @@ export const gymLicenseReviewed = defineEvent({
   personalTo: ({ owner_user_id: ownerId }) => ownerId,
 });
 
+/** A boost of a gym ended; the owner at that moment is notified. */
+export const gymBoostEnded = defineEvent({
+  type: 'gyms.gym.boost_ended',
+  data: z.object({
+    boost_id: z.int().positive(),
+    gym_id: z.int().positive(),
+    gym_name: z.string(),
+    owner_user_id: z.int().positive(),
+    level: z.int(),
+    /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+    ended_at: z.string(),
+  }),
+  consumers: ['identity'],
+  personalTo: ({ owner_user_id: ownerId }) => ownerId,
+});
+
 /**
  * The license document of a gym was cleared: media deletes it, and no later one (a document with a larger id was uploaded
  * after the clearing).

@@ -25,16 +25,25 @@ export const storePurchaseGrantEnded = defineEvent({
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
 });
 
+const subscription = z.object({
+  subscription_id: id,
+  user_id: id,
+  type: z.string(),
+  starts_at: z.string(),
+  expires_at: z.string(),
+});
+
 /** A subscription started, bought at a store or from the wallet. */
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
-  data: z.object({
-    subscription_id: id,
-    user_id: id,
-    type: z.string(),
-    starts_at: z.string(),
-    expires_at: z.string(),
-  }),
+  data: subscription,
+});
+
+/** A running subscription ends within three days; its user is notified. */
+export const subscriptionExpiring = defineEvent({
+  type: 'store_billing.subscription.expiring',
+  data: subscription,
+  consumers: ['identity'],
 });
 
 const boost = z.object({

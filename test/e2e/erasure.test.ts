@@ -63,6 +63,7 @@ const NEVER_STORED: readonly (keyof typeof MARKS)[] = ['idempotencyKey', 'search
 /** Marks that remain after the erasure, with the reason. */
 const RETAINED: Record<string, string> = {
   'mongodb content.trainees.title: serviceTitle': 'the buyer keeps the title of their purchase',
+  'mongodb identity.notifications.data: serviceTitle': 'likewise in the notification of its delivery',
   'mongodb content.idempotency_keys.reply: serviceTitle':
     'the stored reply to the buyer’s purchase, for 24 hours',
   'mongodb wallet.payments.description: serviceTitle': 'as the description of their payment',

@@ -5,6 +5,7 @@ import { createCreateTrainingService } from './app/create-training-service.ts';
 import { createDeletePost } from './app/delete-post.ts';
 import { createDeleteTrainingService } from './app/delete-training-service.ts';
 import { createDeliverTrainee } from './app/deliver-trainee.ts';
+import { createEndBoost } from './app/end-boost.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createFinishPurchases } from './app/finish-purchases.ts';
 import { createGetPost } from './app/get-post.ts';
@@ -42,6 +43,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   deliverTrainee: createDeliverTrainee(dependencies),
   updateProfile: createUpdateProfile(dependencies),
   updateBoost: createUpdateBoost(dependencies),
+  endBoost: createEndBoost(dependencies),
   eraseAccount: createEraseAccount(dependencies),
   blockers: createBlockers(dependencies),
   rebuild: createRebuild(dependencies),

@@ -130,11 +130,7 @@ const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
 const fill = async (): Promise<void> => {
   await buy('first');
   await dependencies.store.transaction((session) =>
-    useCases.updateBoost(
-      session,
-      { id: 1_000_000, trainingServiceId: 1_000_000, level: 1, endsAt: new Date(0) },
-      1,
-    ),
+    useCases.updateBoost(session, { id: 1_000_000, trainingServiceId: 1, level: 1, endsAt: new Date(0) }, 1),
   );
   await fillLists();
   const delivered = (n: number) => ({
@@ -304,6 +300,13 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
           const endsAt = new Date(systemClock.now().getTime() + DAY_MS);
           return useCases.updateBoost(session, { id: 1, trainingServiceId: 5, level: 2, endsAt }, 1);
         }),
+    ],
+    [
+      'store_billing.boost.ended',
+      () =>
+        dependencies.store.transaction((session) =>
+          useCases.endBoost(session, { id: 1, trainingServiceId: 5, level: 2, endsAt: systemClock.now() }, 2),
+        ),
     ],
     [
       'gyms.gym.changed',

@@ -51,6 +51,11 @@ const buy = (buyer: number, id: number, key?: string, body?: { price?: unknown }
     ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
   });
 
+const untilPurchasePublished = ({ body }: Answer): Promise<unknown> =>
+  harness.tap.waitFor('content.trainee.purchased', {
+    matches: ({ subject }) => subject === String(body.data.id),
+  });
+
 const deliver = (userId: number, id: number): Promise<Answer> =>
   harness.send('POST', `/trainees/${id}/deliver`, { as: caller(userId) });
 
@@ -105,7 +110,15 @@ describe('201: bought', () => {
     const event = await harness.tap.waitFor('content.trainee.purchased', {
       matches: ({ subject }) => subject === String(traineeId),
     });
-    expect(event.data).toMatchObject({ seller_user_id: seller, buyer_user_id: buyer });
+    expect(event.data).toEqual({
+      trainee_id: traineeId,
+      training_service_id: id,
+      title: 'Coaching',
+      seller_user_id: seller,
+      buyer_user_id: buyer,
+      price: PRICE,
+      commission: 9_999,
+    });
   });
 
   test('twenty purchases during changes of the price each pay the price of their trainee', async () => {
@@ -168,6 +181,11 @@ describe('Idempotency-Key', () => {
     for (const { status, text } of answers) if (status === 201) expect(text).toBe(again.text);
     expect(again.body.data.id).toBe((await trainees(buyer))[0]?.id);
     expect(harness.standIns.booked.size).toBe(1);
+    const ofBuyer = ({ data }: { data: unknown }) =>
+      (data as { buyer_user_id: number }).buyer_user_id === buyer;
+    const event = await harness.tap.waitFor('content.trainee.purchased', { matches: ofBuyer });
+    for (let each = 0; each < 2; each += 1) await untilPurchasePublished(await buy(someone(), id));
+    expect(harness.tap.events.filter((one) => one.type === event.type && ofBuyer(one))).toEqual([event]);
   });
 
   test('belongs to its user, and to one training service', async () => {
@@ -356,7 +374,13 @@ describe('delivery', () => {
     });
     const mine = ({ subject }: { subject: string }) => subject === String(id);
     const event = await harness.tap.waitFor('content.trainee.delivered', { matches: mine });
-    expect(event.data).toMatchObject({ trainee_id: id, seller_user_id: seller, buyer_user_id: buyer });
+    expect(event.data).toEqual({
+      trainee_id: id,
+      training_service_id: expect.any(Number),
+      title: 'Coaching',
+      seller_user_id: seller,
+      buyer_user_id: buyer,
+    });
     const published = harness.tap.events.filter(
       ({ type, subject }) => type === event.type && mine({ subject }),
     );
@@ -438,9 +462,14 @@ describe('the blocker active_trainees', () => {
   test('a deletion scheduled before it applies refuses the purchase, and nothing is left of it', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
+    // Once, before any purchase is claimed.
+    let scheduled: Promise<unknown> | undefined;
     harness.standIns.before.set('GetRates', async () => {
-      expect(await evaluate(seller)).toMatchObject({ applies: false });
-      harness.standIns.pending.add(seller);
+      scheduled ??= (async () => {
+        expect(await evaluate(seller)).toMatchObject({ applies: false });
+        harness.standIns.pending.add(seller);
+      })();
+      await scheduled;
     });
     const answers = await together(() => buy(buyer, id));
     expect(statuses(answers, 404)).toBe(20);

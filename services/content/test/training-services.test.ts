@@ -434,6 +434,60 @@ test('the boosts of a deleted training service are deleted', async () => {
   expect(await boosts.countDocuments({ training_service_id: kept })).toBe(1);
 });
 
+test('the end of a boost is published once, with the seller, and not for a deleted training service', async () => {
+  const userId = someone();
+  const [kept, removed] = [await offer(userId), await offer(userId)];
+  const boostOf = (id: number, boostId = 9_500_000 + id) => ({
+    boost_id: boostId,
+    boostable_type: 'training_service' as const,
+    boostable_id: id,
+    level: 2,
+    starts_at: '2026-01-01 00:00:00',
+    ends_at: '2026-02-01 00:00:00',
+  });
+  expect((await harness.send('DELETE', `/training-services/${removed}`, { as: caller(userId) })).status).toBe(
+    204,
+  );
+  // Events with one subject are handled in order.
+  const tell = (definition: typeof boostEnded, version: number, data: ReturnType<typeof boostOf>) =>
+    harness.publish(definition, { subject: 9_500_000 + kept, version, data });
+  const published = (boostId: number) =>
+    harness.tap.waitFor('content.training_service.boost_ended', {
+      matches: ({ subject }) => subject === `boost-${boostId}`,
+    });
+  await tell(boostGranted, 1, boostOf(kept));
+  await tell(boostEnded, 2, boostOf(removed));
+  // Also under other ids: the version decides.
+  for (let each = 0; each < 5; each += 1) await tell(boostEnded, 2, boostOf(kept));
+  // The second one is published after everything that was stored before the first one.
+  for (const boostId of [9_600_000 + kept, 9_700_000 + kept]) {
+    await tell(boostEnded, 2, boostOf(kept, boostId));
+    await published(boostId);
+  }
+  const { title } = (await harness.send('GET', `/training-services/${kept}`)).body.data;
+  expect((await published(9_500_000 + kept)).data).toEqual({
+    boost_id: 9_500_000 + kept,
+    training_service_id: kept,
+    title,
+    seller_user_id: userId,
+    level: 2,
+    ended_at: '2026-02-01 00:00:00',
+  });
+  const ended = harness.tap.events
+    .filter(({ type }) => type === 'content.training_service.boost_ended')
+    .map(({ subject }) => subject);
+  for (const [id, times] of [
+    [kept, 1],
+    [removed, 0],
+  ] as const)
+    expect([id, ended.filter((subject) => subject === `boost-${9_500_000 + id}`).length]).toEqual([
+      id,
+      times,
+    ]);
+  const boosts = harness.connection.collection('boosts');
+  expect(await boosts.countDocuments({ training_service_id: removed })).toBe(0);
+});
+
 describe('422', () => {
   test.each([
     ['title', 'empty', { title: '' }],

@@ -3,6 +3,7 @@ import { createBlockers } from './app/blockers.ts';
 import { createCreateGym } from './app/create-gym.ts';
 import { createDeleteGym } from './app/delete-gym.ts';
 import { createDetachLicense } from './app/detach-license.ts';
+import { createEndBoost } from './app/end-boost.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createFindGyms } from './app/find-gyms.ts';
 import { createGetGym } from './app/get-gym.ts';
@@ -38,6 +39,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
   rebuildBoosts: createRebuildBoosts(dependencies),
   updateBoost: createUpdateBoost(dependencies),
+  endBoost: createEndBoost(dependencies),
   updateGym: createUpdateGym(dependencies),
 });
 

@@ -168,6 +168,51 @@ test('a boost of a training service, and one of a gym that is deleted, change no
   expect(await stored(deleted)).toBeNull();
 });
 
+test('the end of a boost is published once, with the owner at that time; not without an owner or a gym', async () => {
+  const ids: number[] = [];
+  for (const name of ['epsilon 1', 'epsilon 2', 'epsilon 3'])
+    ids.push(await harness.createGym(member(25), { name }));
+  const [sold = 0, ownerless = 0, deleted = 0] = ids;
+  // Events with one subject are handled in order.
+  const tell = (definition: typeof boostEnded, data: ReturnType<typeof boostData>, version: number) =>
+    harness.publish('store-billing', definition, { subject: 8_000, data, version });
+  const published = (boostId: number) =>
+    harness.tap.waitFor('gyms.gym.boost_ended', { matches: ({ subject }) => subject === `boost-${boostId}` });
+  for (const id of ids) await tell(boostGranted, boostData(id, 8_000 + id, 2, DAY_MS), 1);
+  await untilBoosted(deleted, 2, true);
+  for (const [id, user_id] of [
+    [sold, 26],
+    [ownerless, null],
+  ]) {
+    const { status } = await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id } });
+    expect(status).toBe(200);
+  }
+  expect((await harness.send('DELETE', `/gyms/${deleted}`, { as: member(25) })).status).toBe(204);
+  const end = boostData(sold, 8_000 + sold, 2, -1_000);
+  for (const id of [ownerless, deleted])
+    await tell(boostEnded, { ...end, boost_id: 8_000 + id, boostable_id: id }, 2);
+  // Also under other ids: the version decides.
+  for (let each = 0; each < 5; each += 1) await tell(boostEnded, end, 2);
+  // The second one is published after everything that was stored before the first one.
+  for (const boost_id of [18_000 + sold, 28_000 + sold]) {
+    await tell(boostEnded, { ...end, boost_id }, 2);
+    await published(boost_id);
+  }
+  expect((await published(8_000 + sold)).data).toEqual({
+    boost_id: 8_000 + sold,
+    gym_id: sold,
+    gym_name: 'epsilon 1',
+    owner_user_id: 26,
+    level: 2,
+    ended_at: end.ends_at,
+  });
+  const ended = harness.tap.events
+    .filter(({ type }) => type === 'gyms.gym.boost_ended')
+    .map(({ subject }) => subject);
+  const times = ids.map((id) => ended.filter((subject) => subject === `boost-${8_000 + id}`).length);
+  expect(times).toEqual([1, 0, 0]);
+});
+
 test('the rebuild reads running boosts from store-billing, also for gyms of an older release', async () => {
   const ids: number[] = [];
   for (const name of ['omega 1', 'omega 2', 'omega 3'])

@@ -1,6 +1,13 @@
 /** In-app notifications: one for each event, readable only by its user, in the language of the request. */
 import { randomUUID } from 'node:crypto';
-import { gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import {
+  traineeDelivered,
+  traineePurchased,
+  trainingServiceBoostEnded,
+} from '@fitness/proto/events/content.ts';
+import { gymBoostEnded, gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
+import { subscriptionExpiring } from '@fitness/proto/events/store-billing.ts';
 import { paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
@@ -64,6 +71,13 @@ const review = (
     rejection_reason: null,
     ...verdict,
   });
+
+const textsOf = async (person: Person, language: string) =>
+  (await list(person, '', language)).body.data.map(({ type, title, body }: Record<string, string>) => [
+    type,
+    title,
+    body,
+  ]);
 
 const until = (person: Person, count: number) =>
   eventually(async () => {
@@ -158,13 +172,6 @@ describe('the payments of the wallet', () => {
       outcome,
       reason,
     });
-  const textsOf = async (person: Person, language: string) =>
-    (await list(person, '', language)).body.data.map(({ type, title, body }: Record<string, string>) => [
-      type,
-      title,
-      body,
-    ]);
-
   test('notify the user of a deposit and of the end of a withdrawal, in the language of the request', async () => {
     const person = await join(harness);
     await payment(person, 'deposit');
@@ -225,6 +232,129 @@ describe('the payments of the wallet', () => {
       'deposit_credited',
       'deposit_credited',
     ]);
+    expect((await list(person)).body.meta.total).toBe(2);
+  });
+});
+
+describe('sales, subscriptions and boosts', () => {
+  const sale = { trainee_id: 51, training_service_id: 6, title: 'Strength {amount}' };
+  const parties = (seller: Person, buyer: Person) => ({ seller_user_id: seller.id, buyer_user_id: buyer.id });
+  const sold = (seller: Person, buyer: Person, id: string = randomUUID()) =>
+    publish('content', traineePurchased.type, '51', id, {
+      ...sale,
+      ...parties(seller, buyer),
+      price: 90_000,
+      commission: 9_000,
+    });
+  const delivered = (seller: Person, buyer: Person, id: string = randomUUID()) =>
+    publish('content', traineeDelivered.type, '51', id, { ...sale, ...parties(seller, buyer) });
+  const expiring = (person: Person, id: string = randomUUID()) =>
+    publish('store-billing', subscriptionExpiring.type, 'subscription-8', id, {
+      subscription_id: 8,
+      user_id: person.id,
+      type: 'plus',
+      starts_at: '2025-12-18 10:00:00',
+      expires_at: '2026-01-18 10:00:00',
+    });
+  const ended = { boost_id: 9, level: 2, ended_at: '2026-01-15 09:59:30' };
+  const gymBoost = (owner: Person, id: string = randomUUID()) =>
+    publish('gyms', gymBoostEnded.type, 'boost-9', id, {
+      ...ended,
+      gym_id: 7,
+      gym_name: 'Alborz',
+      owner_user_id: owner.id,
+    });
+  const serviceBoost = (seller: Person, id: string = randomUUID()) =>
+    publish('content', trainingServiceBoostEnded.type, 'boost-9', id, {
+      ...ended,
+      training_service_id: 6,
+      title: 'Strength',
+      seller_user_id: seller.id,
+    });
+
+  test('notify a sale to the seller and its delivery to the buyer, in the language of the request', async () => {
+    const [seller, buyer] = [await join(harness), await join(harness)];
+    await sold(seller, buyer);
+    await delivered(seller, buyer);
+    const [toSeller, toBuyer] = [await until(seller, 1), await until(buyer, 1)];
+    expect(toSeller.body.data.map(({ data }: { data: unknown }) => data)).toEqual([
+      { ...sale, amount: 90_000, commission: 9_000 },
+    ]);
+    expect(toBuyer.body.data.map(({ data }: { data: unknown }) => data)).toEqual([sale]);
+    expect(await textsOf(seller, 'en')).toEqual([
+      [
+        'training_service_sold',
+        'Training service sold',
+        'Your training service Strength {amount} was sold for 90000 Tooman.',
+      ],
+    ]);
+    expect(await textsOf(buyer, 'en')).toEqual([
+      [
+        'training_service_delivered',
+        'Training service delivered',
+        'The training service Strength {amount} was delivered to you.',
+      ],
+    ]);
+    expect([...(await textsOf(seller, 'fa')), ...(await textsOf(buyer, 'fa'))]).toEqual([
+      [
+        'training_service_sold',
+        'خدمت تمرینی فروخته شد',
+        'خدمت تمرینی Strength {amount} شما به مبلغ 90000 تومان فروخته شد.',
+      ],
+      [
+        'training_service_delivered',
+        'خدمت تمرینی تحویل داده شد',
+        'خدمت تمرینی Strength {amount} به شما تحویل داده شد.',
+      ],
+    ]);
+  });
+
+  test('notify the end of a subscription and of boosts, in the language of the request', async () => {
+    const person = await join(harness);
+    await expiring(person);
+    await until(person, 1);
+    await gymBoost(person);
+    await until(person, 2);
+    await serviceBoost(person);
+    const { body } = await until(person, 3);
+    expect(body.data.map(({ data }: { data: unknown }) => data)).toEqual([
+      { ...ended, boostable_type: MODEL.trainingService, boostable_id: 6, name: 'Strength' },
+      { ...ended, boostable_type: MODEL.gym, boostable_id: 7, name: 'Alborz' },
+      { subscription_id: 8, type: 'plus', expires_at: '2026-01-18 10:00:00' },
+    ]);
+    expect(await textsOf(person, 'en')).toEqual([
+      ['boost_ended', 'Boost ended', 'The boost of Strength has ended.'],
+      ['boost_ended', 'Boost ended', 'The boost of Alborz has ended.'],
+      [
+        'subscription_expiring',
+        'Subscription ends soon',
+        'Your premium subscription ends on 2026-01-18 10:00:00 (UTC).',
+      ],
+    ]);
+    expect(await textsOf(person, 'fa')).toEqual([
+      ['boost_ended', 'نردبان پایان یافت', 'نردبان Strength پایان یافت.'],
+      ['boost_ended', 'نردبان پایان یافت', 'نردبان Alborz پایان یافت.'],
+      [
+        'subscription_expiring',
+        'اشتراک به‌زودی پایان می‌یابد',
+        'اشتراک ویژهٔ شما در 2026-01-18 10:00:00 (UTC) پایان می‌یابد.',
+      ],
+    ]);
+  });
+
+  test.each([
+    ['a sale', (person: Person, id?: string) => sold(person, operator, id)],
+    ['a delivery', (person: Person, id?: string) => delivered(operator, person, id)],
+    ['a subscription that ends', expiring],
+    ['a boost of a gym', gymBoost],
+    ['a boost of a training service', serviceBoost],
+  ])('notify once for twenty deliveries: %s', async (_name, deliver) => {
+    const person = await join(harness);
+    const id = randomUUID();
+    await Promise.all(Array.from({ length: 20 }, () => deliver(person, id)));
+    await deliver(person);
+    // Events with one subject are handled in order: after the last one, all of them are.
+    await until(person, 2);
     expect((await list(person)).body.meta.total).toBe(2);
   });
 });

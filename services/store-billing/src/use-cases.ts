@@ -1,5 +1,6 @@
 /** Every use case of store-billing, built from the dependencies. */
 import { createAcknowledgePurchases } from './app/acknowledge-purchases.ts';
+import { createAnnounceExpiringSubscriptions } from './app/announce-expiring-subscriptions.ts';
 import { createBlockers } from './app/blockers.ts';
 import { createBuyBoost } from './app/buy-boost.ts';
 import { createBuyFromWallet } from './app/buy-from-wallet.ts';
@@ -37,6 +38,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     sweepWalletPurchases: createSweepWalletPurchases(dependencies),
     reconcileRefunds: createReconcileRefunds(dependencies),
     publishBoostEnds: createPublishBoostEnds(dependencies),
+    announceExpiringSubscriptions: createAnnounceExpiringSubscriptions(dependencies),
   };
 };
 

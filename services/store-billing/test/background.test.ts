@@ -1,4 +1,4 @@
-/** The jobs: re-verification, refund queue, acknowledgement, refund reconciliation and ends of boosts. */
+/** The jobs: re-verification, refund queue, acknowledgement, refund reconciliation, ends of boosts and subscriptions. */
 import { Writable } from 'node:stream';
 import { DAY_MS, formatTimestamp, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -701,6 +701,101 @@ describe('a boost whose end cannot be published', () => {
       matches: ({ data }) => (data as { boostable_id: number }).boostable_id === gyms[1],
     });
     expect(await count(harness, 'boosts', { boostable_id: -gyms[0], end_due_at: { $ne: null } })).toBe(1);
+  });
+});
+
+describe('a subscription that is about to end', () => {
+  const subscribe = async (user = newUser()) => {
+    const token = newToken();
+    await putPurchase(harness, token);
+    expect((await redeem(harness.send, user, token)).status).toBe(201);
+    await harness.service.idle();
+    const [subscription] = await harness.database
+      .collection('subscriptions')
+      .find({ user_id: user.userId })
+      .sort({ _id: -1 })
+      .toArray();
+    return { user, token, endsAt: subscription!.expires_at as Date };
+  };
+  const advanceTo = (at: Date, offsetMs: number): void =>
+    harness.clock.advance(at.getTime() + offsetMs - harness.clock.now().getTime());
+  const announce = () => harness.service.rounds.announceExpiringSubscriptions();
+  const TYPE = 'store_billing.subscription.expiring';
+  const of =
+    ({ userId }: { userId: number }, endsAt?: Date) =>
+    ({ data }: { data: unknown }) => {
+      const { user_id, expires_at } = data as { user_id: number; expires_at: string };
+      return user_id === userId && (endsAt === undefined || expires_at === formatTimestamp(endsAt));
+    };
+  const announced = (user: { userId: number }) =>
+    harness.tap.events.filter((event) => event.type === TYPE && of(user)(event));
+
+  test('is announced once, three days before each of its ends, by any number of replicas', async () => {
+    const { service: replica } = await harness.replica({ EVENTS_NAMESPACE: harness.config.EVENTS_NAMESPACE });
+    const { user, endsAt } = await subscribe();
+    advanceTo(endsAt, -3 * DAY_MS - 1);
+    await announce();
+    const due = { user_id: user.userId, expiry_notice_due_at: { $ne: null } };
+    expect(await count(harness, 'subscriptions', due)).toBe(1);
+    harness.clock.advance(1);
+    const services = [harness.service, replica];
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) => services[index % 2]!.rounds.announceExpiringSubscriptions()),
+    );
+    const first = await harness.tap.waitFor(TYPE, { matches: of(user, endsAt) });
+    expect(first.data).toMatchObject({ type: 'plus', expires_at: formatTimestamp(endsAt) });
+    advanceTo(endsAt, 0);
+    await announce();
+    const renewed = await subscribe(user);
+    await announce();
+    advanceTo(renewed.endsAt, -3 * DAY_MS);
+    await announce();
+    await harness.tap.waitFor(TYPE, { matches: of(user, renewed.endsAt) });
+    expect(announced(user).map(({ data }) => (data as { expires_at: string }).expires_at)).toEqual(
+      [endsAt, renewed.endsAt].map(formatTimestamp),
+    );
+  });
+
+  test('is not announced when it was refunded, its account is erased, or it ended in an outage', async () => {
+    const [refunded, erased] = [await subscribe(), await subscribe()];
+    await putPurchase(harness, refunded.token, 'refunded');
+    harness.clock.advance(DAY_MS);
+    await harness.service.rounds.reconcileRefunds();
+    await publish(harness, 'identity.account.deleted', 'identity', {
+      user_id: erased.user.userId,
+      deleted_at: '2126-01-15 10:00:00',
+    });
+    const closed = { user_id: erased.user.userId, expires_at: { $lte: harness.clock.now() } };
+    await eventually(async () => (await count(harness, 'subscriptions', closed)) === 1);
+    advanceTo(erased.endsAt, -3 * DAY_MS);
+    await announce();
+    const missed = await subscribe();
+    advanceTo(missed.endsAt, 0);
+    await announce();
+    // The second one is published after everything that was stored before the first one.
+    for (let each = 0; each < 2; each += 1) {
+      const { user, endsAt } = await subscribe();
+      advanceTo(endsAt, -1);
+      await announce();
+      await harness.tap.waitFor(TYPE, { matches: of(user) });
+    }
+    for (const { user } of [refunded, erased, missed]) expect(announced(user)).toEqual([]);
+    const open = { user_id: { $in: [refunded, erased, missed].map(({ user }) => user.userId) } };
+    expect(await count(harness, 'subscriptions', { ...open, expiry_notice_due_at: { $ne: null } })).toBe(0);
+  });
+
+  test('is announced by the next round when it could not be published, and stops no other', async () => {
+    const [failing, other] = [await subscribe(), await subscribe()];
+    // No event may have this id, so publishing fails.
+    const subscriptions = harness.database.collection('subscriptions');
+    const { userId } = failing.user;
+    await subscriptions.updateOne({ user_id: userId }, { $set: { user_id: -userId } });
+    advanceTo(other.endsAt, -3 * DAY_MS);
+    await announce();
+    await harness.tap.waitFor(TYPE, { matches: of(other.user) });
+    await subscriptions.updateOne({ user_id: -userId }, { $set: { user_id: userId } });
+    await announce();
+    await harness.tap.waitFor(TYPE, { matches: of(failing.user) });
   });
 });
 

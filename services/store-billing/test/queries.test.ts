@@ -55,7 +55,11 @@ const fill = async (): Promise<void> => {
   const due = (n: number): Date | null => (n % 2 === 0 ? null : never);
   const like = (collection: string, change: (n: number) => Record<string, unknown>): Promise<void> =>
     fillLike(harness.database, collection, change);
-  await like('subscriptions', (n) => ({ _id: idOf(n), user_id: idOf(n % 5_000) }));
+  await like('subscriptions', (n) => ({
+    _id: idOf(n),
+    user_id: idOf(n % 5_000),
+    expiry_notice_due_at: due(n),
+  }));
   await like('boosts', (n) => ({
     _id: idOf(n),
     target: `gym:${idOf(n % 5_000)}`,
@@ -280,8 +284,12 @@ const work: Record<string, () => Promise<unknown>> = {
     harness.clock.advance(DAY_MS);
     await harness.service.rounds.acknowledgePurchases();
     await harness.service.rounds.reconcileRefunds();
+    const { user } = await redeemFresh('premium_plus');
     harness.clock.advance(30 * DAY_MS);
     await harness.service.rounds.publishBoostEnds();
+    await harness.service.rounds.announceExpiringSubscriptions();
+    const taken = { user_id: user.userId, expiry_notice_due_at: null };
+    expect(await harness.database.collection('subscriptions').countDocuments(taken)).toBe(1);
   },
   'a purchase that the store has refunded': async () => {
     const { token } = await redeemFresh('premium_plus');

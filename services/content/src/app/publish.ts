@@ -3,11 +3,14 @@ import {
   postDeleted,
   traineeDelivered,
   traineePurchased,
+  trainingServiceBoostEnded,
   trainingServiceChanged,
   trainingServiceDeleted,
 } from '@fitness/proto/events/content.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Boost } from '../domain/boost.ts';
 import type { Post } from '../domain/post.ts';
 import type { Trainee } from '../domain/trainee.ts';
 import type { TrainingService } from '../domain/training-service.ts';
@@ -47,19 +50,44 @@ export const publishTrainingServiceDeleted: Publish<TrainingService> = (
     data: { training_service_id: id },
   });
 
+/** The subject is the boost: its end does not change the training service. */
+export const publishTrainingServiceBoostEnded = (
+  { outbox }: Pick<Dependencies, 'outbox'>,
+  session: ClientSession,
+  service: TrainingService,
+  boost: Boost,
+  version: number,
+): Promise<void> =>
+  outbox.publish(session, trainingServiceBoostEnded, {
+    subject: `boost-${boost.id}`,
+    aggregateVersion: version,
+    data: {
+      boost_id: boost.id,
+      training_service_id: service.id,
+      title: service.title,
+      seller_user_id: service.user_id,
+      level: boost.level,
+      ended_at: formatTimestamp(boost.endsAt),
+    },
+  });
+
 const eventOf = (trainee: Trainee) => ({
   subject: trainee.traineeId,
   aggregateVersion: trainee.version,
   data: {
     trainee_id: trainee.traineeId,
     training_service_id: trainee.trainingServiceId,
+    title: trainee.title,
     seller_user_id: trainee.sellerUserId,
     buyer_user_id: trainee.buyerUserId,
   },
 });
 
-export const publishTraineePurchased: Publish<Trainee> = ({ outbox }, session, trainee) =>
-  outbox.publish(session, traineePurchased, eventOf(trainee));
+export const publishTraineePurchased: Publish<Trainee> = ({ outbox }, session, trainee) => {
+  const { price, commission } = trainee;
+  const event = eventOf(trainee);
+  return outbox.publish(session, traineePurchased, { ...event, data: { ...event.data, price, commission } });
+};
 
 export const publishTraineeDelivered: Publish<Trainee> = ({ outbox }, session, trainee) =>
   outbox.publish(session, traineeDelivered, eventOf(trainee));

@@ -1,12 +1,18 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Boost } from '../domain/boost.ts';
+import type { TrainingService } from '../domain/training-service.ts';
 
-/** The read model of boosts, for the order of the list. The boost in a response comes from store-billing. */
+/**
+ * The read model of boosts, for the order of the list. The boost in a response comes from store-billing. Returns the
+ * boosted training service; undefined, without a write, when it is deleted or the event is not newer.
+ */
 export const createUpdateBoost =
   ({ store }: Pick<Dependencies, 'store'>) =>
-  async (session: ClientSession, boost: Boost, version: number): Promise<void> => {
-    if (!(await store.boosts.saveIfNewer(session, boost, version))) return;
-    const last = await store.boosts.last(session, boost.trainingServiceId);
-    await store.trainingServices.setBoost(session, boost.trainingServiceId, last);
+  async (session: ClientSession, boost: Boost, version: number): Promise<TrainingService | undefined> => {
+    const service = await store.trainingServices.find(boost.trainingServiceId, session);
+    if (service === undefined || !(await store.boosts.saveIfNewer(session, boost, version))) return undefined;
+    const last = await store.boosts.last(session, service.id);
+    await store.trainingServices.setBoost(session, service.id, last);
+    return service;
   };

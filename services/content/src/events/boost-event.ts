@@ -1,12 +1,13 @@
 import type { boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
-import type { UseCases } from '../use-cases.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Boost } from '../domain/boost.ts';
 
 /** Granted and ended events have the same data: both say when the boost ends. Boosts of gyms are ignored. */
 export const onBoostEvent = (
   event: typeof boostGranted,
-  { updateBoost }: Pick<UseCases, 'updateBoost'>,
+  apply: (session: ClientSession, boost: Boost, version: number) => Promise<unknown>,
 ): EventConsumer =>
   onEvent(event, async ({ data, aggregateVersion }, { session }) => {
     if (data.boostable_type !== 'training_service') return;
@@ -16,5 +17,5 @@ export const onBoostEvent = (
       level: data.level,
       endsAt: parseTimestamp(data.ends_at),
     };
-    await updateBoost(session, boost, aggregateVersion);
+    await apply(session, boost, aggregateVersion);
   });

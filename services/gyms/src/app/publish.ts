@@ -1,7 +1,15 @@
 /** The events of a gym, in the transaction of the change. */
-import { gymChanged, gymDeleted, gymLicenseCleared, gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
+import {
+  gymBoostEnded,
+  gymChanged,
+  gymDeleted,
+  gymLicenseCleared,
+  gymLicenseReviewed,
+} from '@fitness/proto/events/gyms.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Boost } from '../domain/boost.ts';
 import type { Gym } from '../domain/gym.ts';
 
 export const publishChanged = (outbox: Outbox, session: ClientSession, gym: Gym): Promise<void> =>
@@ -36,6 +44,28 @@ export const publishLicenseReviewed = async (
       rejection_reason: gym.license.rejectionReason,
     },
     aggregateVersion: gym.version,
+  });
+};
+
+/** As above. The subject is the boost: its end does not change the gym. */
+export const publishBoostEnded = async (
+  outbox: Outbox,
+  session: ClientSession,
+  gym: Gym,
+  boost: Boost,
+): Promise<void> => {
+  if (gym.ownerId === null) return;
+  await outbox.publish(session, gymBoostEnded, {
+    subject: `boost-${boost.id}`,
+    data: {
+      boost_id: boost.id,
+      gym_id: gym.id,
+      gym_name: gym.name ?? '',
+      owner_user_id: gym.ownerId,
+      level: boost.level,
+      ended_at: formatTimestamp(boost.endsAt),
+    },
+    aggregateVersion: boost.version,
   });
 };
 

@@ -1,9 +1,13 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Boost } from '../domain/boost.ts';
+import type { Gym } from '../domain/gym.ts';
 
-/** The read model of boosts, for the order of the list. The boost in a response comes from store-billing. */
+/**
+ * The read model of boosts, for the order of the list. The boost in a response comes from store-billing. Returns the boosted
+ * gym; undefined, without a write, when it is deleted or the event is not newer.
+ */
 export const createUpdateBoost =
   ({ store }: Pick<Dependencies, 'store'>) =>
-  (session: ClientSession, gymId: number, boost: Boost): Promise<void> =>
+  (session: ClientSession, gymId: number, boost: Boost): Promise<Gym | undefined> =>
     store.gyms.saveBoost(session, gymId, boost);

@@ -1,15 +1,16 @@
 import type { boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
-import type { UseCases } from '../use-cases.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Boost } from '../domain/boost.ts';
 
 /** Granted and ended events have the same data: both say when the boost ends. */
 export const onBoostEvent = (
   event: typeof boostGranted,
-  { updateBoost }: Pick<UseCases, 'updateBoost'>,
+  apply: (session: ClientSession, gymId: number, boost: Boost) => Promise<unknown>,
 ): EventConsumer =>
   onEvent(event, async ({ data, aggregateVersion: version }, { session }) => {
     if (data.boostable_type !== 'gym') return;
     const endsAt = parseTimestamp(data.ends_at);
-    await updateBoost(session, data.boostable_id, { id: data.boost_id, level: data.level, endsAt, version });
+    await apply(session, data.boostable_id, { id: data.boost_id, level: data.level, endsAt, version });
   });

@@ -7,7 +7,7 @@ import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost'>,
+  useCases: Pick<UseCases, 'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost' | 'endBoost'>,
 ): EventConsumer[] => [
   onMediaAttached(useCases),
   onMediaDeleted(useCases),

@@ -3,5 +3,5 @@ import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onBoostEvent } from './boost-event.ts';
 
-export const onBoostEnded = (useCases: Pick<UseCases, 'updateBoost'>): EventConsumer =>
-  onBoostEvent(boostEnded, useCases);
+export const onBoostEnded = ({ endBoost }: Pick<UseCases, 'endBoost'>): EventConsumer =>
+  onBoostEvent(boostEnded, endBoost);

@@ -38,8 +38,8 @@ export interface Gyms extends GymLists {
     id: number,
     add: { sum: number; count: number },
   ): Promise<Gym | undefined>;
-  /** Does nothing for a gym that does not exist, and for an event that is not newer. */
-  saveBoost(session: ClientSession, id: number, boost: Boost): Promise<void>;
+  /** Undefined, without a write, for a gym that does not exist, and for an event that is not newer. */
+  saveBoost(session: ClientSession, id: number, boost: Boost): Promise<Gym | undefined>;
   /** Replaces what is known of the boosts of a gym. */
   setBoosts(session: ClientSession, id: number, boosts: readonly Boost[]): Promise<void>;
   /** The ids of all gyms. */
@@ -83,11 +83,13 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       return after === null ? undefined : toGym(after);
     },
     saveBoost: async (session, id, boost) => {
-      const gym = await gyms
-        .findById(id, { boosts: 1 }, { session })
-        .lean<Partial<Pick<GymDocument, 'boosts'>>>();
-      const boosts = gym === null ? undefined : withBoost(gym.boosts ?? [], boost);
-      if (boosts !== undefined) await setBoosts(session, id, boosts);
+      const found = await gyms.findById(id, { grams: 0 }, { session }).lean<GymDocument>();
+      if (found === null) return undefined;
+      // An older release stored none.
+      const boosts = withBoost(found.boosts ?? [], boost);
+      if (boosts === undefined) return undefined;
+      await setBoosts(session, id, boosts);
+      return toGym(found);
     },
     setBoosts,
     allIds: async () => (await gyms.find({}, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id),

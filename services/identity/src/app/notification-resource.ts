@@ -6,6 +6,18 @@ import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../store/notifications.ts';
 
+const DATA_DESCRIPTION = [
+  'Fields by `type`; amounts in Tooman, times in UTC:',
+  '`account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
+  '`account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
+  '`gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `trainer_license_reviewed`: `approved`, `reason`.',
+  '`deposit_credited`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.',
+  '`training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
+  '`training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
+  '`subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
+  '`boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.',
+].join('\n');
+
 export const notificationSchema = z
   .object({
     id: z.int(),
@@ -17,10 +29,14 @@ export const notificationSchema = z
       'deposit_credited',
       'withdrawal_paid',
       'withdrawal_rejected',
+      'training_service_sold',
+      'training_service_delivered',
+      'subscription_expiring',
+      'boost_ended',
     ]),
     title: z.string(),
     body: z.string(),
-    data: z.record(z.string(), z.unknown()),
+    data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
     read_at: z.string().nullable(),
     created_at: z.string(),
   })

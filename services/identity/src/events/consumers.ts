@@ -3,10 +3,15 @@ import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onAccountDeletionRequested } from './on-account-deletion-requested.ts';
+import { onGymBoostEnded } from './on-gym-boost-ended.ts';
 import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 import { onPaymentBooked } from './on-payment-booked.ts';
+import { onSubscriptionExpiring } from './on-subscription-expiring.ts';
+import { onTraineeDelivered } from './on-trainee-delivered.ts';
+import { onTraineePurchased } from './on-trainee-purchased.ts';
+import { onTrainingServiceBoostEnded } from './on-training-service-boost-ended.ts';
 import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
 export const createConsumers = (
@@ -19,4 +24,9 @@ export const createConsumers = (
   onMediaDeleted(useCases),
   onPaymentBooked(useCases),
   onWithdrawalSettled(useCases),
+  onTraineePurchased(useCases),
+  onTraineeDelivered(useCases),
+  onSubscriptionExpiring(useCases),
+  onGymBoostEnded(useCases),
+  onTrainingServiceBoostEnded(useCases),
 ];

@@ -4,12 +4,13 @@ import {
   boostGranted,
   storePurchaseGrantEnded,
   storePurchaseGranted,
+  subscriptionExpiring,
   subscriptionStarted,
 } from '@fitness/proto/events/store-billing.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Boost, type Grant, type Order, payableTypeOf } from '../domain/grant.ts';
+import { type Boost, type Grant, type Order, payableTypeOf, type Subscription } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
 
 type PublishDependencies = Pick<Dependencies, 'outbox'>;
@@ -23,8 +24,17 @@ const boostData = (boost: Boost) => ({
   ends_at: formatTimestamp(boost.endsAt),
 });
 
+const subscriptionData = (subscription: Subscription) => ({
+  subscription_id: subscription.id,
+  user_id: subscription.userId,
+  type: subscription.type,
+  starts_at: formatTimestamp(subscription.startsAt),
+  expires_at: formatTimestamp(subscription.expiresAt),
+});
+
 /** Subjects have a prefix because a subscription and a boost may have the same id. */
 const boostSubject = (id: number): string => `boost-${id}`;
+const subscriptionSubject = (id: number): string => `subscription-${id}`;
 
 export const publishGrant = async (
   { outbox }: PublishDependencies,
@@ -36,15 +46,27 @@ export const publishGrant = async (
     await outbox.publish(session, boostGranted, event);
     return;
   }
-  const data = {
-    subscription_id: grant.id,
-    user_id: grant.userId,
-    type: grant.type,
-    starts_at: formatTimestamp(grant.startsAt),
-    expires_at: formatTimestamp(grant.expiresAt),
+  const event = {
+    subject: subscriptionSubject(grant.id),
+    data: subscriptionData(grant),
+    aggregateVersion: 1,
   };
-  const event = { subject: `subscription-${grant.id}`, data, aggregateVersion: 1 };
   await outbox.publish(session, subscriptionStarted, event);
+};
+
+export const publishSubscriptionExpiring = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  subscription: Subscription,
+  version: number,
+): Promise<void> => {
+  const { id } = subscription;
+  const event = {
+    subject: subscriptionSubject(id),
+    data: subscriptionData(subscription),
+    aggregateVersion: version,
+  };
+  await outbox.publish(session, subscriptionExpiring, event);
 };
 
 export const publishBoostEnded = async (

@@ -1,5 +1,6 @@
 /** A grant is what a purchase gives: a subscription of a user, or a boost of a target. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { endOf, type Offer } from './offer.ts';
 import { boostSlot, premiumSlot, type Target } from './target.ts';
 
@@ -59,6 +60,17 @@ export const createGrant = (order: Order, id: number, source: GrantSource, now: 
 };
 
 export const endsAt = (grant: Grant): Date => (grant.kind === 'premium' ? grant.expiresAt : grant.endsAt);
+
+const EXPIRY_NOTICE_MS = 3 * DAY_MS;
+
+/** When to notify the user of the end; null for a subscription that is not longer than the three days. */
+export const expiryNoticeAt = ({
+  startsAt,
+  expiresAt,
+}: Pick<Subscription, 'startsAt' | 'expiresAt'>): Date | null => {
+  const at = new Date(expiresAt.getTime() - EXPIRY_NOTICE_MS);
+  return at > startsAt ? at : null;
+};
 
 /** The `payable_type` of its payment. */
 export const payableTypeOf = (kind: Grant['kind']): string =>

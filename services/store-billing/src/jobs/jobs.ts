@@ -8,7 +8,12 @@ import type { UseCases } from '../use-cases.ts';
 
 export type Rounds = Pick<
   UseCases,
-  'verifyAttempts' | 'acknowledgePurchases' | 'sweepWalletPurchases' | 'reconcileRefunds' | 'publishBoostEnds'
+  | 'verifyAttempts'
+  | 'acknowledgePurchases'
+  | 'sweepWalletPurchases'
+  | 'reconcileRefunds'
+  | 'publishBoostEnds'
+  | 'announceExpiringSubscriptions'
 >;
 
 export const createJobs = (rounds: Rounds): Job[] => [
@@ -17,4 +22,9 @@ export const createJobs = (rounds: Rounds): Job[] => [
   { name: 'sweep-wallet-purchases', intervalMs: 5 * SECOND_MS, run: rounds.sweepWalletPurchases },
   { name: 'reconcile-refunds', intervalMs: MINUTE_MS, run: rounds.reconcileRefunds },
   { name: 'publish-boost-ends', intervalMs: 30 * SECOND_MS, run: rounds.publishBoostEnds },
+  {
+    name: 'announce-expiring-subscriptions',
+    intervalMs: 30 * SECOND_MS,
+    run: rounds.announceExpiringSubscriptions,
+  },
 ];

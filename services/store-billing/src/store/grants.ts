@@ -1,7 +1,7 @@
 /** Subscriptions and boosts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import type { Boost, Grant, Subscription } from '../domain/grant.ts';
+import { type Boost, expiryNoticeAt, type Grant, type Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
 import { insertUnvalidated } from './insert.ts';
 import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
@@ -29,6 +29,14 @@ export interface Grants {
     session: ClientSession,
     id: number,
   ): Promise<{ boost: Boost; version: number } | undefined>;
+  /** Subscriptions whose end is to be announced by now. */
+  subscriptionsWithDueNotice(now: Date, limit: number): Promise<number[]>;
+  /** Undefined when its end is already announced, or is not to be announced by now. */
+  takeExpiryNotice(
+    session: ClientSession,
+    id: number,
+    now: Date,
+  ): Promise<{ subscription: Subscription; version: number } | undefined>;
 }
 
 export const fromSubscriptionDocument = (found: SubscriptionDocument): Subscription => ({
@@ -66,7 +74,8 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       version: 1,
     };
     if (grant.kind === 'premium') {
-      const document = { ...common, type: grant.type, expires_at: grant.expiresAt };
+      const end = { expires_at: grant.expiresAt, expiry_notice_due_at: expiryNoticeAt(grant) };
+      const document = { ...common, ...end, type: grant.type };
       return insertUnvalidated(subscriptions, session, document);
     }
     const { target, level, endsAt } = grant;
@@ -141,5 +150,23 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       )
       .lean<BoostDocument>();
     return taken === null ? undefined : { boost: fromBoostDocument(taken), version: taken.version };
+  },
+  subscriptionsWithDueNotice: async (now, limit) => {
+    const due = await subscriptions
+      .find({ expiry_notice_due_at: trusted({ $lte: now }) }, { _id: 1 })
+      .limit(limit)
+      .lean<{ _id: number }[]>();
+    return due.map(({ _id }) => _id);
+  },
+  takeExpiryNotice: async (session, id, now) => {
+    const taken = await subscriptions
+      .findOneAndUpdate(
+        { _id: id, expiry_notice_due_at: trusted({ $lte: now }) },
+        { $set: { expiry_notice_due_at: null }, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean<SubscriptionDocument>();
+    if (taken === null) return undefined;
+    return { subscription: fromSubscriptionDocument(taken), version: taken.version };
   },
 });

@@ -16,6 +16,8 @@ export interface SubscriptionDocument {
   expires_at: Date;
   source: string;
   created_at: Date;
+  /** When to announce its end; null once that is done, or when it is not announced. */
+  expiry_notice_due_at: Date | null;
   version: number;
 }
 
@@ -144,10 +146,13 @@ const subscriptions = new Schema<SubscriptionDocument>(
     expires_at: date,
     source: text,
     created_at: date,
+    expiry_notice_due_at: maybeDate,
     version: counter,
   },
   options('subscriptions'),
-).index({ user_id: 1, expires_at: 1 });
+)
+  .index({ user_id: 1, expires_at: 1 })
+  .index({ expiry_notice_due_at: 1 });
 
 const boosts = new Schema<BoostDocument>(
   {
@@ -310,8 +315,8 @@ privacy(
     'expires_at',
     'source',
     'created_at',
-    'version',
   ),
+  retain('likewise', 'expiry_notice_due_at', 'version'),
 );
 
 privacy(

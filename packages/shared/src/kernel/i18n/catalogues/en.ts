@@ -160,6 +160,14 @@ export const catalogue = {
   'notification.withdrawal_rejected.title': 'Withdrawal rejected',
   'notification.withdrawal_rejected.body':
     'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. {reason}',
+  'notification.training_service_sold.title': 'Training service sold',
+  'notification.training_service_sold.body': 'Your training service {title} was sold for {amount} Tooman.',
+  'notification.training_service_delivered.title': 'Training service delivered',
+  'notification.training_service_delivered.body': 'The training service {title} was delivered to you.',
+  'notification.subscription_expiring.title': 'Subscription ends soon',
+  'notification.subscription_expiring.body': 'Your premium subscription ends on {expires_at} (UTC).',
+  'notification.boost_ended.title': 'Boost ended',
+  'notification.boost_ended.body': 'The boost of {name} has ended.',
 
   'payments.provider_error': 'The payment provider could not be reached. Please try again later.',
   'payments.insufficient_balance': 'Your balance is not sufficient.',

@@ -159,6 +159,14 @@ export const catalogue: Catalogue = {
   'notification.withdrawal_rejected.title': 'برداشت رد شد',
   'notification.withdrawal_rejected.body':
     'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
+  'notification.training_service_sold.title': 'خدمت تمرینی فروخته شد',
+  'notification.training_service_sold.body': 'خدمت تمرینی {title} شما به مبلغ {amount} تومان فروخته شد.',
+  'notification.training_service_delivered.title': 'خدمت تمرینی تحویل داده شد',
+  'notification.training_service_delivered.body': 'خدمت تمرینی {title} به شما تحویل داده شد.',
+  'notification.subscription_expiring.title': 'اشتراک به‌زودی پایان می‌یابد',
+  'notification.subscription_expiring.body': 'اشتراک ویژهٔ شما در {expires_at} (UTC) پایان می‌یابد.',
+  'notification.boost_ended.title': 'نردبان پایان یافت',
+  'notification.boost_ended.body': 'نردبان {name} پایان یافت.',
 
   'payments.provider_error': 'ارتباط با درگاه پرداخت برقرار نشد. کمی بعد دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',

@@ -1,0 +1,14 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Boost } from '../domain/boost.ts';
+import { publishBoostEnded } from './publish.ts';
+import { createUpdateBoost } from './update-boost.ts';
+
+/** A boost has ended: the owner is notified, unless the gym is deleted. */
+export const createEndBoost = ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>) => {
+  const updateBoost = createUpdateBoost({ store });
+  return async (session: ClientSession, gymId: number, boost: Boost): Promise<void> => {
+    const gym = await updateBoost(session, gymId, boost);
+    if (gym !== undefined) await publishBoostEnded(outbox, session, gym, boost);
+  };
+};
