@@ -15,6 +15,8 @@ const everything = '{packages,services,gateway,sandbox}/**';
 export default {
   // A safety net against hanging tests: ten times what the longest one needs on an idle machine.
   testTimeout: 300_000,
+  // At its end a worker writes the compiled code of its modules to the cache: on a busy machine that takes seconds.
+  workerGracefulExitTimeout: 30_000,
   testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
