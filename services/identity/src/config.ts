@@ -45,6 +45,7 @@ const shape = {
   /** Template names at Kavenegar; the locale is appended: `-en`, `-fa`. */
   KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
+  KAVENEGAR_PHONE_TEMPLATE: z.string().min(1).default('phone-change'),
   KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
   /** ISO 3166 codes, separated by commas: the countries of the phones that accounts may have. */
   SMS_COUNTRIES: z

@@ -133,7 +133,11 @@ const createSms = async ({ broker, cleanup, log }: ServiceRuntime, config: Ident
   const kavenegar = createKavenegar({
     baseUrl: config.KAVENEGAR_BASE_URL,
     apiKey: config.KAVENEGAR_API_KEY,
-    templates: { deletion: config.KAVENEGAR_DELETION_TEMPLATE, reset: config.KAVENEGAR_RESET_TEMPLATE },
+    templates: {
+      deletion: config.KAVENEGAR_DELETION_TEMPLATE,
+      reset: config.KAVENEGAR_RESET_TEMPLATE,
+      phone: config.KAVENEGAR_PHONE_TEMPLATE,
+    },
     timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
   });
   const worker = await serveSms(broker, kavenegar, log);

@@ -4,6 +4,7 @@ import { createAttachLicense } from './app/attach-license.ts';
 import { createCancelDeletion } from './app/cancel-deletion.ts';
 import { createChangePassword } from './app/change-password.ts';
 import { createCommitDeletion } from './app/commit-deletion.ts';
+import { createConfirmPhone } from './app/confirm-phone.ts';
 import { createCreatePersonalToken } from './app/create-personal-token.ts';
 import { createDeleteUser } from './app/delete-user.ts';
 import { createDeliverNotification } from './app/deliver-notification.ts';
@@ -56,7 +57,8 @@ export const createUseCases = (dependencies: Dependencies) => {
     resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset }),
 
     getProfile: createGetProfile(dependencies),
-    updateProfile: createUpdateProfile(dependencies),
+    updateProfile: createUpdateProfile({ ...dependencies, sendCode, smsBudget }),
+    confirmPhone: createConfirmPhone(dependencies),
     changePassword: createChangePassword(dependencies),
 
     armDeletion: createArmDeletion({ ...dependencies, sendCode, smsBudget }),

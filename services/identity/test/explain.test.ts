@@ -318,6 +318,11 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'a consumed confirmation code',
       () => transaction((session) => codes.consume(session, 1, 'reset', 'x', now)),
     ],
+    [
+      'a stored code for a new phone',
+      () => transaction((session) => codes.replace(1, 'phone', { ...CODE, phone: '+1' }, session)),
+    ],
+    ['a withdrawn confirmation code', () => transaction((session) => codes.withdraw(session, 1, 'phone'))],
     ['invalidated confirmation codes', () => transaction((session) => codes.invalidate(session, 1))],
     ['deleted confirmation codes', () => transaction((session) => codes.eraseAccount(session, 1))],
     ['roles by id', () => roles.findMany([1, 2])],

@@ -44,7 +44,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   const send = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
     const user = await findWithinLimit(login, clientAddress);
     if (user === undefined || !(await smsBudget.takeAnonymous(user.phone))) return;
-    const outcome = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
+    const { outcome } = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
     if (outcome === 'failed') log.warn({ user_id: user._id }, 'a reset code was not sent');
   };
 
@@ -58,6 +58,8 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     const user = await store.users.setPassword(session, userId, passwordHash);
     if (user === null) throw codeRejected();
     await store.tokens.revokeAll(session, userId);
+    // Whoever knew the old password may have requested a deletion or another phone.
+    await store.codes.invalidate(session, userId);
     const account = { userId, version: user.version };
     await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
   };
@@ -81,4 +83,4 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   };
 };
 
-const codeRejected = (): AppError => invalid({ code: message('auth.reset_code_rejected') });
+const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

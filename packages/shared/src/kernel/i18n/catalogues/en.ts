@@ -67,8 +67,10 @@ export const catalogue = {
   'auth.wrong_password': 'The password is not correct.',
   'auth.password_changed': 'Your password was changed. You are signed out everywhere else.',
   'auth.reset_requested': 'If an account matches, a code was sent to its phone.',
-  'auth.reset_code_rejected': 'The code is not valid.',
+  'auth.code_rejected': 'The code is not valid.',
   'auth.password_reset': 'Your password was reset. Please sign in again.',
+  'auth.phone_sms_failed': 'The code could not be sent to the new phone. Nothing was changed.',
+  'auth.phone_taken': 'Another account has this phone number by now. Please change to another one.',
   'auth.unknown_referral_code': 'This referral code does not exist.',
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',

@@ -1,0 +1,35 @@
+/** The second step of changing the own phone: the code that was sent to the new phone comes back. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { User } from '../domain/user.ts';
+
+/** 422 under `code`, also when another account has taken the phone meanwhile. */
+type ConfirmPhone = (caller: UserCaller, code: string) => Promise<User>;
+
+export const createConfirmPhone = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>): ConfirmPhone => {
+  const commit = async (session: ClientSession, userId: number, codeId: string): Promise<User> => {
+    const consumed = await store.codes.consume(session, userId, 'phone', codeId, clock.now());
+    if (consumed?.phone === undefined) throw codeRejected();
+    const user = await store.users.update(session, userId, { phone: consumed.phone });
+    if (user === null) throw unauthenticated();
+    // A code that was sent to the old phone proves nothing about the owner of the new one.
+    await store.codes.invalidate(session, userId);
+    return user;
+  };
+
+  return async ({ userId }, code) => {
+    const codeId = await store.codes.check(userId, 'phone', code, clock.now());
+    if (codeId === undefined) throw codeRejected();
+    try {
+      return await store.transaction((session) => commit(session, userId, codeId));
+    } catch (error) {
+      if (store.users.takenField(error) !== 'phone') throw error;
+      throw invalid({ code: message('auth.phone_taken') });
+    }
+  };
+};
+
+/** The same for every reason that concerns the code. */
+const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });
