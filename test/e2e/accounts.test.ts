@@ -99,6 +99,10 @@ describe('an account', () => {
     const confirmed = await api('POST', '/auth/phone/confirm', { token, body: { code } });
     expect(expectStatus(confirmed, 200).body.user.phone).toBe(phone);
     expect((await login(phone)).body.user.id).toBe(account.id);
+    const { data } = expectStatus(await api('GET', '/notifications', { token }), 200).body;
+    expect(data).toMatchObject([{ type: 'security_alert', data: { change: 'phone_changed' } }]);
+    // Notices by SMS are off outside of production.
+    expect(await smsOf(account.phone)).toEqual([]);
   });
 
   test('of ten concurrent registrations with one phone number one succeeds', async () => {
@@ -309,7 +313,8 @@ describe('money', () => {
     };
     await settle('pay');
     await settle('reject', { reason: 'The account is closed.' });
-    const types = ['deposit_credited', 'withdrawal_paid', 'withdrawal_rejected'];
+    // The bank account was changed, too.
+    const types = ['deposit_credited', 'security_alert', 'withdrawal_paid', 'withdrawal_rejected'];
     const notified = await eventually(async () => {
       const { data } = (await api('GET', '/notifications', { token: account.token })).body;
       return data.length >= types.length && data;

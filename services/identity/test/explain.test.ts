@@ -319,6 +319,13 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       () => transaction((session) => codes.consume(session, 1, 'reset', 'x', now)),
     ],
     [
+      'a deletion code that is checked in a transaction',
+      () =>
+        transaction((session) =>
+          codes.check(1, 'deletion', '000000', now, { session, onLocked: async () => undefined }),
+        ),
+    ],
+    [
       'a stored code for a new phone',
       () => transaction((session) => codes.replace(1, 'phone', { ...CODE, phone: '+1' }, session)),
     ],

@@ -20,6 +20,7 @@ import {
   type OwnChanges,
 } from './profile-changes.ts';
 import type { SmsBudget } from './rate-limits.ts';
+import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
@@ -31,6 +32,7 @@ interface UpdateProfileDependencies
   > {
   smsBudget: SmsBudget;
   sendCode: SendCode;
+  securityNotices: SecurityNotices;
 }
 
 /**
@@ -47,7 +49,7 @@ type UpdateProfile = (
 ) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
-  const { store, licenseDocuments, clock, smsBudget, sendCode, log } = dependencies;
+  const { store, licenseDocuments, clock, smsBudget, sendCode, securityNotices, log } = dependencies;
 
   const save = async (
     { _id: userId, trainer_license_media_id: clearedMediaId }: User,
@@ -65,6 +67,9 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
         const user = await store.users.update(session, userId, { ...omitUndefined(fields), ...license });
         if (user === null) return null;
         if (phone === current.phone) await store.codes.withdraw(session, userId, 'phone');
+        for (const change of securityChanges(current, user)) {
+          await securityNotices.notify(session, user, change, 'account');
+        }
         return user;
       }),
     );

@@ -7,10 +7,11 @@ import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 import { onPaymentBooked } from './on-payment-booked.ts';
+import { onSecuritySmsRequested } from './on-security-sms-requested.ts';
 import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense'>,
+  useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense' | 'sendSecuritySms'>,
 ): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
   onAccountDeleted(),
@@ -18,5 +19,6 @@ export const createConsumers = (
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
   onPaymentBooked(useCases),
+  onSecuritySmsRequested(useCases),
   onWithdrawalSettled(useCases),
 ];

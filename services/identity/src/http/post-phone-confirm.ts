@@ -22,8 +22,8 @@ export const postPhoneConfirmRoute = ({
     tokenKinds: SESSION_ONLY,
     body: z.object({ code: codeField('phone') }),
     responses: { 200: z.object({ user: userSchema }) },
-    handle: async ({ caller, body }) => {
-      const user = await confirmPhone(caller, body.code);
+    handle: async ({ caller, body: { code }, locale }) => {
+      const user = await confirmPhone(caller, { code, locale });
       return ok({ user: await presentUser(user, caller) });
     },
   });

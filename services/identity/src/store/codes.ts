@@ -67,9 +67,16 @@ export interface Codes {
   restore(userId: number, purpose: CodePurpose, issued: IssuedCode, older: IssuedCode | null): Promise<void>;
   /**
    * The id of the code that `digits` match; undefined for every reason to reject them. The attempt is counted before
-   * the comparison, so that concurrent guesses cannot exceed the limits.
+   * the comparison, so that concurrent guesses cannot exceed the limits. With `lockout`, in its transaction, which the
+   * caller must not abort; `onLocked` runs when this attempt locks the codes.
    */
-  check(userId: number, purpose: CodePurpose, digits: string, now: Date): Promise<string | undefined>;
+  check(
+    userId: number,
+    purpose: CodePurpose,
+    digits: string,
+    now: Date,
+    lockout?: { session: ClientSession; onLocked: () => Promise<void> },
+  ): Promise<string | undefined>;
   /** The consumed code; null when it is no longer valid. */
   consume(
     session: ClientSession,
@@ -91,13 +98,18 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
   /** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
-  const countAttempt = (userId: number, purpose: CodePurpose, now: Date): Promise<CodesDocument | null> => {
+  const countAttempt = (
+    userId: number,
+    purpose: CodePurpose,
+    now: Date,
+    session: ClientSession | undefined,
+  ): Promise<CodesDocument | null> => {
     const valid = {
       _id: userId,
       [`${purpose}.expires_at`]: trusted({ $gt: now }),
       [`${purpose}.tries`]: trusted({ $lt: purpose === 'reset' ? resetTries : MAX_FAILED_ATTEMPTS }),
     };
-    if (purpose === 'deletion') return countDeletionAttempt(userId, valid, now);
+    if (purpose === 'deletion') return countDeletionAttempt(userId, valid, now, session);
     return model
       .findOneAndUpdate(valid, { $inc: { [`${purpose}.tries`]: 1 } }, { returnDocument: 'after' })
       .lean<CodesDocument>();
@@ -107,11 +119,14 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     userId: number,
     valid: Record<string, unknown>,
     now: Date,
+    session: ClientSession | undefined,
   ): Promise<CodesDocument | null> => {
+    const inSession = session === undefined ? {} : { session };
     // An expired lockout resets the count.
     await model.updateOne(
       { _id: userId, locked_until: trusted({ $lte: now }) },
       { $set: { locked_until: null, wrong_in_row: 0 } },
+      inSession,
     );
     const failures = { $add: ['$wrong_in_row', 1] };
     // The same write sets the lockout, so that a crash after it cannot allow one more guess.
@@ -127,6 +142,7 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
       .findOneAndUpdate({ ...valid, locked_until: null }, [{ $set: counted }], {
         returnDocument: 'after',
         updatePipeline: true,
+        ...inSession,
       })
       .lean<CodesDocument>();
   };
@@ -145,16 +161,20 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     restore: async (userId, purpose, issued, older) => {
       await model.updateOne({ _id: userId, [`${purpose}.id`]: issued.id }, { $set: { [purpose]: older } });
     },
-    check: async (userId, purpose, digits, now) => {
-      const counted = await countAttempt(userId, purpose, now);
+    check: async (userId, purpose, digits, now, lockout) => {
+      const counted = await countAttempt(userId, purpose, now, lockout?.session);
       const issued = counted?.[purpose];
-      if (issued === null || issued === undefined || !codeMatches(issued, digits)) return undefined;
+      if (issued === null || issued === undefined || !codeMatches(issued, digits)) {
+        if (counted?.locked_until instanceof Date && purpose === 'deletion') await lockout?.onLocked();
+        return undefined;
+      }
       await model.updateOne(
         { _id: userId, [`${purpose}.id`]: issued.id },
         {
           $inc: { [`${purpose}.tries`]: -1 },
           ...(purpose === 'deletion' ? { $set: { wrong_in_row: 0, locked_until: null } } : {}),
         },
+        lockout === undefined ? {} : { session: lockout.session },
       );
       return issued.id;
     },

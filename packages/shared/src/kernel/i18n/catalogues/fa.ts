@@ -162,6 +162,36 @@ export const catalogue: Catalogue = {
   'notification.withdrawal_rejected.body':
     'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
 
+  'notification.security_alert.password_changed.title': 'رمز عبور تغییر کرد',
+  'notification.security_alert.password_changed.body':
+    'رمز عبور حساب شما تغییر کرد. اگر این کار شما نبوده است، آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'notification.security_alert.password_reset.title': 'رمز عبور بازنشانی شد',
+  'notification.security_alert.password_reset.body':
+    'رمز عبور حساب شما با کدی از تلفن شما بازنشانی شد. اگر این کار شما نبوده است، دوباره آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'notification.security_alert.email_changed.title': 'نشانی ایمیل تغییر کرد',
+  'notification.security_alert.email_changed.body':
+    'نشانی ایمیل حساب شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.phone_changed.title': 'شمارهٔ تلفن تغییر کرد',
+  'notification.security_alert.phone_changed.body':
+    'شمارهٔ تلفن حساب شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.bank_account_changed.title': 'حساب بانکی تغییر کرد',
+  'notification.security_alert.bank_account_changed.body':
+    'حساب بانکی برداشت‌های شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
+  'notification.security_alert.codes_locked.body':
+    'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',
+  'notification.security_alert.by_operator.body':
+    'یکی از متصدیان این تغییر را داده است. اگر شما آن را نخواسته‌اید، با ما تماس بگیرید.',
+
+  'sms.password_changed':
+    'رمز عبور حساب ورزشی شما تغییر کرد. اگر این کار شما نبوده است، آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'sms.password_reset':
+    'رمز عبور حساب ورزشی شما بازنشانی شد. اگر این کار شما نبوده است، دوباره آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'sms.phone_changed':
+    'حساب ورزشی شما از این پس شمارهٔ تلفن دیگری دارد. اگر این کار شما نبوده است، با ما تماس بگیرید.',
+  'sms.deletion_scheduled':
+    'حساب ورزشی شما در {deletion_scheduled_at} (UTC) حذف می‌شود. برای لغو، پیش از آن وارد شوید.',
+
   'payments.provider_error': 'ارتباط با درگاه پرداخت برقرار نشد. کمی بعد دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',
   'payments.balance_limit': 'موجودی به این بزرگی قابل نگهداری نیست.',
