@@ -1,4 +1,4 @@
-/** Events that identity publishes. They carry no personal data: a consumer that needs it asks identity. */
+/** Events that identity publishes. Without `personalTo` they carry no personal data: a consumer that needs it asks identity. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -22,6 +22,24 @@ export const accountDeletionRequested = defineEvent({
 export const accountDeletionCancelled = defineEvent({
   type: 'identity.account.deletion_cancelled',
   data: z.object({ user_id: userId }),
+});
+
+/**
+ * The owner of an account is to be told by SMS. It carries the phone, because after a change of the phone the previous one
+ * is stored nowhere else.
+ */
+export const securitySmsRequested = defineEvent({
+  type: 'identity.security_sms.requested',
+  data: z.object({
+    user_id: userId,
+    phone: z.string(),
+    locale: z.string(),
+    notice: z.enum(['password_changed', 'password_reset', 'phone_changed', 'deletion_scheduled']),
+    /** Of a scheduled deletion. */
+    deletion_scheduled_at: timestamp.nullable(),
+  }),
+  consumers: ['identity'],
+  personalTo: ({ user_id: id }) => id,
 });
 
 /** The account was erased: every service erases or pseudonymises its part (contract 2.2). */

@@ -85,6 +85,26 @@ describe('an account', () => {
     expect((await login(account.username, 'after-the-reset-1')).status).toBe(200);
   });
 
+  test('a new phone counts once the code that was sent to it has come back', async () => {
+    const account = await register();
+    const phone = `+98936${sevenDigits()}`;
+    const { token } = account;
+    const body = { phone, current_password: PASSWORD };
+    const asked = expectStatus(await api('PUT', '/auth/me', { token, body }), 200);
+    expect(asked.body.user.phone).toBe(account.phone);
+    expect((await login(phone)).status).toBe(422);
+    const wrong = await api('POST', '/auth/phone/confirm', { token, body: { code: 'abcdef' } });
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['code']]);
+    const code = await newestCode(phone);
+    const confirmed = await api('POST', '/auth/phone/confirm', { token, body: { code } });
+    expect(expectStatus(confirmed, 200).body.user.phone).toBe(phone);
+    expect((await login(phone)).body.user.id).toBe(account.id);
+    const { data } = expectStatus(await api('GET', '/notifications', { token }), 200).body;
+    expect(data).toMatchObject([{ type: 'security_alert', data: { change: 'phone_changed' } }]);
+    // Notices by SMS are off outside of production.
+    expect(await smsOf(account.phone)).toEqual([]);
+  });
+
   test('of ten concurrent registrations with one phone number one succeeds', async () => {
     const phone = `+98936${sevenDigits()}`;
     const attempt = (index: number) =>
@@ -293,7 +313,8 @@ describe('money', () => {
     };
     await settle('pay');
     await settle('reject', { reason: 'The account is closed.' });
-    const types = ['deposit_credited', 'withdrawal_paid', 'withdrawal_rejected'];
+    // The bank account was changed, too.
+    const types = ['deposit_credited', 'security_alert', 'withdrawal_paid', 'withdrawal_rejected'];
     const notified = await eventually(async () => {
       const { data } = (await api('GET', '/notifications', { token: account.token })).body;
       return data.length >= types.length && data;

@@ -33,6 +33,7 @@ const MARKS = {
   username: marked('username'),
   email: marked('email'),
   phone: `912${sevenDigits()}`,
+  unconfirmedPhone: `913${sevenDigits()}`,
   firstName: marked('firstname'),
   lastName: marked('lastname'),
   bankAccount: marked('bank'),
@@ -106,6 +107,8 @@ const leaveProfile = async (): Promise<void> => {
     is_trainer: true,
   };
   expectStatus(await send('PUT', '/auth/me', profile), 200);
+  const another = { phone: `+98${MARKS.unconfirmedPhone}`, current_password: PASSWORD };
+  expectStatus(await send('PUT', '/auth/me', another), 200);
   expectStatus(await send('POST', '/auth/tokens', { name: MARKS.tokenName }), 201);
   await upload({ type: MODEL.user, id: person.id }, MARKS.pictureFilename);
   await upload({ type: MODEL.user, id: person.id, purpose: 'trainer_license' }, MARKS.licenseFilename);
@@ -258,6 +261,7 @@ describe('a user with marks everywhere', () => {
       expect.arrayContaining([
         'mongodb identity.users.username: username',
         'mongodb identity.login_keys._id: email',
+        'mongodb identity.confirmation_codes.phone: unconfirmedPhone',
         'mongodb identity.notifications.data: gymReason',
         'mongodb wallet.idempotency_keys.reply: firstName',
         'mongodb content.posts.content: postText',

@@ -14,6 +14,7 @@ import {
   deposit,
   expectStatus,
   login,
+  newestCode,
   PASSWORD,
   register,
   sandbox,
@@ -152,6 +153,15 @@ const WALKS: Record<string, Walk> = {
   'POST /auth/login': { as: ['guest'], call: () => login(self.username) },
   'GET /auth/me': { as: SIGNED_IN, call: get(() => '/auth/me') },
   'PUT /auth/me': { as: SIGNED_IN, call: put(() => '/auth/me', { gender: 'other' }) },
+  'POST /auth/phone/confirm': {
+    as: ['member', 'self'],
+    call: async ({ token }) => {
+      const phone = `+98937${sevenDigits()}`;
+      const body = { phone, current_password: PASSWORD };
+      expectStatus(await api('PUT', '/auth/me', { token, body }), 200);
+      return api('POST', '/auth/phone/confirm', { token, body: { code: await newestCode(phone) } });
+    },
+  },
   'DELETE /auth/delete-account': {
     as: SIGNED_IN,
     call: ({ token }) => api('DELETE', '/auth/delete-account', { token }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { limitsOf, readConfig } from './config.ts';
+import { limitsOf, readConfig, sendsSecuritySms } from './config.ts';
 
 const read = (env: Record<string, string> = {}) =>
   readConfig({ INTERNAL_AUTH_SECRET: 'x'.repeat(32), KAVENEGAR_API_KEY: 'key', ...env });
@@ -58,4 +58,16 @@ describe('the limits', () => {
   ])('%s cannot be %j', (name, value) => {
     expect(() => read({ [name]: value })).toThrow(name);
   });
+});
+
+test.each([
+  [{}, false],
+  [{ NODE_ENV: 'test' }, false],
+  [{ NODE_ENV: 'production' }, true],
+  [{ NODE_ENV: 'production', SECURITY_SMS: '0' }, false],
+  [{ SECURITY_SMS: '1' }, true],
+  [{ NODE_ENV: 'production', SECURITY_SMS: '' }, true],
+])('security notices by SMS with %j: %j', (env, expected) => {
+  const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
+  expect(sendsSecuritySms(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
 });

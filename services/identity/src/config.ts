@@ -45,6 +45,7 @@ const shape = {
   /** Template names at Kavenegar; the locale is appended: `-en`, `-fa`. */
   KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
+  KAVENEGAR_PHONE_TEMPLATE: z.string().min(1).default('phone-change'),
   KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
   /** ISO 3166 codes, separated by commas: the countries of the phones that accounts may have. */
   SMS_COUNTRIES: z
@@ -56,6 +57,8 @@ const shape = {
   SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
   /** SMS in a day to one phone that signed-in callers ask for. */
   SMS_SIGNED_IN_PER_PHONE: count.default(20),
+  /** Whether a changed phone or password and a scheduled deletion are also told by SMS; by default in production only. */
+  SECURITY_SMS: flag.optional(),
   /** Calls in a minute of account deletion and password reset together, and how many anonymous ones of them count. */
   CODE_CALLS_PER_ACCOUNT: count.default(5),
   CODE_CALLS_ANONYMOUS: z.coerce.number().int().min(0).max(100).default(2),
@@ -124,6 +127,9 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
     ? undefined
     : perHour('client-registration', config.CLIENT_REGISTRATIONS_PER_ADDRESS),
 });
+
+export const sendsSecuritySms = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): boolean =>
+  isOn ?? mode === 'production';
 
 /** Undefined when none is configured. */
 export const firstAdministratorOf = (config: IdentityConfig) => {

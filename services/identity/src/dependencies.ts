@@ -13,12 +13,12 @@ import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
-import { createKavenegar } from './clients/kavenegar.ts';
+import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import { createPasswords, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
-import { type IdentityConfig, limitsOf } from './config.ts';
+import { type IdentityConfig, limitsOf, sendsSecuritySms } from './config.ts';
 import type { Limits } from './domain/limits.ts';
 import { createStore, type Store } from './store/store.ts';
 
@@ -29,6 +29,10 @@ export interface Dependencies {
   subscriptions: SubscriptionReader;
   blockers: Blockers;
   sms: SmsSender;
+  /** Sends an SMS that is no code, without the command that has a deadline. */
+  textSms: Pick<Kavenegar, 'sendText'>;
+  /** Whether security notices are also sent by SMS. */
+  sendsSecuritySms: boolean;
   passwords: Passwords;
   scoreLocks: ScoreLocks;
   backgroundTasks: BackgroundTasks;
@@ -69,7 +73,17 @@ export const createDependencies = async (
   { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
   const { connection, clock, random, log, metrics, outbox, sequences, limiter, idempotency } = runtime;
-  const sms = await createSms(runtime, config);
+  const kavenegar = createKavenegar({
+    baseUrl: config.KAVENEGAR_BASE_URL,
+    apiKey: config.KAVENEGAR_API_KEY,
+    templates: {
+      deletion: config.KAVENEGAR_DELETION_TEMPLATE,
+      reset: config.KAVENEGAR_RESET_TEMPLATE,
+      phone: config.KAVENEGAR_PHONE_TEMPLATE,
+    },
+    timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
+  });
+  const sms = await createSms(runtime, config, kavenegar);
   // Deferred after the SMS sender, which the tasks need, and so closed before it.
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
@@ -77,6 +91,8 @@ export const createDependencies = async (
     store: createStore(connection, log, config.RESET_CODE_TRIES),
     ...createGrpcClients(runtime, config),
     sms,
+    textSms: kavenegar,
+    sendsSecuritySms: sendsSecuritySms(config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
@@ -129,13 +145,11 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
 };
 
 /** The sender publishes a command; the worker of any replica calls the provider and replies. */
-const createSms = async ({ broker, cleanup, log }: ServiceRuntime, config: IdentityConfig) => {
-  const kavenegar = createKavenegar({
-    baseUrl: config.KAVENEGAR_BASE_URL,
-    apiKey: config.KAVENEGAR_API_KEY,
-    templates: { deletion: config.KAVENEGAR_DELETION_TEMPLATE, reset: config.KAVENEGAR_RESET_TEMPLATE },
-    timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
-  });
+const createSms = async (
+  { broker, cleanup, log }: ServiceRuntime,
+  config: IdentityConfig,
+  kavenegar: Kavenegar,
+) => {
   const worker = await serveSms(broker, kavenegar, log);
   cleanup.defer('sms worker', () => worker.close());
   const sender = await createSmsSender(broker, log, config.SMS_DEADLINE_MS);

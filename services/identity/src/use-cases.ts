@@ -4,6 +4,7 @@ import { createAttachLicense } from './app/attach-license.ts';
 import { createCancelDeletion } from './app/cancel-deletion.ts';
 import { createChangePassword } from './app/change-password.ts';
 import { createCommitDeletion } from './app/commit-deletion.ts';
+import { createConfirmPhone } from './app/confirm-phone.ts';
 import { createCreatePersonalToken } from './app/create-personal-token.ts';
 import { createDeleteUser } from './app/delete-user.ts';
 import { createDeliverNotification } from './app/deliver-notification.ts';
@@ -28,8 +29,10 @@ import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
 import { createRevokePersonalToken } from './app/revoke-personal-token.ts';
+import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
+import { createSendSecuritySms } from './app/send-security-sms.ts';
 import { createShowUsers } from './app/show-users.ts';
 import { createSignIn } from './app/sign-in.ts';
 import { createSignOut } from './app/sign-out.ts';
@@ -46,6 +49,7 @@ export const createUseCases = (dependencies: Dependencies) => {
   const takeReset = createTakeReset(dependencies);
   const eraseAccount = createEraseAccount(dependencies);
   const deliverNotification = createDeliverNotification(dependencies);
+  const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
   const referralsReader = createReferralsReader(dependencies);
   const presentUsers = createPresentUsers({ ...dependencies, referralsReader });
   return {
@@ -53,14 +57,15 @@ export const createUseCases = (dependencies: Dependencies) => {
     signIn: createSignIn({ ...dependencies, newSessionToken }),
     signOut: createSignOut(dependencies),
     introspect: createIntrospect(dependencies),
-    resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset }),
+    resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset, securityNotices }),
 
     getProfile: createGetProfile(dependencies),
-    updateProfile: createUpdateProfile(dependencies),
-    changePassword: createChangePassword(dependencies),
+    updateProfile: createUpdateProfile({ ...dependencies, sendCode, smsBudget, securityNotices }),
+    confirmPhone: createConfirmPhone({ ...dependencies, securityNotices }),
+    changePassword: createChangePassword({ ...dependencies, securityNotices }),
 
     armDeletion: createArmDeletion({ ...dependencies, sendCode, smsBudget }),
-    commitDeletion: createCommitDeletion(dependencies),
+    commitDeletion: createCommitDeletion({ ...dependencies, securityNotices }),
     cancelDeletion: createCancelDeletion(dependencies),
     getDeletionBlockers: createGetDeletionBlockers(dependencies),
     purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
@@ -77,7 +82,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     getHiddenUsers: createGetHiddenUsers(dependencies),
     listUsers: createListUsers(dependencies),
     getUser: createGetUser(dependencies),
-    updateUser: createUpdateUser(dependencies),
+    updateUser: createUpdateUser({ ...dependencies, securityNotices }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense(dependencies),
@@ -90,6 +95,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     listNotifications: createListNotifications(dependencies),
     markNotificationRead: createMarkNotificationRead(dependencies),
     deliverNotification,
+    sendSecuritySms: createSendSecuritySms(dependencies),
   };
 };
 

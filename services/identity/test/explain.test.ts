@@ -318,6 +318,18 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'a consumed confirmation code',
       () => transaction((session) => codes.consume(session, 1, 'reset', 'x', now)),
     ],
+    [
+      'a deletion code that is checked in a transaction',
+      () =>
+        transaction((session) =>
+          codes.check(1, 'deletion', '000000', now, { session, onLocked: async () => undefined }),
+        ),
+    ],
+    [
+      'a stored code for a new phone',
+      () => transaction((session) => codes.replace(1, 'phone', { ...CODE, phone: '+1' }, session)),
+    ],
+    ['a withdrawn confirmation code', () => transaction((session) => codes.withdraw(session, 1, 'phone'))],
     ['invalidated confirmation codes', () => transaction((session) => codes.invalidate(session, 1))],
     ['deleted confirmation codes', () => transaction((session) => codes.eraseAccount(session, 1))],
     ['roles by id', () => roles.findMany([1, 2])],

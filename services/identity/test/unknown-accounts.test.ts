@@ -95,7 +95,8 @@ const reset = (login: string, { allowed = true } = {}) => {
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
-  return expect(run({ login, code: '00000000', password: 'a new password' }, ADDRESS)).rejects.toMatchObject({
+  const client = { locale: 'en', clientAddress: ADDRESS };
+  return expect(run({ login, code: '00000000', password: 'a new password' }, client)).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
 };

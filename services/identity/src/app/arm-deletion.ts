@@ -31,7 +31,7 @@ export const createArmDeletion =
     if (schedule !== undefined) return { state: 'already_pending', schedule };
     await unblocked;
     await dependencies.smsBudget.takeSignedIn(user.phone);
-    const outcome = await dependencies.sendCode('deletion', { userId, phone: user.phone, locale });
+    const { outcome } = await dependencies.sendCode('deletion', { userId, phone: user.phone, locale });
     if (outcome === 'failed') throw smsFailed();
     return { state: 'code_sent' };
   };

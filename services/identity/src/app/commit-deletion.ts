@@ -1,28 +1,35 @@
 /** Phase 2 of deleting the own account (specification 4.1): schedules the erasure and revokes every credential. */
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { scheduleDeletion } from '../domain/deletion.ts';
+import type { User } from '../domain/user.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from './own-account.ts';
 import { publishCredentialsRevoked, publishDeletionRequested } from './publish.ts';
+import type { SecurityNotices } from './security-notices.ts';
 
-type CommitDeletionDependencies = Pick<
-  Dependencies,
-  'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays'
->;
+interface CommitDeletionDependencies
+  extends Pick<Dependencies, 'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays'> {
+  securityNotices: SecurityNotices;
+}
 
 /** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
-type CommitDeletion = (userId: number, input: GivenPassword & { code: string }) => Promise<DeletionSchedule>;
+type CommitDeletion = (
+  userId: number,
+  input: GivenPassword & { code: string; locale: Locale },
+) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
-  const { store, clock, graceDays } = dependencies;
+  const { store, clock, graceDays, securityNotices } = dependencies;
 
   const schedule = async (
     session: ClientSession,
     userId: number,
     codeId: string,
+    locale: Locale,
   ): Promise<DeletionSchedule> => {
     const now = clock.now();
     if (!(await store.codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
@@ -35,16 +42,26 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     const account = { userId, version: user.version };
     await publishDeletionRequested(dependencies, session, account, scheduled);
     await publishCredentialsRevoked(dependencies, session, account, 'deletion_scheduled');
+    const sms = { notice: 'deletion_scheduled', schedule: scheduled, phone: user.phone, locale } as const;
+    await securityNotices.requestSms(session, user, sms);
     return scheduled;
   };
 
-  return async (userId, { code, ...given }) => {
+  const checkCode = (user: User, code: string): Promise<string | undefined> =>
+    store.transaction((session) =>
+      store.codes.check(user._id, 'deletion', code, clock.now(), {
+        session,
+        onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
+      }),
+    );
+
+  return async (userId, { code, locale, ...given }) => {
     const user = await findOwnAccount(dependencies, userId);
     await assertPassword(dependencies, user, given);
-    const codeId = await store.codes.check(userId, 'deletion', code, clock.now());
+    const codeId = await checkCode(user, code);
     if (codeId === undefined) throw codeRejected();
     await assertNoBlockers(dependencies, userId);
-    return store.transaction((session) => schedule(session, userId, codeId));
+    return store.transaction((session) => schedule(session, userId, codeId, locale));
   };
 };
 

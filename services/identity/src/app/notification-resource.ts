@@ -16,7 +16,17 @@ const DATA_DESCRIPTION = [
   '`training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
   '`subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
   '`boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.',
+  '`security_alert`: `change` (what was changed), `by` (`account` or `operator`).',
 ].join('\n');
+
+/** What a `security_alert` is about: `change` of its data. */
+export type SecurityChange =
+  | 'password_changed'
+  | 'password_reset'
+  | 'email_changed'
+  | 'phone_changed'
+  | 'bank_account_changed'
+  | 'codes_locked';
 
 export const notificationSchema = z
   .object({
@@ -33,6 +43,7 @@ export const notificationSchema = z
       'training_service_delivered',
       'subscription_expiring',
       'boost_ended',
+      'security_alert',
     ]),
     title: z.string(),
     body: z.string(),
@@ -45,11 +56,21 @@ export const notificationSchema = z
 type NotificationResource = z.output<typeof notificationSchema>;
 export type NotificationType = NotificationResource['type'];
 
-/** A review has one text for each outcome; the other types have one text. */
-const textKey = (row: NotificationRow): string => {
-  const isReview = row.type === 'gym_license_reviewed' || row.type === 'trainer_license_reviewed';
-  if (!isReview) return `notification.${row.type}`;
-  return `notification.${row.type}.${row.data.approved === true ? 'approved' : 'rejected'}`;
+interface TextKeys {
+  title: string;
+  body: string;
+}
+
+const textsOf = (key: string): TextKeys => ({ title: `${key}.title`, body: `${key}.body` });
+
+/** A review has one text for each outcome, a security alert for each change; the other types have one text. */
+const textKeys = ({ type, data }: NotificationRow): TextKeys => {
+  if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed') {
+    return textsOf(`notification.${type}.${data.approved === true ? 'approved' : 'rejected'}`);
+  }
+  if (type !== 'security_alert') return textsOf(`notification.${type}`);
+  const texts = textsOf(`notification.security_alert.${data.change}`);
+  return data.by === 'operator' ? { ...texts, body: 'notification.security_alert.by_operator.body' } : texts;
 };
 
 const textParams = (data: Record<string, unknown>): Record<string, string | number> => {
@@ -60,13 +81,13 @@ const textParams = (data: Record<string, unknown>): Record<string, string | numb
 };
 
 export const toNotification = (row: NotificationRow, t: Translate): NotificationResource => {
-  const key = textKey(row);
+  const keys = textKeys(row);
   const params = textParams(row.data);
   return {
     id: row._id,
     type: row.type as NotificationType,
-    title: t(message(`${key}.title` as MessageKey, params)),
-    body: t(message(`${key}.body` as MessageKey, params)).trim(),
+    title: t(message(keys.title as MessageKey, params)),
+    body: t(message(keys.body as MessageKey, params)).trim(),
     data: row.data,
     read_at: formatTimestampOrNull(row.read_at),
     created_at: formatTimestamp(row.created_at),

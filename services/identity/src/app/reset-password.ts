@@ -11,6 +11,7 @@ import { NO_USER_ID, type User } from '../domain/user.ts';
 import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish.ts';
 import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';
 
 interface ResetPasswordDependencies
@@ -21,18 +22,22 @@ interface ResetPasswordDependencies
   takeReset: TakeReset;
   smsBudget: SmsBudget;
   sendCode: SendCode;
+  securityNotices: SecurityNotices;
 }
 
 interface ResetPassword {
   /** Starts sending a code when the login is known. Resolves after the same time in every case. */
   request(login: string, client: { locale: Locale; clientAddress: string }): Promise<void>;
   /** 422 under `code` for every reason; with the right code, under `password`. */
-  reset(input: { login: string; code: string; password: string }, clientAddress: string): Promise<void>;
+  reset(
+    input: { login: string; code: string; password: string },
+    client: { locale: Locale; clientAddress: string },
+  ): Promise<void>;
 }
 
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
   const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
-  const { sendCode, backgroundTasks, responseDelayMs } = dependencies;
+  const { sendCode, backgroundTasks, responseDelayMs, securityNotices } = dependencies;
 
   /** Undefined for an unknown login, and when a rate limit is exceeded. */
   const findWithinLimit = async (login: string, clientAddress: string): Promise<User | undefined> => {
@@ -44,7 +49,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   const send = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
     const user = await findWithinLimit(login, clientAddress);
     if (user === undefined || !(await smsBudget.takeAnonymous(user.phone))) return;
-    const outcome = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
+    const { outcome } = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
     if (outcome === 'failed') log.warn({ user_id: user._id }, 'a reset code was not sent');
   };
 
@@ -52,14 +57,18 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     session: ClientSession,
     userId: number,
     codeId: string,
-    passwordHash: string,
+    { passwordHash, locale }: { passwordHash: string; locale: Locale },
   ): Promise<void> => {
     if (!(await store.codes.consume(session, userId, 'reset', codeId, clock.now()))) throw codeRejected();
     const user = await store.users.setPassword(session, userId, passwordHash);
     if (user === null) throw codeRejected();
     await store.tokens.revokeAll(session, userId);
+    // Whoever knew the old password may have requested a deletion or another phone.
+    await store.codes.invalidate(session, userId);
     const account = { userId, version: user.version };
     await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
+    await securityNotices.notify(session, user, 'password_reset', 'account');
+    await securityNotices.requestSms(session, user, { notice: 'password_reset', phone: user.phone, locale });
   };
 
   return {
@@ -68,7 +77,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       await sleep(responseDelayMs);
     },
 
-    reset: async ({ login, code, password }, clientAddress) => {
+    reset: async ({ login, code, password }, { clientAddress, locale }) => {
       const user = await findWithinLimit(login, clientAddress);
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password, clientAddress);
@@ -76,9 +85,9 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       if (user === undefined || codeId === undefined) throw codeRejected();
       // Only after the right code: the answer tells something about the account.
       assertNotName(password, user);
-      await store.transaction((session) => commit(session, user._id, codeId, passwordHash));
+      await store.transaction((session) => commit(session, user._id, codeId, { passwordHash, locale }));
     },
   };
 };
 
-const codeRejected = (): AppError => invalid({ code: message('auth.reset_code_rejected') });
+const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

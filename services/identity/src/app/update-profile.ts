@@ -1,5 +1,12 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import {
+  type AppError,
+  forbidden,
+  internalError,
+  message,
+  unauthenticated,
+} from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { clearLicense } from '../domain/trainer-license.ts';
@@ -12,62 +19,93 @@ import {
   changesPhone,
   type OwnChanges,
 } from './profile-changes.ts';
+import type { SmsBudget } from './rate-limits.ts';
+import { type SecurityNotices, securityChanges } from './security-notices.ts';
+import type { SendCode } from './send-code.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateProfileDependencies = Pick<
-  Dependencies,
-  'store' | 'passwords' | 'limiter' | 'limits' | 'licenseDocuments' | 'clock' | 'smsCountries'
->;
+interface UpdateProfileDependencies
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'limiter' | 'limits' | 'licenseDocuments' | 'clock' | 'smsCountries' | 'log'
+  > {
+  smsBudget: SmsBudget;
+  sendCode: SendCode;
+  securityNotices: SecurityNotices;
+}
 
 /**
+ * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code.
+ *
  * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
- * the password. 429: too many passwords. 403: a new e-mail, phone or bank account by another token than a session.
+ * the password. 429: too many passwords or SMS. 403: a new e-mail, phone or bank account by another token than a session.
+ * 500: the SMS was not sent.
  */
 type UpdateProfile = (
   caller: UserCaller,
   changes: OwnChanges,
-  given: { password: string | undefined; clientAddress: string },
+  given: { password: string | undefined; clientAddress: string; locale: Locale },
 ) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
-  const { store, licenseDocuments, clock } = dependencies;
-  return async (caller, { trainer_license_image, ...requested }, given) => {
-    assertNotBornInFuture(requested, clock.now());
-    const user = await findOwnAccount(dependencies, caller.userId);
-    // Before the password is verified: a token that must not change credentials must not try passwords either.
-    const fields = permittedChanges(caller, user, requested);
-    if (changesPhone(user, fields)) assertSmsCountry(dependencies, fields.phone);
-    if (changesContact(user, fields) || changesBankAccount(user, fields)) {
-      await assertCurrentPassword(dependencies, user, given);
-    }
-    await assertNotTaken(dependencies, fields, user._id);
+  const { store, licenseDocuments, clock, smsBudget, sendCode, securityNotices, log } = dependencies;
+
+  const save = async (
+    { _id: userId, trainer_license_media_id: clearedMediaId }: User,
+    { phone, trainer_license_image, ...fields }: OwnChanges,
+  ): Promise<User> => {
     // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
-    const clearedMediaId = user.trainer_license_media_id;
     if (trainer_license_image === null && clearedMediaId !== null) {
-      await licenseDocuments.delete(user._id, clearedMediaId);
+      await licenseDocuments.delete(userId, clearedMediaId);
     }
     const updated = await rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
-        const current = await store.users.find(user._id, session);
+        const current = await store.users.find(userId, session);
         if (current === null) return null;
         const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
-        // A code that was sent to the old phone proves nothing about the owner of the new one.
-        if (changesPhone(current, fields)) await store.codes.invalidate(session, user._id);
-        return store.users.update(session, user._id, { ...omitUndefined(fields), ...license });
+        const user = await store.users.update(session, userId, { ...omitUndefined(fields), ...license });
+        if (user === null) return null;
+        if (phone === current.phone) await store.codes.withdraw(session, userId, 'phone');
+        for (const change of securityChanges(current, user)) {
+          await securityNotices.notify(session, user, change, 'account');
+        }
+        return user;
       }),
     );
     if (updated === null) throw unauthenticated();
     return updated;
   };
+
+  return async (caller, requested, { locale, ...given }) => {
+    assertNotBornInFuture(requested, clock.now());
+    const user = await findOwnAccount(dependencies, caller.userId);
+    // Before the password is verified: a token that must not change credentials must not try passwords either.
+    const changes = permittedChanges(caller, user, requested);
+    const newPhone = changesPhone(user, changes) ? changes.phone : undefined;
+    assertSmsCountry(dependencies, newPhone);
+    if (changesContact(user, changes) || changesBankAccount(user, changes)) {
+      await assertCurrentPassword(dependencies, user, given);
+    }
+    await assertNotTaken(dependencies, changes, user._id);
+    if (newPhone === undefined) return save(user, changes);
+    await smsBudget.takeSignedIn(newPhone);
+    // Before everything else: without the SMS nothing is changed.
+    const code = await sendCode('phone', { userId: user._id, phone: newPhone, locale });
+    if (code.outcome === 'failed') throw smsFailed();
+    try {
+      return await save(user, changes);
+    } catch (error) {
+      await code.withdraw().catch((err: unknown) => log.warn({ err }, 'a code was not withdrawn'));
+      throw error;
+    }
+  };
 };
 
+const smsFailed = (): AppError => internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
+
 /** 403 for a new e-mail, phone or bank account, unless the token is a session. */
-const permittedChanges = (
-  { tokenKind }: UserCaller,
-  user: User,
-  changes: Omit<OwnChanges, 'trainer_license_image'>,
-): Omit<OwnChanges, 'trainer_license_image'> => {
+const permittedChanges = ({ tokenKind }: UserCaller, user: User, changes: OwnChanges): OwnChanges => {
   if (tokenKind === 'session') return changes;
   if (changesContact(user, changes) || changesBankAccount(user, changes)) {
     throw forbidden('e-mail, phone and bank account are changed by sessions only');

@@ -2,6 +2,7 @@
 import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
@@ -23,13 +24,14 @@ import {
   type ProfileChanges,
 } from './profile-changes.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
+import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-type UpdateUserDependencies = Pick<
-  Dependencies,
-  'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries'
->;
+interface UpdateUserDependencies
+  extends Pick<Dependencies, 'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries'> {
+  securityNotices: SecurityNotices;
+}
 
 interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
@@ -44,10 +46,15 @@ interface OperatorChanges extends ProfileChanges {
  * account of the own account; 409 when nobody could manage roles any more, or the license document is not the one that
  * the request names.
  */
-type UpdateUser = (caller: UserCaller, userId: number, changes: OperatorChanges) => Promise<User>;
+type UpdateUser = (
+  caller: UserCaller,
+  userId: number,
+  changes: OperatorChanges,
+  locale: Locale,
+) => Promise<User>;
 
 export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
-  const { store, licenseDocuments, clock } = dependencies;
+  const { store, licenseDocuments, clock, securityNotices } = dependencies;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
     const found = await store.roles.findMany(roleIds);
@@ -75,7 +82,26 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     await assertRoleManagerRemains(dependencies, session, { userId: current._id });
   };
 
-  return async (caller, userId, changes) => {
+  /** The phone of an operator's request counts at once; its previous owner is told. */
+  const tellOwner = async (
+    session: ClientSession,
+    before: User,
+    after: User,
+    locale: Locale,
+  ): Promise<void> => {
+    for (const change of securityChanges(before, after)) {
+      await securityNotices.notify(session, after, change, 'operator');
+    }
+    if (before.phone === after.phone) return;
+    await store.codes.invalidate(session, after._id);
+    await securityNotices.requestSms(session, after, {
+      notice: 'phone_changed',
+      phone: before.phone,
+      locale,
+    });
+  };
+
+  return async (caller, userId, changes, locale) => {
     const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
     const { trainer_license_rejection_reason, trainer_license_media_id: reviewedMediaId, ...profile } = rest;
     assertNotBornInFuture(profile, clock.now());
@@ -112,7 +138,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
             : reviewDocument(current, review)),
         });
         if (updated === null) throw notFound();
-        if (changesPhone(current, profile)) await store.codes.invalidate(session, userId);
+        await tellOwner(session, current, updated, locale);
         await notifyOfReview(session, current, updated);
         return updated;
       }),

@@ -1,6 +1,7 @@
 /**
- * Kavenegar's `verify/lookup`: sends a code to a phone by a template. The API key is part of the URL, so the URL is
- * never logged. A request is not retried: after a lost response the SMS may have been sent.
+ * Kavenegar: `verify/lookup` sends a code by a template, `sms/send` a text. The API key is part of the URL, so the URL is
+ * never logged. A code is not sent again after a lost response: the SMS may have been sent. A text has an id, by which
+ * Kavenegar recognises a repetition.
  */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
@@ -17,8 +18,17 @@ export interface CodeSms {
   locale: Locale;
 }
 
+interface TextSms {
+  /** E.164. */
+  receptor: string;
+  text: string;
+  /** A positive integer of at most 63 bits; a text with the id of an earlier one is not sent again. */
+  id: bigint;
+}
+
 export interface Kavenegar {
   sendCode(sms: CodeSms): Promise<SmsOutcome>;
+  sendText(sms: TextSms): Promise<SmsOutcome>;
 }
 
 interface KavenegarOptions {
@@ -41,25 +51,22 @@ const NOT_CONNECTED = new Set([
 ]);
 
 export const createKavenegar = ({ baseUrl, apiKey, templates, timeoutMs }: KavenegarOptions): Kavenegar => {
-  const url = `${baseUrl}/v1/${encodeURIComponent(apiKey)}/verify/lookup.json`;
-  return {
-    sendCode: async ({ receptor, purpose, code, locale }) => {
-      const form = new URLSearchParams({
-        receptor,
-        token: code,
-        template: `${templates[purpose]}-${locale}`,
+  const call = async (method: string, parameters: Record<string, string>): Promise<SmsOutcome> => {
+    try {
+      const response = await fetch(`${baseUrl}/v1/${encodeURIComponent(apiKey)}/${method}.json`, {
+        method: 'POST',
+        body: new URLSearchParams(parameters),
+        signal: AbortSignal.timeout(timeoutMs),
       });
-      try {
-        const response = await fetch(url, {
-          method: 'POST',
-          body: form,
-          signal: AbortSignal.timeout(timeoutMs),
-        });
-        return toOutcome(response.status, await response.text());
-      } catch (error) {
-        return { outcome: isNotConnected(error) ? 'refused' : 'unknown', reason: nameOf(error) };
-      }
-    },
+      return toOutcome(response.status, await response.text());
+    } catch (error) {
+      return { outcome: isNotConnected(error) ? 'refused' : 'unknown', reason: nameOf(error) };
+    }
+  };
+  return {
+    sendCode: ({ receptor, purpose, code, locale }) =>
+      call('verify/lookup', { receptor, token: code, template: `${templates[purpose]}-${locale}` }),
+    sendText: ({ receptor, text, id }) => call('sms/send', { receptor, message: text, localid: String(id) }),
   };
 };
 

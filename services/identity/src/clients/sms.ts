@@ -10,13 +10,14 @@ import {
   serveRpc,
 } from '@fitness/shared/messaging/rpc.ts';
 import { z } from 'zod';
+import { CODE_PURPOSES } from '../domain/confirmation-code.ts';
 import type { CodeSms, Kavenegar, SmsOutcome } from './kavenegar.ts';
 
 const SEND_SMS: Command<CodeSms, SmsOutcome> = {
   name: 'sms.send',
   request: z.object({
     receptor: z.string(),
-    purpose: z.enum(['deletion', 'reset']),
+    purpose: z.enum(CODE_PURPOSES),
     code: z.string(),
     locale: z.string().refine(isLocale),
   }),

@@ -1,8 +1,8 @@
 /**
- * Codes that prove possession of the account's phone (specification 4.1 rules 1 and 6, contract 2.1 and 11). Only the
- * newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures over the
- * deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers stop the
- * owner. They are longer instead, and few are sent in a day.
+ * Codes that prove possession of a phone, the account's or a new one (specification 4.1 rules 1 and 6, contract 2, 2.1 and
+ * 11). Only the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures
+ * over the deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers
+ * stop the owner. They are longer instead, and few are sent in a day.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
@@ -12,9 +12,11 @@ export const MAX_FAILED_ATTEMPTS = 5;
 export const MAX_CONSECUTIVE_FAILURES = 100;
 export const LOCKOUT_MS = DAY_MS;
 
-export type CodePurpose = 'deletion' | 'reset';
+/** `phone`: sent to a phone that the account wants to have. The others are sent to the phone that it has. */
+export const CODE_PURPOSES = ['deletion', 'reset', 'phone'] as const;
+export type CodePurpose = (typeof CODE_PURPOSES)[number];
 
-export const CODE_LENGTHS: Readonly<Record<CodePurpose, number>> = { deletion: 6, reset: 8 };
+export const CODE_LENGTHS: Readonly<Record<CodePurpose, number>> = { deletion: 6, reset: 8, phone: 6 };
 
 export interface IssuedCode {
   id: string;
@@ -23,6 +25,8 @@ export interface IssuedCode {
   expires_at: Date;
   /** Attempts so far. An attempt is counted before the digits are compared. */
   tries: number;
+  /** Of purpose `phone`: the phone that the code was sent to, E.164. The code gives it to the account. */
+  phone?: string;
 }
 
 export const hashCode = (id: string, digits: string): string =>

@@ -8,6 +8,7 @@ import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 import { onPaymentBooked } from './on-payment-booked.ts';
+import { onSecuritySmsRequested } from './on-security-sms-requested.ts';
 import { onSubscriptionExpiring } from './on-subscription-expiring.ts';
 import { onTraineeDelivered } from './on-trainee-delivered.ts';
 import { onTraineePurchased } from './on-trainee-purchased.ts';
@@ -15,7 +16,7 @@ import { onTrainingServiceBoostEnded } from './on-training-service-boost-ended.t
 import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense'>,
+  useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense' | 'sendSecuritySms'>,
 ): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
   onAccountDeleted(),
@@ -23,6 +24,7 @@ export const createConsumers = (
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
   onPaymentBooked(useCases),
+  onSecuritySmsRequested(useCases),
   onWithdrawalSettled(useCases),
   onTraineePurchased(useCases),
   onTraineeDelivered(useCases),

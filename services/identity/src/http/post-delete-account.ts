@@ -42,7 +42,7 @@ export const postDeleteAccountRoute = (
     handle: async ({ caller, body, locale, clientAddress, t }) => {
       const { current_password: password, confirmation_code: code } = body;
       if (code !== undefined) {
-        const schedule = await commitDeletion(caller.userId, { password, code, clientAddress });
+        const schedule = await commitDeletion(caller.userId, { password, code, locale, clientAddress });
         return accepted({ message: t(message('deletion.scheduled')), ...schedule });
       }
       const result = await armDeletion(caller.userId, { password, locale, clientAddress });

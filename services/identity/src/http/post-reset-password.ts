@@ -17,8 +17,8 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
       password: passwordField,
     }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ body, clientAddress, t }) => {
-      await resetPassword.reset(body, clientAddress);
+    handle: async ({ body, clientAddress, locale, t }) => {
+      await resetPassword.reset(body, { clientAddress, locale });
       return ok({ message: t(message('auth.password_reset')) });
     },
   });

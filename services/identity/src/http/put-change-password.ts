@@ -17,8 +17,9 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     body: z.object({ current_password: givenPasswordField, password: passwordField }),
     responses: { 200: z.object({ message: z.string() }) },
     errorStatuses: [429],
-    handle: async ({ caller, body: { current_password: currentPassword, password }, clientAddress, t }) => {
-      await changePassword(caller, { currentPassword, password, clientAddress });
+    handle: async ({ caller, body, clientAddress, locale, t }) => {
+      const { current_password: currentPassword, password } = body;
+      await changePassword(caller, { currentPassword, password, clientAddress, locale });
       return ok({ message: t(message('auth.password_changed')) });
     },
   });

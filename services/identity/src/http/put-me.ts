@@ -14,7 +14,9 @@ export const putMeRoute = ({
     summary: 'Change the own account',
     description:
       'Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session: 403 ' +
-      'with a personal token.',
+      'with a personal token. A new phone is sent a six-digit code and counts once the code has come back by ' +
+      '`POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces ' +
+      'it, and the current phone withdraws it. When the SMS cannot be sent nothing is changed.',
     tag: 'auth',
     access: 'user',
     body: z.object({
@@ -23,10 +25,11 @@ export const putMeRoute = ({
       is_gym_owner: z.boolean().optional(),
       current_password: givenPasswordField.optional(),
     }),
-    responses: { 200: z.object({ user: userSchema }) },
+    responses: { 200: z.object({ user: userSchema }), 500: z.object({ message: z.string() }) },
     errorStatuses: [429],
-    handle: async ({ caller, body: { current_password: password, ...changes }, clientAddress }) => {
-      const user = await updateProfile(caller, changes, { password, clientAddress });
+    handle: async ({ caller, body, clientAddress, locale }) => {
+      const { current_password: password, ...changes } = body;
+      const user = await updateProfile(caller, changes, { password, clientAddress, locale });
       return ok({ user: await presentUser(user, caller) });
     },
   });

@@ -33,8 +33,8 @@ export const putUserRoute = ({
       // Without a code: nobody could manage roles any more.
       409: licenseReplacedSchema.partial({ code: true }),
     },
-    handle: async ({ caller, params, body }) => {
-      const user = await updateUser(caller, params.id, body);
+    handle: async ({ caller, params, body, locale }) => {
+      const user = await updateUser(caller, params.id, body, locale);
       return ok({ user: await presentUser(user, caller) });
     },
   });

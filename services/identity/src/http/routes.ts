@@ -16,6 +16,7 @@ import { postForgotPasswordRoute } from './post-forgot-password.ts';
 import { postLoginRoute } from './post-login.ts';
 import { postLogoutRoute } from './post-logout.ts';
 import { postNotificationReadRoute } from './post-notification-read.ts';
+import { postPhoneConfirmRoute } from './post-phone-confirm.ts';
 import { postRegisterRoute } from './post-register.ts';
 import { postResetPasswordRoute } from './post-reset-password.ts';
 import { postTokenRoute } from './post-token.ts';
@@ -36,6 +37,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   postLogoutRoute(useCases),
   getMeRoute(useCases),
   putMeRoute(useCases),
+  postPhoneConfirmRoute(useCases),
   putChangePasswordRoute(useCases),
   postForgotPasswordRoute(useCases),
   postResetPasswordRoute(useCases),

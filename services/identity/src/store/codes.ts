@@ -15,6 +15,7 @@ interface CodesDocument {
   _id: number;
   deletion: IssuedCode | null;
   reset: IssuedCode | null;
+  phone: IssuedCode | null;
   /** Of the deletion codes. */
   wrong_in_row: number;
   /** Of the deletion codes. */
@@ -31,11 +32,14 @@ const code = new mongoose.Schema<IssuedCode>(
   { _id: false },
 );
 
+const phoneCode = code.clone().add({ phone: { type: String, required: true } });
+
 const schema = new mongoose.Schema<CodesDocument>(
   {
     _id: { type: Number, required: true },
     deletion: { type: code, default: null },
     reset: { type: code, default: null },
+    phone: { type: phoneCode, default: null },
     wrong_in_row: { type: Number, default: 0 },
     locked_until: { type: Date, default: null },
   },
@@ -47,26 +51,42 @@ privacy(
   erase('the confirmation codes of the account', '_id', 'wrong_in_row', 'locked_until'),
   erase('likewise', 'deletion.id', 'deletion.hash', 'deletion.expires_at', 'deletion.tries'),
   erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
+  erase('likewise', 'phone.id', 'phone.hash', 'phone.expires_at', 'phone.tries'),
+  erase('the phone that the account wants to have', 'phone.phone'),
 );
 
 export interface Codes {
   /** Makes `issued` the only valid code. Returns the code that it replaces. */
-  replace(userId: number, purpose: CodePurpose, issued: IssuedCode): Promise<IssuedCode | null>;
+  replace(
+    userId: number,
+    purpose: CodePurpose,
+    issued: IssuedCode,
+    session?: ClientSession,
+  ): Promise<IssuedCode | null>;
   /** Makes `older` valid again, unless `issued` was replaced meanwhile. */
   restore(userId: number, purpose: CodePurpose, issued: IssuedCode, older: IssuedCode | null): Promise<void>;
   /**
    * The id of the code that `digits` match; undefined for every reason to reject them. The attempt is counted before
-   * the comparison, so that concurrent guesses cannot exceed the limits.
+   * the comparison, so that concurrent guesses cannot exceed the limits. With `lockout`, in its transaction, which the
+   * caller must not abort; `onLocked` runs when this attempt locks the codes.
    */
-  check(userId: number, purpose: CodePurpose, digits: string, now: Date): Promise<string | undefined>;
-  /** False when the code is no longer valid. */
+  check(
+    userId: number,
+    purpose: CodePurpose,
+    digits: string,
+    now: Date,
+    lockout?: { session: ClientSession; onLocked: () => Promise<void> },
+  ): Promise<string | undefined>;
+  /** The consumed code; null when it is no longer valid. */
   consume(
     session: ClientSession,
     userId: number,
     purpose: CodePurpose,
     id: string,
     now: Date,
-  ): Promise<boolean>;
+  ): Promise<IssuedCode | null>;
+  /** Invalidates the code of one purpose. */
+  withdraw(session: ClientSession, userId: number, purpose: CodePurpose): Promise<void>;
   /** Invalidates the codes of the account. The count of failed attempts stays. */
   invalidate(session: ClientSession, userId: number): Promise<void>;
   /** Deletes the codes and the count of failed attempts. */
@@ -78,29 +98,35 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
   /** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
-  const countAttempt = (userId: number, purpose: CodePurpose, now: Date): Promise<CodesDocument | null> => {
+  const countAttempt = (
+    userId: number,
+    purpose: CodePurpose,
+    now: Date,
+    session: ClientSession | undefined,
+  ): Promise<CodesDocument | null> => {
     const valid = {
       _id: userId,
       [`${purpose}.expires_at`]: trusted({ $gt: now }),
       [`${purpose}.tries`]: trusted({ $lt: purpose === 'reset' ? resetTries : MAX_FAILED_ATTEMPTS }),
     };
-    return purpose === 'deletion' ? countDeletionAttempt(userId, valid, now) : countResetAttempt(valid);
-  };
-
-  const countResetAttempt = (valid: Record<string, unknown>): Promise<CodesDocument | null> =>
-    model
-      .findOneAndUpdate(valid, { $inc: { 'reset.tries': 1 } }, { returnDocument: 'after' })
+    if (purpose === 'deletion') return countDeletionAttempt(userId, valid, now, session);
+    return model
+      .findOneAndUpdate(valid, { $inc: { [`${purpose}.tries`]: 1 } }, { returnDocument: 'after' })
       .lean<CodesDocument>();
+  };
 
   const countDeletionAttempt = async (
     userId: number,
     valid: Record<string, unknown>,
     now: Date,
+    session: ClientSession | undefined,
   ): Promise<CodesDocument | null> => {
+    const inSession = session === undefined ? {} : { session };
     // An expired lockout resets the count.
     await model.updateOne(
       { _id: userId, locked_until: trusted({ $lte: now }) },
       { $set: { locked_until: null, wrong_in_row: 0 } },
+      inSession,
     );
     const failures = { $add: ['$wrong_in_row', 1] };
     // The same write sets the lockout, so that a crash after it cannot allow one more guess.
@@ -116,17 +142,18 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
       .findOneAndUpdate({ ...valid, locked_until: null }, [{ $set: counted }], {
         returnDocument: 'after',
         updatePipeline: true,
+        ...inSession,
       })
       .lean<CodesDocument>();
   };
 
   return {
-    replace: async (userId, purpose, issued) => {
+    replace: async (userId, purpose, issued, session) => {
       const before = await model
         .findOneAndUpdate(
           { _id: userId },
           { $set: { [purpose]: issued } },
-          { upsert: true, returnDocument: 'before' },
+          { upsert: true, returnDocument: 'before', ...(session === undefined ? {} : { session }) },
         )
         .lean<CodesDocument>();
       return before?.[purpose] ?? null;
@@ -134,29 +161,42 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     restore: async (userId, purpose, issued, older) => {
       await model.updateOne({ _id: userId, [`${purpose}.id`]: issued.id }, { $set: { [purpose]: older } });
     },
-    check: async (userId, purpose, digits, now) => {
-      const counted = await countAttempt(userId, purpose, now);
+    check: async (userId, purpose, digits, now, lockout) => {
+      const counted = await countAttempt(userId, purpose, now, lockout?.session);
       const issued = counted?.[purpose];
-      if (issued === null || issued === undefined || !codeMatches(issued, digits)) return undefined;
+      if (issued === null || issued === undefined || !codeMatches(issued, digits)) {
+        if (counted?.locked_until instanceof Date && purpose === 'deletion') await lockout?.onLocked();
+        return undefined;
+      }
       await model.updateOne(
         { _id: userId, [`${purpose}.id`]: issued.id },
         {
           $inc: { [`${purpose}.tries`]: -1 },
           ...(purpose === 'deletion' ? { $set: { wrong_in_row: 0, locked_until: null } } : {}),
         },
+        lockout === undefined ? {} : { session: lockout.session },
       );
       return issued.id;
     },
     consume: async (session, userId, purpose, id, now) => {
-      const consumed = await model.updateOne(
-        { _id: userId, [`${purpose}.id`]: id, [`${purpose}.expires_at`]: trusted({ $gt: now }) },
-        { $set: { [purpose]: null } },
-        { session },
-      );
-      return consumed.matchedCount === 1;
+      const before = await model
+        .findOneAndUpdate(
+          { _id: userId, [`${purpose}.id`]: id, [`${purpose}.expires_at`]: trusted({ $gt: now }) },
+          { $set: { [purpose]: null } },
+          { returnDocument: 'before', session },
+        )
+        .lean<CodesDocument>();
+      return before?.[purpose] ?? null;
+    },
+    withdraw: async (session, userId, purpose) => {
+      await model.updateOne({ _id: userId }, { $set: { [purpose]: null } }, { session });
     },
     invalidate: async (session, userId) => {
-      await model.updateOne({ _id: userId }, { $set: { deletion: null, reset: null } }, { session });
+      await model.updateOne(
+        { _id: userId },
+        { $set: { deletion: null, reset: null, phone: null } },
+        { session },
+      );
     },
     eraseAccount: async (session, userId) => {
       await model.deleteOne({ _id: userId }, { session });

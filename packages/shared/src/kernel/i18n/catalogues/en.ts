@@ -67,8 +67,10 @@ export const catalogue = {
   'auth.wrong_password': 'The password is not correct.',
   'auth.password_changed': 'Your password was changed. You are signed out everywhere else.',
   'auth.reset_requested': 'If an account matches, a code was sent to its phone.',
-  'auth.reset_code_rejected': 'The code is not valid.',
+  'auth.code_rejected': 'The code is not valid.',
   'auth.password_reset': 'Your password was reset. Please sign in again.',
+  'auth.phone_sms_failed': 'The code could not be sent to the new phone. Nothing was changed.',
+  'auth.phone_taken': 'Another account has this phone number by now. Please change to another one.',
   'auth.unknown_referral_code': 'This referral code does not exist.',
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',
@@ -168,6 +170,36 @@ export const catalogue = {
   'notification.subscription_expiring.body': 'Your premium subscription ends on {expires_at} (UTC).',
   'notification.boost_ended.title': 'Boost ended',
   'notification.boost_ended.body': 'The boost of {name} has ended.',
+
+  'notification.security_alert.password_changed.title': 'Password changed',
+  'notification.security_alert.password_changed.body':
+    'The password of your account was changed. If this was not you, reset it and contact us.',
+  'notification.security_alert.password_reset.title': 'Password reset',
+  'notification.security_alert.password_reset.body':
+    'The password of your account was reset with a code from your phone. If this was not you, reset it again and contact us.',
+  'notification.security_alert.email_changed.title': 'E-mail address changed',
+  'notification.security_alert.email_changed.body':
+    'The e-mail address of your account was changed. If this was not you, change your password and contact us.',
+  'notification.security_alert.phone_changed.title': 'Phone number changed',
+  'notification.security_alert.phone_changed.body':
+    'The phone number of your account was changed. If this was not you, change your password and contact us.',
+  'notification.security_alert.bank_account_changed.title': 'Bank account changed',
+  'notification.security_alert.bank_account_changed.body':
+    'The bank account for your withdrawals was changed. If this was not you, change your password and contact us.',
+  'notification.security_alert.codes_locked.title': 'Deletion codes locked',
+  'notification.security_alert.codes_locked.body':
+    'Too many wrong codes for the deletion of your account were entered, so none is accepted for a day. If this was not you, change your password.',
+  'notification.security_alert.by_operator.body':
+    'An operator made this change. If you did not ask for it, contact us.',
+
+  'sms.password_changed':
+    'The password of your fitness account was changed. If this was not you, reset it and contact us.',
+  'sms.password_reset':
+    'The password of your fitness account was reset. If this was not you, reset it again and contact us.',
+  'sms.phone_changed':
+    'Your fitness account has another phone number from now on. If this was not you, contact us.',
+  'sms.deletion_scheduled':
+    'Your fitness account will be deleted on {deletion_scheduled_at} (UTC). Sign in before then to cancel.',
 
   'payments.provider_error': 'The payment provider could not be reached. Please try again later.',
   'payments.insufficient_balance': 'Your balance is not sufficient.',

@@ -68,8 +68,10 @@ export const catalogue: Catalogue = {
   'auth.wrong_password': 'رمز عبور نادرست است.',
   'auth.password_changed': 'رمز عبور شما تغییر کرد. در دستگاه‌های دیگر از حساب خود خارج شدید.',
   'auth.reset_requested': 'اگر حسابی با این مشخصات باشد، کدی به تلفن آن فرستاده شد.',
-  'auth.reset_code_rejected': 'کد معتبر نیست.',
+  'auth.code_rejected': 'کد معتبر نیست.',
   'auth.password_reset': 'رمز عبور شما بازنشانی شد. دوباره وارد شوید.',
+  'auth.phone_sms_failed': 'کد به تلفن جدید فرستاده نشد. چیزی تغییر نکرد.',
+  'auth.phone_taken': 'این شمارهٔ تلفن اکنون از آنِ حساب دیگری است. شمارهٔ دیگری انتخاب کنید.',
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
   'auth.expires_in_the_past': 'این زمان گذشته است.',
@@ -167,6 +169,36 @@ export const catalogue: Catalogue = {
   'notification.subscription_expiring.body': 'اشتراک ویژهٔ شما در {expires_at} (UTC) پایان می‌یابد.',
   'notification.boost_ended.title': 'نردبان پایان یافت',
   'notification.boost_ended.body': 'نردبان {name} پایان یافت.',
+
+  'notification.security_alert.password_changed.title': 'رمز عبور تغییر کرد',
+  'notification.security_alert.password_changed.body':
+    'رمز عبور حساب شما تغییر کرد. اگر این کار شما نبوده است، آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'notification.security_alert.password_reset.title': 'رمز عبور بازنشانی شد',
+  'notification.security_alert.password_reset.body':
+    'رمز عبور حساب شما با کدی از تلفن شما بازنشانی شد. اگر این کار شما نبوده است، دوباره آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'notification.security_alert.email_changed.title': 'نشانی ایمیل تغییر کرد',
+  'notification.security_alert.email_changed.body':
+    'نشانی ایمیل حساب شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.phone_changed.title': 'شمارهٔ تلفن تغییر کرد',
+  'notification.security_alert.phone_changed.body':
+    'شمارهٔ تلفن حساب شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.bank_account_changed.title': 'حساب بانکی تغییر کرد',
+  'notification.security_alert.bank_account_changed.body':
+    'حساب بانکی برداشت‌های شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
+  'notification.security_alert.codes_locked.body':
+    'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',
+  'notification.security_alert.by_operator.body':
+    'یکی از متصدیان این تغییر را داده است. اگر شما آن را نخواسته‌اید، با ما تماس بگیرید.',
+
+  'sms.password_changed':
+    'رمز عبور حساب ورزشی شما تغییر کرد. اگر این کار شما نبوده است، آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'sms.password_reset':
+    'رمز عبور حساب ورزشی شما بازنشانی شد. اگر این کار شما نبوده است، دوباره آن را بازنشانی کنید و با ما تماس بگیرید.',
+  'sms.phone_changed':
+    'حساب ورزشی شما از این پس شمارهٔ تلفن دیگری دارد. اگر این کار شما نبوده است، با ما تماس بگیرید.',
+  'sms.deletion_scheduled':
+    'حساب ورزشی شما در {deletion_scheduled_at} (UTC) حذف می‌شود. برای لغو، پیش از آن وارد شوید.',
 
   'payments.provider_error': 'ارتباط با درگاه پرداخت برقرار نشد. کمی بعد دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',

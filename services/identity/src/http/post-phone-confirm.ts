@@ -1,0 +1,29 @@
+import { userSchema } from '@fitness/contracts/user.ts';
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import { codeField } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const postPhoneConfirmRoute = ({
+  confirmPhone,
+  presentUser,
+}: Pick<UseCases, 'confirmPhone' | 'presentUser'>): Route =>
+  defineRoute({
+    method: 'POST',
+    path: '/auth/phone/confirm',
+    summary: 'Confirm a new phone of the own account',
+    description:
+      'With the six-digit code that `PUT /auth/me` has sent to the new phone: valid for ten minutes and five wrong tries. ' +
+      'From then on the new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` ' +
+      'for every code that is not accepted, and when another account has taken the phone meanwhile.',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    body: z.object({ code: codeField('phone') }),
+    responses: { 200: z.object({ user: userSchema }) },
+    handle: async ({ caller, body: { code }, locale }) => {
+      const user = await confirmPhone(caller, { code, locale });
+      return ok({ user: await presentUser(user, caller) });
+    },
+  });

@@ -1,0 +1,373 @@
+/** A new phone counts once the code that was sent to it has come back (contract 2). */
+import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import type { Answer } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createSendCode } from '../src/app/send-code.ts';
+import { createStore } from '../src/store/store.ts';
+import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
+import {
+  callerOf,
+  type Harness,
+  join,
+  joinAs,
+  logIn,
+  newAddress,
+  PASSWORD,
+  type Person,
+  registration,
+  startHarness,
+} from './support.ts';
+
+let sandbox: SmsSandbox;
+let harness: Harness;
+beforeAll(async () => {
+  sandbox = await startSmsSandbox();
+  harness = await startHarness({ KAVENEGAR_BASE_URL: sandbox.kavenegarUrl }, { responseDelayMs: 1 });
+});
+afterAll(async () => {
+  await harness.close();
+  await sandbox.close();
+});
+
+const put = (person: Person, body: Record<string, unknown>): Promise<Answer> =>
+  harness.send('PUT', '/auth/me', { as: person.caller, body: { current_password: PASSWORD, ...body } });
+const confirm = (person: Person, code: string): Promise<Answer> =>
+  harness.send('POST', '/auth/phone/confirm', { as: person.caller, body: { code } });
+const newPhone = (): string => String(registration().phone);
+const userOf = async (person: Person) =>
+  (await harness.send('GET', '/auth/me', { as: person.caller })).body.user;
+const wrong = (code: string, offset = 1): string =>
+  String((Number(code) + offset) % 1_000_000).padStart(6, '0');
+
+interface Request {
+  person: Person;
+  phone: string;
+  code: string;
+}
+
+/** A person who has asked for a new phone. */
+const requested = async (): Promise<Request> => {
+  const person = await join(harness);
+  const phone = newPhone();
+  expect((await put(person, { phone })).status).toBe(200);
+  return { person, phone, code: await sandbox.newestCode(phone) };
+};
+
+const expectRejected = ({ status, body }: Answer): void =>
+  expect([status, body.errors]).toEqual([422, { code: ['The code is not valid.'] }]);
+
+describe('a new phone', () => {
+  test('counts only once its code has come back', async () => {
+    const { person, phone, code } = await requested();
+    expect(code).toMatch(/^\d{6}$/);
+    expect((await sandbox.received(phone))[0]?.message).toBe(`phone-change-en: ${code}`);
+    expect(await sandbox.received(person.user.phone)).toEqual([]);
+    expect(await userOf(person)).toEqual(person.user);
+    expect((await logIn(harness, phone)).status).toBe(422);
+    expect((await logIn(harness, person.user.phone)).status).toBe(200);
+
+    const { status, body } = await confirm(person, code);
+    expect([status, body]).toEqual([200, { user: { ...person.user, phone } }]);
+    expect(await userOf(person)).toEqual({ ...person.user, phone });
+    expect((await logIn(harness, phone)).body.user.id).toBe(person.id);
+    expect((await logIn(harness, person.user.phone)).status).toBe(422);
+    await join(harness, { phone: person.user.phone });
+  });
+
+  test('is answered with the old one, and the other fields of the request change at once', async () => {
+    const person = await join(harness);
+    const fields = { height: 171, bank_account_number: 'IR5' };
+    const { status, body } = await put(person, { phone: newPhone(), ...fields });
+    expect([status, body]).toEqual([200, { user: { ...person.user, ...fields } }]);
+  });
+
+  test('gets no other codes before it is confirmed: those of a deletion go to the old one', async () => {
+    const { person, phone } = await requested();
+    const body = { current_password: PASSWORD };
+    const armed = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
+    expect(armed.status).toBe(200);
+    expect(await sandbox.received(phone)).toHaveLength(1);
+    expect(await sandbox.received(person.user.phone)).toHaveLength(1);
+  });
+
+  test('is replaced by another one, and its code with it', async () => {
+    const { person, phone: first, code: firstCode } = await requested();
+    const second = newPhone();
+    expect((await put(person, { phone: second })).status).toBe(200);
+    const secondCode = await sandbox.newestCode(second);
+    if (firstCode !== secondCode) expectRejected(await confirm(person, firstCode));
+    expect((await confirm(person, secondCode)).body.user.phone).toBe(second);
+    expect((await logIn(harness, first)).status).toBe(422);
+  });
+
+  test('is withdrawn by the current one in any spelling, without the password, and by nothing else', async () => {
+    const { person, phone, code } = await requested();
+    const as = person.caller;
+    expect((await harness.send('PUT', '/auth/me', { as, body: { height: 180 } })).status).toBe(200);
+    expect((await confirm(person, code)).body.user.phone).toBe(phone);
+
+    const other = await requested();
+    const body = { phone: other.person.user.phone.replace('+98', '0') };
+    expect((await harness.send('PUT', '/auth/me', { as: other.person.caller, body })).status).toBe(200);
+    expectRejected(await confirm(other.person, other.code));
+    expect((await userOf(other.person)).phone).toBe(other.person.user.phone);
+  });
+
+  test('is withdrawn when the password or the phone changes in another way', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const changes: ((person: Person) => Promise<Answer>)[] = [
+      ({ caller: as }) =>
+        harness.send('PUT', '/auth/change-password', {
+          as,
+          body: { current_password: PASSWORD, password: 'another password of mine' },
+        }),
+      ({ id }) => harness.send('PUT', `/users/${id}`, { as: operator.caller, body: { phone: newPhone() } }),
+      async ({ user }) => {
+        const login = user.username;
+        await harness.send('POST', '/auth/forgot-password', { body: { login }, headers: newAddress() });
+        await sandbox.waitFor(user.phone, 1);
+        const code = await sandbox.newestCode(user.phone);
+        const body = { login, code, password: 'another password of mine' };
+        return harness.send('POST', '/auth/reset-password', { body, headers: newAddress() });
+      },
+    ];
+    for (const change of changes) {
+      const { person, code } = await requested();
+      expect((await change(person)).status).toBe(200);
+      expectRejected(await confirm(person, code));
+    }
+  });
+
+  test('of another account is refused before an SMS is sent, and so is a request with another invalid field', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
+    const taken = await put(person, { phone: other.user.phone });
+    expect([taken.status, Object.keys(taken.body.errors)]).toEqual([422, ['phone']]);
+    expect(await sandbox.received(other.user.phone)).toEqual([]);
+    const phone = newPhone();
+    for (const body of [
+      { phone, username: other.user.username },
+      { phone, current_password: 'wrong' },
+      { phone, birth_date: '2999-01-01' },
+    ]) {
+      expect((await put(person, body)).status).toBe(422);
+    }
+    expect(await sandbox.received(phone)).toEqual([]);
+  });
+});
+
+describe('a code', () => {
+  test('is valid for exactly ten minutes', async () => {
+    const late = await requested();
+    harness.clock.advance(10 * MINUTE_MS);
+    expectRejected(await confirm(late.person, late.code));
+    const inTime = await requested();
+    harness.clock.advance(10 * MINUTE_MS - 1);
+    expect((await confirm(inTime.person, inTime.code)).status).toBe(200);
+  });
+
+  test('survives four wrong tries and not the fifth', async () => {
+    const four = await requested();
+    for (let offset = 1; offset <= 4; offset += 1)
+      expectRejected(await confirm(four.person, wrong(four.code, offset)));
+    expect((await confirm(four.person, four.code)).status).toBe(200);
+    const five = await requested();
+    for (let offset = 1; offset <= 5; offset += 1) await confirm(five.person, wrong(five.code, offset));
+    expectRejected(await confirm(five.person, five.code));
+    expect((await userOf(five.person)).phone).toBe(five.person.user.phone);
+  });
+
+  test('is tried five times at most by twenty concurrent guesses', async () => {
+    const { person, code } = await requested();
+    await Promise.all(Array.from({ length: 20 }, (_, index) => confirm(person, wrong(code, index + 1))));
+    const row = await harness.database.collection('confirmation_codes').findOne({ _id: person.id as never });
+    expect(row?.phone.tries).toBe(5);
+    expectRejected(await confirm(person, code));
+  });
+
+  test.each([
+    ['Persian', '۰۱۲۳۴۵۶۷۸۹'],
+    ['Arabic', '٠١٢٣٤٥٦٧٨٩'],
+  ])('in %s digits is accepted', async (_script, digits) => {
+    const { person, code } = await requested();
+    expect(
+      (
+        await confirm(
+          person,
+          code.replace(/\d/g, (digit) => digits[Number(digit)] ?? ''),
+        )
+      ).status,
+    ).toBe(200);
+  });
+
+  test('of another account, of another purpose, or that nobody asked for is rejected', async () => {
+    const { person, code } = await requested();
+    const other = await join(harness);
+    expectRejected(await confirm(other, code));
+    const body = { current_password: PASSWORD };
+    await harness.send('POST', '/auth/delete-account', { as: other.caller, body });
+    expectRejected(await confirm(other, await sandbox.newestCode(other.user.phone)));
+    expect((await confirm(person, code)).status).toBe(200);
+    expectRejected(await confirm(person, code));
+  });
+
+  test.each([{}, { code: '12345' }, { code: '1234567' }, { code: 123456 }, { code: null }])(
+    'as %p is 422 under its name',
+    async (body) => {
+      const person = await join(harness);
+      const answer = await harness.send('POST', '/auth/phone/confirm', { as: person.caller, body });
+      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['code']]);
+    },
+  );
+
+  test('is confirmed by a session only', async () => {
+    const { person, code } = await requested();
+    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
+    const personal = { ...person, caller: await callerOf(harness, made.body.token) };
+    expect((await confirm(personal, code)).status).toBe(403);
+    expect((await harness.send('POST', '/auth/phone/confirm', { body: { code } })).status).toBe(401);
+    expect((await confirm(person, code)).status).toBe(200);
+  });
+
+  test('is stored as a hash only', async () => {
+    const { person, phone, code } = await requested();
+    const row = await harness.database.collection('confirmation_codes').findOne({ _id: person.id as never });
+    expect(row?.phone).toMatchObject({ phone, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(Object.values(row?.phone)).not.toContain(code);
+  });
+});
+
+describe('of concurrent confirmations', () => {
+  test('with one code exactly one succeeds', async () => {
+    const { person, phone, code } = await requested();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => confirm(person, code)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422, 422]);
+    for (const answer of answers.filter(({ status }) => status === 422)) expectRejected(answer);
+    expect((await userOf(person)).phone).toBe(phone);
+  });
+
+  test('of one phone by several accounts one succeeds, and the others keep theirs', async () => {
+    const phone = newPhone();
+    const requests: { person: Person; code: string }[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const person = await join(harness);
+      expect((await put(person, { phone })).status).toBe(200);
+      requests.push({ person, code: await sandbox.newestCode(phone) });
+    }
+    const answers = await Promise.all(requests.map(({ person, code }) => confirm(person, code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const [index, { status, body }] of answers.entries()) {
+      if (status === 200) continue;
+      expect([status, body.errors]).toEqual([
+        422,
+        { code: ['Another account has this phone number by now. Please change to another one.'] },
+      ]);
+      const { person } = requests[index] as { person: Person };
+      expect((await userOf(person)).phone).toBe(person.user.phone);
+    }
+  });
+});
+
+describe('when the SMS cannot be sent', () => {
+  const failed = [500, { message: 'The code could not be sent to the new phone. Nothing was changed.' }];
+
+  test('nothing is changed, and an earlier code stays valid after a refusal', async () => {
+    const { person, phone, code } = await requested();
+    const license = { trainer_license_image: 'license.pdf', trainer_license_media_id: 5 };
+    await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: license });
+    const before = await userOf(person);
+    const unsent = newPhone();
+    await sandbox.setMode('refuse', unsent);
+    const changes = { phone: unsent, height: 180, bank_account_number: 'IR7', trainer_license_image: null };
+    const answer = await put(person, changes);
+    expect([answer.status, answer.body]).toEqual(failed);
+    expect(await userOf(person)).toEqual(before);
+    expect(harness.standIns.deletedLicensesOf).not.toContain(person.id);
+    expect((await confirm(person, code)).body.user.phone).toBe(phone);
+  });
+
+  test('and nobody knows whether it was, nothing is changed and an earlier code is invalid', async () => {
+    const { person, code } = await requested();
+    const unsent = newPhone();
+    await sandbox.setMode('unreachable', unsent);
+    const answer = await put(person, { phone: unsent, height: 180 });
+    expect([answer.status, answer.body]).toEqual(failed);
+    expect(await userOf(person)).toEqual(person.user);
+    expectRejected(await confirm(person, code));
+  });
+});
+
+test('a request that fails after its SMS changes nothing, and an earlier code stays valid', async () => {
+  const { person, phone, code } = await requested();
+  const license = { trainer_license_image: 'license.pdf', trainer_license_media_id: 6 };
+  await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: license });
+  const before = await userOf(person);
+  const other = newPhone();
+  harness.standIns.whileDeleting = () => Promise.reject(new Error('out of order'));
+  const answer = await put(person, { phone: other, height: 180, trainer_license_image: null });
+  harness.standIns.whileDeleting = undefined;
+  expect(answer.status).toBe(503);
+  expect(await userOf(person)).toEqual(before);
+  const withdrawn = await sandbox.newestCode(other);
+  if (withdrawn !== code) expectRejected(await confirm(person, withdrawn));
+  expect((await confirm(person, code)).body.user.phone).toBe(phone);
+});
+
+test('the SMS of a day to a phone are limited over all accounts, without effect of a refused request', async () => {
+  const limited = await startHarness({
+    KAVENEGAR_BASE_URL: sandbox.kavenegarUrl,
+    SMS_SIGNED_IN_PER_PHONE: '2',
+  });
+  try {
+    const [one, other] = [await join(limited), await join(limited)];
+    const phone = '+989368887766';
+    const ask = ({ caller: as }: Person) =>
+      limited.send('PUT', '/auth/me', { as, body: { phone, height: 180, current_password: PASSWORD } });
+    for (let call = 1; call <= 2; call += 1) expect((await ask(one)).status).toBe(200);
+    const refused = await ask(other);
+    expect([refused.status, refused.body]).toEqual([
+      429,
+      { message: 'Too many requests. Please try again later.' },
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+    expect(await sandbox.received(phone)).toHaveLength(2);
+    const { body } = await limited.send('GET', '/auth/me', { as: other.caller });
+    expect(body.user).toEqual(other.user);
+  } finally {
+    await limited.close();
+  }
+});
+
+describe('an erasure', () => {
+  test('deletes the new phone', async () => {
+    const { person } = await requested();
+    const administrator = await joinAs(harness, 'administrator');
+    const erased = await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
+    expect(erased.status).toBe(204);
+    const codes = harness.database.collection('confirmation_codes');
+    expect(await codes.findOne({ _id: person.id as never })).toBeNull();
+  });
+
+  test('lets no new phone be stored afterwards', async () => {
+    const person = await join(harness);
+    const administrator = await joinAs(harness, 'administrator');
+    await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
+    const sent: unknown[] = [];
+    const sendCode = createSendCode({
+      store: createStore(harness.database, createLog({ service: 'test', level: 'silent' })),
+      sms: {
+        send: async (sms) => {
+          sent.push(sms);
+          return { outcome: 'sent' };
+        },
+        close: async () => undefined,
+      },
+      clock: harness.clock,
+      random: systemRandom,
+    });
+    const recipient = { userId: person.id, phone: newPhone(), locale: 'en' };
+    await expect(sendCode('phone', recipient)).rejects.toMatchObject({ kind: 'unauthenticated' });
+    const codes = harness.database.collection('confirmation_codes');
+    expect([sent, await codes.findOne({ _id: person.id as never })]).toEqual([[], null]);
+  });
+});

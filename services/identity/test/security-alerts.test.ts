@@ -1,0 +1,343 @@
+/** The owner of an account is told what changed its security, by notification and by SMS (contract 2). */
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
+import {
+  type Harness,
+  join,
+  joinAs,
+  newAddress,
+  PASSWORD,
+  type Person,
+  registration,
+  startHarness,
+} from './support.ts';
+
+const NEXT = 'another password of mine';
+
+let sandbox: SmsSandbox;
+let harness: Harness;
+let operator: Person;
+const logged: string[] = [];
+beforeAll(async () => {
+  sandbox = await startSmsSandbox();
+  const log = createLog({
+    service: 'identity',
+    level: 'warn',
+    destination: { write: (line) => void logged.push(line) },
+  });
+  harness = await startHarness(
+    { KAVENEGAR_BASE_URL: sandbox.kavenegarUrl, SECURITY_SMS: '1', SMS_SIGNED_IN_PER_PHONE: '1' },
+    { responseDelayMs: 1, log },
+  );
+  operator = await joinAs(harness, 'operator');
+});
+afterAll(async () => {
+  await harness.close();
+  await sandbox.close();
+});
+
+const send = (person: Person, method: string, path: string, body: unknown, language = 'en') =>
+  harness.send(method, path, { as: person.caller, body, headers: { 'accept-language': language } });
+const put = (person: Person, changes: Record<string, unknown>) =>
+  send(person, 'PUT', '/auth/me', { current_password: PASSWORD, ...changes });
+const putByOperator = (person: Person, changes: Record<string, unknown>) =>
+  send(operator, 'PUT', `/users/${person.id}`, changes);
+const changePassword = (person: Person, language?: string, current = PASSWORD) =>
+  send(person, 'PUT', '/auth/change-password', { current_password: current, password: NEXT }, language);
+const arm = (person: Person) => send(person, 'POST', '/auth/delete-account', { current_password: PASSWORD });
+const commit = (person: Person, code: string) =>
+  send(person, 'POST', '/auth/delete-account', { current_password: PASSWORD, confirmation_code: code });
+const newPhone = (): string => String(registration().phone);
+
+/** Asks for the new phone and confirms it. */
+const changePhone = async (person: Person, phone: string): Promise<Answer> => {
+  expect((await put(person, { phone })).status).toBe(200);
+  return send(person, 'POST', '/auth/phone/confirm', { code: await sandbox.newestCode(phone) });
+};
+
+const reset = async ({ user }: Person): Promise<Answer> => {
+  const headers = newAddress();
+  const login = user.username;
+  await harness.send('POST', '/auth/forgot-password', { body: { login }, headers });
+  await sandbox.waitFor(user.phone, 1);
+  const body = { login, code: await sandbox.newestCode(user.phone), password: NEXT };
+  return harness.send('POST', '/auth/reset-password', { body, headers });
+};
+
+interface Alert {
+  type: string;
+  title: string;
+  body: string;
+  data: unknown;
+}
+
+const notificationsOf = async ({ caller: as }: Person, language = 'en'): Promise<Alert[]> => {
+  const headers = { 'accept-language': language };
+  return (await harness.send('GET', '/notifications', { as, headers })).body.data;
+};
+const changesOf = async (person: Person): Promise<unknown[]> =>
+  (await notificationsOf(person)).map(({ data }) => data);
+
+/** The SMS to this phone that are no codes. */
+const noticesTo = async (phone: string): Promise<string[]> =>
+  (await sandbox.received(phone))
+    .filter(({ message }) => message.includes('fitness account'))
+    .map(({ message }) => message);
+
+describe('an alert tells the owner', () => {
+  const CHANGES: [string, string, (person: Person) => Promise<Answer>, string, string][] = [
+    [
+      'a changed password',
+      'password_changed',
+      (person) => changePassword(person),
+      'Password changed',
+      'رمز عبور تغییر کرد',
+    ],
+    ['a reset password', 'password_reset', reset, 'Password reset', 'رمز عبور بازنشانی شد'],
+    [
+      'a changed e-mail',
+      'email_changed',
+      (person) => put(person, { email: `new.${person.user.email}` }),
+      'E-mail address changed',
+      'نشانی ایمیل تغییر کرد',
+    ],
+    [
+      'a changed phone',
+      'phone_changed',
+      (person) => changePhone(person, newPhone()),
+      'Phone number changed',
+      'شمارهٔ تلفن تغییر کرد',
+    ],
+    [
+      'a changed bank account',
+      'bank_account_changed',
+      (person) => put(person, { bank_account_number: 'IR120570028780010957775103' }),
+      'Bank account changed',
+      'حساب بانکی تغییر کرد',
+    ],
+  ];
+
+  test.each(CHANGES)('of %s', async (_name, change, act, title, persianTitle) => {
+    const person = await join(harness);
+    expect((await act(person)).status).toBe(200);
+    const [alert, ...others] = await notificationsOf(person);
+    expect(others).toEqual([]);
+    expect(alert).toMatchObject({ type: 'security_alert', title, data: { change, by: 'account' } });
+    expect(alert?.body).toContain('If this was not you');
+    const [persian] = await notificationsOf(person, 'fa');
+    expect(persian?.title).toBe(persianTitle);
+    expect(persian?.body).toContain('اگر این کار شما نبوده است');
+  });
+
+  test('of what an operator changed, and that it was an operator', async () => {
+    const person = await join(harness);
+    const changes = { email: `op.${person.user.email}`, phone: newPhone(), bank_account_number: 'IR9' };
+    expect((await putByOperator(person, { ...changes, height: 180 })).status).toBe(200);
+    expect(await changesOf(person)).toEqual([
+      { change: 'bank_account_changed', by: 'operator' },
+      { change: 'phone_changed', by: 'operator' },
+      { change: 'email_changed', by: 'operator' },
+    ]);
+    for (const { body, data } of await notificationsOf(person)) {
+      expect(body).toBe('An operator made this change. If you did not ask for it, contact us.');
+      expect(Object.values(changes).filter((value) => JSON.stringify(data).includes(value))).toEqual([]);
+    }
+    const [persian] = await notificationsOf(person, 'fa');
+    expect(persian?.body).toContain('متصدیان');
+  });
+
+  test('of a removed bank account', async () => {
+    const person = await join(harness);
+    await put(person, { bank_account_number: 'IR9' });
+    await put(person, { bank_account_number: null });
+    const change = { change: 'bank_account_changed', by: 'account' };
+    expect(await changesOf(person)).toEqual([change, change]);
+  });
+
+  test('of locked deletion codes, once', async () => {
+    const person = await join(harness);
+    await arm(person);
+    const code = await sandbox.newestCode(person.user.phone);
+    const wrong = String((Number(code) + 1) % 1_000_000).padStart(6, '0');
+    const codes = harness.database.collection('confirmation_codes');
+    await codes.updateOne({ _id: person.id as never }, { $set: { wrong_in_row: 98 } });
+    expect((await commit(person, wrong)).status).toBe(422);
+    expect(await changesOf(person)).toEqual([]);
+    // With the first phase and the call above these are the five calls of a minute.
+    const answers = await Promise.all([commit(person, wrong), commit(person, wrong), commit(person, wrong)]);
+    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
+    expect(await changesOf(person)).toEqual([{ change: 'codes_locked', by: 'account' }]);
+    expect((await notificationsOf(person))[0]?.title).toBe('Deletion codes locked');
+    expect((await notificationsOf(person, 'fa'))[0]?.title).toBe('کدهای حذف حساب قفل شد');
+    expect(await codes.findOne({ _id: person.id as never })).toMatchObject({ wrong_in_row: 100 });
+  });
+
+  test('once of twenty concurrent changes of the password, of which one succeeds', async () => {
+    const person = await join(harness);
+    await Promise.all(Array.from({ length: 20 }, () => changePassword(person)));
+    expect(await changesOf(person)).toEqual([{ change: 'password_changed', by: 'account' }]);
+  });
+
+  test('of nothing that did not change', async () => {
+    const person = await join(harness);
+    const { email, phone } = person.user;
+    await put(person, { email: email.toUpperCase(), phone, bank_account_number: null, height: 180 });
+    await putByOperator(person, { email, phone, bank_account_number: null, height: 181 });
+    await changePassword(person, 'en', 'not the password');
+    await put(person, { email: 'another@example.com', current_password: 'not the password' });
+    await put(person, { phone: newPhone() });
+    expect(await changesOf(person)).toEqual([]);
+  });
+});
+
+describe('an SMS tells the owner', () => {
+  test('of a changed password, in the language of the request', async () => {
+    const [english, persian] = [await join(harness), await join(harness)];
+    expect((await changePassword(english)).status).toBe(200);
+    expect((await changePassword(persian, 'fa')).status).toBe(200);
+    expect(await sandbox.waitFor(english.user.phone, 1)).toMatchObject([
+      {
+        message:
+          'The password of your fitness account was changed. If this was not you, reset it and contact us.',
+        code: null,
+      },
+    ]);
+    const [{ message } = { message: '' }] = await sandbox.waitFor(persian.user.phone, 1);
+    expect(message).toContain('رمز عبور حساب ورزشی شما تغییر کرد');
+  });
+
+  test('of a reset password', async () => {
+    const person = await join(harness);
+    expect((await reset(person)).status).toBe(200);
+    await sandbox.waitFor(person.user.phone, 2);
+    expect(await noticesTo(person.user.phone)).toEqual([
+      'The password of your fitness account was reset. If this was not you, reset it again and contact us.',
+    ]);
+  });
+
+  test('of a changed phone at the old one, when it was confirmed or an operator changed it', async () => {
+    const notice =
+      'Your fitness account has another phone number from now on. If this was not you, contact us.';
+    const changes = [changePhone, (person: Person, phone: string) => putByOperator(person, { phone })];
+    for (const change of changes) {
+      const [person, phone] = [await join(harness), newPhone()];
+      expect((await change(person, phone)).status).toBe(200);
+      await sandbox.waitFor(person.user.phone, 1);
+      expect([await noticesTo(person.user.phone), await noticesTo(phone)]).toEqual([[notice], []]);
+    }
+  });
+
+  test('of a scheduled deletion, with its date', async () => {
+    const person = await join(harness);
+    expect((await arm(person)).status).toBe(200);
+    const scheduled = await commit(person, await sandbox.newestCode(person.user.phone));
+    expect(scheduled.status).toBe(202);
+    await sandbox.waitFor(person.user.phone, 2);
+    expect(await noticesTo(person.user.phone)).toEqual([
+      `Your fitness account will be deleted on ${scheduled.body.deletion_scheduled_at} (UTC). Sign in before then to cancel.`,
+    ]);
+  });
+
+  test('without a count against the SMS of a day, which is one here', async () => {
+    const person = await join(harness);
+    expect((await changePhone(person, newPhone())).status).toBe(200);
+    await sandbox.waitFor(person.user.phone, 1);
+    expect((await changePhone(person, person.user.phone)).status).toBe(200);
+    expect((await arm(person)).status).toBe(429);
+  });
+});
+
+describe('an SMS notice', () => {
+  /** The provider, but the response to the first text is lost after it was sent. */
+  const startLossyProvider = async () => {
+    let texts = 0;
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const answer = await fetch(`${sandbox.kavenegarUrl}${request.url}`, {
+        method: 'POST',
+        headers: { 'content-type': String(request.headers['content-type']) },
+        body: Buffer.concat(chunks),
+      });
+      const text = await answer.text();
+      if (request.url?.includes('/sms/send') === true) texts += 1;
+      if (texts === 1) request.socket.destroy();
+      else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      texts: () => texts,
+      close: () => new Promise((resolve) => server.close(resolve)),
+    };
+  };
+
+  test('that the provider refuses fails no request, and is sent when the provider takes it', async () => {
+    const person = await join(harness);
+    await sandbox.setMode('refuse', person.user.phone);
+    const before = logged.length;
+    expect((await changePassword(person)).status).toBe(200);
+    await eventually(() => logged.slice(before).some((line) => line.includes('it will be retried')));
+    expect(await sandbox.received(person.user.phone)).toEqual([]);
+    await sandbox.setMode('ok', person.user.phone);
+    await sandbox.waitFor(person.user.phone, 1);
+    expect(logged.filter((line) => line.includes(person.user.phone.slice(3)))).toEqual([]);
+  });
+
+  test('whose response is lost is sent again with the same id, so that one SMS arrives', async () => {
+    const provider = await startLossyProvider();
+    const lossy = await startHarness({ KAVENEGAR_BASE_URL: provider.url, SECURITY_SMS: '1' });
+    try {
+      const { caller: as, user } = await join(lossy, { phone: '+989367776655' });
+      const body = { current_password: PASSWORD, password: NEXT };
+      expect((await lossy.send('PUT', '/auth/change-password', { as, body })).status).toBe(200);
+      await eventually(() => provider.texts() === 2);
+      expect(await sandbox.received(user.phone)).toHaveLength(1);
+    } finally {
+      await lossy.close();
+      await provider.close();
+    }
+  });
+
+  test('is sent once for twenty deliveries of its event', async () => {
+    const broker = await connectBroker({
+      url: harness.config.AMQP_URL,
+      namespace: harness.config.EVENTS_NAMESPACE,
+      log: createLog({ service: 'test', level: 'silent' }),
+    });
+    const publish = (phone: string, id: string) => {
+      const event = {
+        specversion: '1.0',
+        id,
+        source: '/services/identity',
+        type: securitySmsRequested.type,
+        subject: '999999',
+        time: '2026-01-15T10:00:00.000Z',
+        datacontenttype: 'application/json',
+        aggregateversion: 1,
+        data: {
+          user_id: 999_999,
+          phone,
+          locale: 'en',
+          notice: 'password_changed',
+          deletion_scheduled_at: null,
+        },
+      };
+      return broker.publish(broker.eventsExchange, event.type, Buffer.from(JSON.stringify(event)));
+    };
+    const [phone, later, id] = [newPhone(), newPhone(), randomUUID()];
+    await Promise.all(Array.from({ length: 20 }, () => publish(phone, id)));
+    // Events of one account are handled in order: after the last one, all of them are.
+    await publish(later, randomUUID());
+    await sandbox.waitFor(later, 1);
+    expect(await sandbox.received(phone)).toHaveLength(1);
+    await broker.close();
+  });
+});
