@@ -91,6 +91,22 @@ describe('a partial update', () => {
     ]);
   });
 
+  test.each([
+    ['an empty body', {}],
+    ['unknown fields', { rating_count: 9, updated_at: 'x' }],
+  ])('with %s changes neither version nor updated_at, and publishes no event', async (_name, body) => {
+    const id = await harness.createGym(member(10), FULL);
+    const before = [await read(id), await stored(id)];
+    harness.clock.advance(61_000);
+    const answer = await put(id, member(10), body);
+    expect([answer.status, answer.body.gym]).toEqual([200, before[0]]);
+    expect([await read(id), await stored(id)]).toEqual(before);
+    expect((await put(id, member(11), body)).status).toBe(403);
+    expect((await put(id, member(10), { name: 'Later' })).status).toBe(200);
+    await settle(id);
+    expect(eventsOf(id, 'gyms.gym.changed').map((event) => event.aggregateversion)).toEqual([1, 2]);
+  });
+
   test('of a text is found by the next search', async () => {
     const id = await harness.createGym(member(10), { name: 'Quetzal Hall' });
     const found = async (search: string): Promise<number> =>

@@ -48,6 +48,8 @@ export const createUpdateGym = (dependencies: Dependencies) => {
       throw invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
     const changesLicense = update.license.clearDocument || requestsReview(update);
+    // A partial update without any field changes nothing.
+    if (!changesLicense && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
     const changes = changesLicense ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
