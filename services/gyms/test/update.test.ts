@@ -387,6 +387,23 @@ describe('a review that names the document that was looked at', () => {
     expect(await approve(null)).toBe(200);
   });
 
+  test('a reason beside an approval is 422 before 404, 403 and 409', async () => {
+    const id = await harness.createGym(member(33));
+    const body = { gym_license_approved: true, gym_license_rejection_reason: 'No', gym_license_media_id: 9 };
+    for (const answer of [
+      await put(987_654_321, operator(), body),
+      await put(id, member(33), body),
+      await put(id, operator(), body),
+      await put(id, operator(), { ...body, gym_license_approved: null }),
+    ]) {
+      expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
+        422,
+        ['gym_license_rejection_reason'],
+      ]);
+    }
+    expect((await put(id, operator(), { ...body, gym_license_image: null })).status).toBe(409);
+  });
+
   test('needs the permission to review, and the gym, before the document is compared', async () => {
     const id = await harness.createGym(member(33));
     const body = { ...REJECTION, gym_license_media_id: 580 };

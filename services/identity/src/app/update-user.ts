@@ -1,5 +1,5 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
-import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument, contradictsItself } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -83,6 +83,10 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       ...requested
     } = rest;
     assertNotBornInFuture(requested, clock.now());
+    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
+    if (trainer_license_image !== null && contradictsItself(review.approved, review.reason)) {
+      throw misplacedReason();
+    }
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
@@ -96,7 +100,6 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       await licenseDocuments.delete(userId, clearedMediaId);
     }
     const notifyOfReview = await prepareReviewNotification(dependencies, changes);
-    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
     return rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
@@ -146,14 +149,15 @@ const permittedChanges = (
   return others;
 };
 
+const misplacedReason = () =>
+  invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
+
 /** 422 when there is no document to approve or reject, and for a reason without a rejection. */
 const reviewDocument = (current: User, review: LicenseReview) => {
   if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
   }
-  if (isReasonMisplaced(current, review)) {
-    throw invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
-  }
+  if (isReasonMisplaced(current, review)) throw misplacedReason();
   return reviewLicense(current, review);
 };
 
