@@ -301,7 +301,8 @@ const takeLimit = async (
 ): Promise<void> => {
   if (route.limit === undefined) return;
   const { caller } = request;
-  const key = caller.kind === 'user' ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
+  const isPerUser = caller.kind === 'user' && route.limitPerAddress !== true;
+  const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
   const state = await limiter.consume(route.limit, key);
   reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);
