@@ -39,12 +39,15 @@ const PREFLIGHT_MAX_AGE_S = 7_200;
 
 /** Registered before the routes are matched: a page may read a 404 too. */
 export const allowOrigins = (app: FastifyInstance, origins: CorsOrigins): void => {
-  if (origins.length === 0) return;
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.split('?')[0] === MCP_PATH) return;
-    if (origins !== '*') reply.header('vary', 'Origin');
+    if (origins !== '*' && origins.length > 0) reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined || !(origins === '*' || origins.includes(origin))) return;
+    if (origin === undefined) return;
+    if (!(origins === '*' || origins.includes(origin))) {
+      // A service would answer 401 or 405, and the browser would not show why.
+      return isPreflight(request) ? reply.code(204).send() : undefined;
+    }
     reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
     if (isPreflight(request)) return answerPreflight(reply);
     reply.header('access-control-expose-headers', RESPONSE_HEADERS);

@@ -23,6 +23,9 @@ const TOKEN_CHECK_VALID_MS = 500;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
+const UNKNOWN_TYPE = 'application/octet-stream';
+
 /** The only client headers that are forwarded. */
 const REQUEST_HEADERS = [
   'accept',
@@ -121,7 +124,7 @@ const forward = async (
     request.body = forwardUpload(request.raw, uploadIdleMs);
   } else if (request.body !== undefined) {
     body.body = await readWhileValid(request, dependencies);
-    body.contentType = request.headers['content-type'] ?? 'application/octet-stream';
+    body.contentType = request.headers['content-type'] ?? UNKNOWN_TYPE;
   }
   const isRepeatable = REPEATABLE.has(request.method) && !isOauth(target);
   const hooks = isRepeatable ? repeatableHooks : oneShotHooks;
@@ -153,6 +156,9 @@ const admit = async (
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+  // Refused by the service, which names what it accepts, and not by the framework, which would ask for JSON.
+  const type = request.headers['content-type'];
+  if (type !== undefined && !MEDIA_TYPE.test(type)) request.headers['content-type'] = UNKNOWN_TYPE;
   request.forward = forward;
 };
 

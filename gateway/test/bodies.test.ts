@@ -49,6 +49,22 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received[0]?.body.equals(body)).toBe(true);
   });
 
+  test.each(['/api/v1/media', '/api/v1/posts'])(
+    'a body for %s of a type that cannot be parsed is refused by the service, which names what it accepts',
+    async (path) => {
+      const answer = await rawRequest(harness.url, path, {
+        method: 'POST',
+        headers: { 'content-type': ';;;' },
+        body: Buffer.from('x'),
+      });
+      expect(answer.status).toBe(200);
+      const service = path.endsWith('media') ? 'media' : 'content';
+      expect(harness.upstreams[service].received[0]?.headers['content-type']).toBe(
+        'application/octet-stream',
+      );
+    },
+  );
+
   test('a file that is too large is refused by the service', async () => {
     harness.upstreams.media.handler = (request, response) => {
       request.resume().once('end', () => {

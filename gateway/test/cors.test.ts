@@ -49,10 +49,16 @@ describe('a preflight', () => {
     },
   );
 
-  test('of another origin is allowed nothing', async () => {
-    expect(corsHeaders(await preflight(some, '/api/v1/auth/me', OTHER))).toEqual([]);
-    expect(corsHeaders(await preflight(some, '/api/v1/auth/me', 'null'))).toEqual([]);
-    expect(corsHeaders(await preflight(none, '/api/v1/auth/me'))).toEqual([]);
+  test('of another origin is answered by the gateway too, and allowed nothing', async () => {
+    for (const [harness, origin] of [
+      [some, OTHER],
+      [some, 'null'],
+      [none, PAGE],
+    ] as const) {
+      const answer = await preflight(harness, '/api/v1/auth/me', origin);
+      expect([answer.status, await answer.text(), corsHeaders(answer)]).toEqual([204, '', []]);
+      expect(allReceived(harness)).toEqual([]);
+    }
   });
 
   test('of any origin is allowed with demo data', async () => {

@@ -99,6 +99,25 @@ describe('a service that does not answer in time', () => {
 });
 
 describe('the limit per address', () => {
+  test.each(['/api/v1/posts', '/mcp'])('counts an IPv6 network: %s', async (path) => {
+    const limited = await startHarness({
+      ADDRESS_LIMIT_PER_MINUTE: '5',
+      TRUST_PROXY: '1',
+      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
+    });
+    try {
+      const statusFrom = async (address: string): Promise<number> =>
+        (await fetch(`${limited.url}${path}`, { headers: { 'x-forwarded-for': address } })).status;
+      for (let host = 1; host <= 5; host += 1) {
+        expect(await statusFrom(`2001:db8:1:2::${host}`)).not.toBe(429);
+      }
+      expect(await statusFrom('2001:db8:1:2::6')).toBe(429);
+      expect(await statusFrom('2001:db8:1:3::1')).not.toBe(429);
+    } finally {
+      await limited.close();
+    }
+  });
+
   test('is off by default', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, async () => (await fetch(`${harness.url}/api/v1/posts`)).status),

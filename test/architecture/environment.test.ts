@@ -54,6 +54,18 @@ test('every variable of a schema is in .env.example', () => {
   expect(lines.sort()).toEqual([]);
 });
 
+test('.env.example lists a variable once, or once for each process', () => {
+  const names = new Map<string, string[]>();
+  for (const line of read(EXAMPLE).split('\n')) {
+    const [, name, process = ''] = /^#?\s*([A-Z][A-Z0-9_]*)=(?:\S*\s+#\s*([\w-]+))?/.exec(line) ?? [];
+    if (name !== undefined) names.set(name, [...(names.get(name) ?? []), process]);
+  }
+  const listed = [...names].flatMap(([name, processes]) => processes.map((process) => `${name} ${process}`));
+  const repeated = [...names].filter(([, processes]) => processes.length > 1 && processes.includes(''));
+  expect(listed.filter((line, index) => listed.indexOf(line) < index)).toEqual([]);
+  expect(repeated).toEqual([]);
+});
+
 test('.env.example shows the default of every process', () => {
   const shown = documented();
   const wrong = variables.flatMap(({ reader, name, field }) => {

@@ -15,6 +15,12 @@ export const licenseReplacedSchema = z
   .object({ message: z.string(), code: z.literal(REPLACED) })
   .meta({ id: 'LicenseReplaced' });
 
+/** Whether a review gives a reason beside a verdict other than a rejection. The request alone decides it. */
+export const contradictsItself = (
+  approved: boolean | null | undefined,
+  reason: string | null | undefined,
+): boolean => reason != null && approved !== undefined && approved !== false;
+
 /**
  * Throws 409 when the license is not the document that a review names. Call it in the transaction of the review. Without
  * `named`, the review is for whatever document is there.

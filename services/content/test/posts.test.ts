@@ -185,6 +185,22 @@ describe('GET, PUT and DELETE of one', () => {
     await expectTotals();
   });
 
+  test('a change without any known field changes nothing', async () => {
+    const userId = fresh();
+    const id = await write(userId);
+    const stored = () => harness.connection.collection<{ _id: number }>('posts').findOne({ _id: id });
+    const before = await stored();
+    harness.clock.advance(5_000);
+    for (const body of [{}, { updated_at: 'x', id: 1 }]) {
+      const send = (as: UserCaller) => harness.send('PUT', `/posts/${id}`, { as, body });
+      expect((await send(caller(fresh()))).status).toBe(403);
+      const answer = await send(caller(userId));
+      expect([answer.status, answer.body.data.title]).toEqual([200, 'Title']);
+      expect(answer.body.data.updated_at).toBe(answer.body.data.created_at);
+      expect(await stored()).toEqual(before);
+    }
+  });
+
   test('of twenty concurrent changes none is lost', async () => {
     const userId = fresh();
     const id = await write(userId);

@@ -1,5 +1,5 @@
 import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
-import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import {
   type Answer,
@@ -187,6 +187,34 @@ describe('PUT and DELETE', () => {
       duration_days: 77,
       is_active: true,
     });
+  });
+
+  test('a change without any known field changes nothing and publishes nothing', async () => {
+    const userId = someone();
+    const id = await offer(userId);
+    const stored = () =>
+      harness.connection
+        .collection<{ _id: number; version: number }>('training_services')
+        .findOne({ _id: id });
+    const put = (as: UserCaller, body: object) =>
+      harness.send('PUT', `/training-services/${id}`, { as, body });
+    const before = await stored();
+    harness.clock.advance(5_000);
+    for (const body of [{}, { updated_at: 'x', user_id: 1 }]) {
+      expect((await put(caller(someone()), body)).status).toBe(403);
+      const answer = await put(caller(userId), body);
+      expect([answer.status, answer.body.data.title]).toEqual([200, draft.title]);
+      expect(await stored()).toEqual(before);
+    }
+    expect((await put(caller(userId), { title: 'Later' })).status).toBe(200);
+    expect((await stored())?.version).toBe((before?.version ?? 0) + 1);
+    // In order: an event of an unchanged version would be before that of the later one.
+    const published = () =>
+      harness.tap.events.filter(
+        ({ type, subject }) => type === 'content.training_service.changed' && subject === String(id),
+      );
+    await eventually(() => published().length >= 2);
+    expect(published().map(({ aggregateversion }) => aggregateversion)).toEqual([1, 2]);
   });
 
   test('an operator may, another user is 403, a guest 401, an unknown one 404', async () => {

@@ -1,4 +1,5 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
@@ -332,5 +333,31 @@ describe('pages', () => {
     harness.standIns.calls.length = 0;
     await list('city_id=99999');
     expect(harness.standIns.calls).toEqual([]);
+  });
+});
+
+describe('a search that finds more than 1,000 gyms', () => {
+  const FOUND = 1_001;
+  beforeAll(async () => {
+    const id = await harness.createGym(member(14), { name: 'Plenum', location_lat: 20, location_lng: 20 });
+    await fillLike(harness.connection, 'gyms', (n) => ({ _id: id + n }), { name: 'Plenum' }, FOUND - 1);
+    await harness.connection
+      .collection('gym_counters')
+      .updateOne({ _id: 0 as never }, { $inc: { active_placed: FOUND - 1, newest: FOUND - 1 } });
+  });
+
+  test.each(['', '&near=20,20'])('has no total and no last page%s', async (near) => {
+    for (const page of [1, 2]) {
+      const { data, meta, links } = await list(`search=plenum&page=${page}${near}`);
+      expect(data).toHaveLength(30);
+      expect([meta.total, meta.last_page, links.last]).toEqual([null, null, null]);
+      expect([typeof meta.next_cursor, typeof links.next]).toEqual(['string', 'string']);
+    }
+  });
+
+  test('is counted where it finds 1,000, also among the nearest', async () => {
+    await harness.connection.collection('gyms').deleteOne({ name: 'Plenum' });
+    const { meta, links } = await list('search=plenum&near=20,20');
+    expect([meta.total, meta.last_page, links.last]).toEqual([1_000, 34, expect.any(String)]);
   });
 });

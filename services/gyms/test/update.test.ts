@@ -91,6 +91,22 @@ describe('a partial update', () => {
     ]);
   });
 
+  test.each([
+    ['an empty body', {}],
+    ['unknown fields', { rating_count: 9, updated_at: 'x' }],
+  ])('with %s changes neither version nor updated_at, and publishes no event', async (_name, body) => {
+    const id = await harness.createGym(member(10), FULL);
+    const before = [await read(id), await stored(id)];
+    harness.clock.advance(61_000);
+    const answer = await put(id, member(10), body);
+    expect([answer.status, answer.body.gym]).toEqual([200, before[0]]);
+    expect([await read(id), await stored(id)]).toEqual(before);
+    expect((await put(id, member(11), body)).status).toBe(403);
+    expect((await put(id, member(10), { name: 'Later' })).status).toBe(200);
+    await settle(id);
+    expect(eventsOf(id, 'gyms.gym.changed').map((event) => event.aggregateversion)).toEqual([1, 2]);
+  });
+
   test('of a text is found by the next search', async () => {
     const id = await harness.createGym(member(10), { name: 'Quetzal Hall' });
     const found = async (search: string): Promise<number> =>
@@ -369,6 +385,23 @@ describe('a review that names the document that was looked at', () => {
     await put(id, member(33), { gym_license_image: null });
     expect(await approve(570)).toBe(409);
     expect(await approve(null)).toBe(200);
+  });
+
+  test('a reason beside an approval is 422 before 404, 403 and 409', async () => {
+    const id = await harness.createGym(member(33));
+    const body = { gym_license_approved: true, gym_license_rejection_reason: 'No', gym_license_media_id: 9 };
+    for (const answer of [
+      await put(987_654_321, operator(), body),
+      await put(id, member(33), body),
+      await put(id, operator(), body),
+      await put(id, operator(), { ...body, gym_license_approved: null }),
+    ]) {
+      expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
+        422,
+        ['gym_license_rejection_reason'],
+      ]);
+    }
+    expect((await put(id, operator(), { ...body, gym_license_image: null })).status).toBe(409);
   });
 
   test('needs the permission to review, and the gym, before the document is compared', async () => {

@@ -42,6 +42,11 @@ describe('the limits', () => {
     expect(() => read({ SEED_DEMO: '1', NODE_ENV: 'production' })).toThrow('SEED_DEMO');
   });
 
+  test('a configured number of SMS counts for demonstrations too', () => {
+    const configured = { SMS_SIGNED_IN_PER_PHONE: '20', SEED_DEMO: '1' };
+    expect(figuresOf(configured)).toMatchObject({ signedInSmsPerPhone: [20, 86_400] });
+  });
+
   test('have names of their own: limits with the same name would share their counts', () => {
     const names = Object.values(limitsOf(read())).flatMap((limit) =>
       typeof limit === 'object' ? [limit.name] : [],

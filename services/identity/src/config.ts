@@ -55,8 +55,8 @@ const shape = {
   /** SMS in a day that nobody signed in has asked for: to one phone, and in all. */
   SMS_ANONYMOUS_PER_PHONE: count.default(6),
   SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
-  /** SMS in a day to one phone that signed-in callers ask for. */
-  SMS_SIGNED_IN_PER_PHONE: count.default(20),
+  /** SMS in a day to one phone that signed-in callers ask for; see {@link SIGNED_IN_SMS_PER_PHONE}. */
+  SMS_SIGNED_IN_PER_PHONE: count.optional(),
   /** Whether a changed phone or password and a scheduled deletion are also told by SMS; by default in production only. */
   SECURITY_SMS: flag.optional(),
   /** Calls in a minute of account deletion and password reset together, and how many anonymous ones of them count. */
@@ -105,7 +105,8 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   throw new ConfigError(`Wrong configuration: ${names}: needed with the other FIRST_ADMINISTRATOR_*`);
 };
 
-const SIGNED_IN_SMS_PER_PHONE_OF_DEMO = 200;
+/** Without a configured value. */
+const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
 
 export const limitsOf = (config: IdentityConfig): Limits => ({
   accountCodes: perMinute('account-codes', config.CODE_CALLS_PER_ACCOUNT),
@@ -117,7 +118,7 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
   anonymousSms: perDay('anonymous-sms', config.SMS_ANONYMOUS_DAILY_LIMIT),
   signedInSmsPerPhone: perDay(
     'signed-in-sms-phone',
-    config.SEED_DEMO ? SIGNED_IN_SMS_PER_PHONE_OF_DEMO : config.SMS_SIGNED_IN_PER_PHONE,
+    config.SMS_SIGNED_IN_PER_PHONE ?? SIGNED_IN_SMS_PER_PHONE[config.SEED_DEMO ? 'demo' : 'usual'],
   ),
   logins: perMinute('login', config.LOGINS_PER_ACCOUNT_AND_ADDRESS),
   failedLogins: perMinute('failed-login', config.FAILED_LOGINS_PER_ADDRESS),

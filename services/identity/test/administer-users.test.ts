@@ -62,6 +62,16 @@ describe('PUT /users/{id}', () => {
     expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 
+  test('without any known field changes nothing', async () => {
+    const person = await join(harness);
+    const before = await stored(person.id);
+    for (const body of [{}, { version: 9, is_trainer: true }]) {
+      const answer = await put(operator, person.id, body);
+      expect([answer.status, answer.body.user]).toEqual([200, person.user]);
+      expect(await stored(person.id)).toEqual(before);
+    }
+  });
+
   test('answers 401 to a guest, and 403 without users.update_any before it validates the body', async () => {
     const person = await join(harness);
     expect((await harness.send('PUT', `/users/${person.id}`, { body: {} })).status).toBe(401);

@@ -225,6 +225,14 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     },
   );
 
+  test('a search is counted only if its count reads at most 1,000 accounts, found or not', async () => {
+    // 250 of the 2,000 with its first gram.
+    const found = { ...base, search: searchQuery('homa.kiani'), withPending: true };
+    expect(await users.list(found, { skip: 0, limit: 1_000 })).toHaveLength(FILLED / 80);
+    expect(await users.count(found)).toBeUndefined();
+    expect(await users.count({ ...found, search: searchQuery('nobody') })).toBe(0);
+  });
+
   test.each<[string, () => Promise<unknown>]>([
     ['an account by id', () => users.find(1)],
     ['accounts by id', () => users.findMany([1, 2, 3])],

@@ -167,6 +167,21 @@ describe('registrations from an address', () => {
     }
   });
 
+  test('are limited before their body is validated', async () => {
+    const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '2' });
+    try {
+      const headers = newAddress();
+      const send = () => harness.send('POST', '/auth/register', { body: { username: 7 }, headers });
+      expect([await send(), await send(), await send()].map(({ status }) => status)).toEqual([
+        422,
+        422,
+        LIMITED,
+      ]);
+    } finally {
+      await harness.close();
+    }
+  });
+
   test('are unlimited for demonstrations', async () => {
     const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
     try {

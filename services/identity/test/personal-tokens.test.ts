@@ -3,6 +3,7 @@ import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   callerOf,
+  giveRoles,
   type Harness,
   isLive,
   join,
@@ -10,6 +11,7 @@ import {
   logIn,
   PASSWORD,
   type Person,
+  registration,
   startHarness,
 } from './support.ts';
 
@@ -226,6 +228,32 @@ describe('a personal token without a list of permissions', () => {
     expect(answer.status).toBe(200);
     expect(answer.body.user).toMatchObject({ email, phone, first_name: 'Mina', is_trainer: true });
     expect((await harness.send('PUT', '/auth/me', { as, body: { email: 'none' } })).status).toBe(422);
+  });
+});
+
+describe.each([
+  ['without', undefined],
+  ['with', ['users.update_any', 'users.view_all']],
+])('a personal token %s a list of permissions, of an operator', (_name, permissions) => {
+  test.each([
+    ['e-mail', () => ({ email: registration().email })],
+    ['phone', () => ({ phone: registration().phone })],
+    ['bank account', () => ({ bank_account_number: 'IR9' })],
+  ])('does not change the %s of another account, but its other fields', async (_field, change) => {
+    const session = { ...(await joinAs(harness, 'operator')).caller, tokenKind: 'session' as const };
+    // As a role with few permissions has it: the account to change holds none that the token lacks.
+    const person = await join(harness);
+    await giveRoles(harness, person.id, []);
+    const as = await issue(session, permissions);
+    const put = (by: UserCaller, body: unknown) =>
+      harness.send('PUT', `/users/${person.id}`, { as: by, body });
+    const changed = await put(as, { ...change(), height: 180 });
+    expect([changed.status, Object.keys(changed.body)]).toEqual([403, ['message']]);
+    const { email, phone } = person.user;
+    const same = await put(as, { email, phone, bank_account_number: null, height: 181 });
+    expect([same.status, same.body.user.height]).toEqual([200, 181]);
+    expect(same.body.user).toMatchObject({ email, phone, bank_account_number: null });
+    expect((await put(session, change())).status).toBe(200);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Composition root of media. */
 import multipart from '@fastify/multipart';
+import { isBodyMissing } from '@fitness/shared/http/server.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import {
   createServiceRuntime,
@@ -41,8 +42,10 @@ export const startMedia = async (
     prepareHttp: async (app) => {
       // The service itself refuses a file that is too large, with 422 under `file`; the parser would answer 413.
       await app.register(multipart, { throwFileSizeLimit: false });
-      app.addHook('preParsing', async ({ routeOptions, headers }) => {
-        if (routeOptions.config.route?.rawBody === true) assertMultipart(headers['content-type']);
+      app.addHook('preParsing', async (request) => {
+        const { routeOptions, headers } = request;
+        if (routeOptions.config.route?.rawBody !== true || isBodyMissing(request)) return;
+        assertMultipart(headers['content-type']);
       });
     },
     routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs, downloads }),

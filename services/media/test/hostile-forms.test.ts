@@ -290,7 +290,7 @@ describe('refused, and nothing is stored', () => {
       'everything wrong at once',
       [...field('attachable_id', 'x'), ...field('purpose', 'x'), END],
       422,
-      ['attachable_type', 'attachable_id', 'purpose'],
+      ['attachable_type', 'attachable_id', 'purpose', 'file'],
     ],
     ['5,000 fields after the file', [...GYM_FIELDS, ...file(), ...fill(5_000), END], 400, []],
     ['5,000 fields before it', [...fill(5_000), ...GYM_FIELDS, ...file(), END], 400, []],
@@ -328,8 +328,8 @@ describe('refused, and nothing is stored', () => {
       422,
       ['file'],
     ],
-    ['nothing but an end', [END], 422, ['attachable_type', 'attachable_id']],
-    ['an empty body', [], 422, ['attachable_type', 'attachable_id']],
+    ['nothing but an end', [END], 422, ['attachable_type', 'attachable_id', 'file']],
+    ['an empty body', [], 422, ['attachable_type', 'attachable_id', 'file']],
   ])('%s', async (_name, body, status, fields) => {
     const answer = await post(body);
     expect(outcome(answer)).toEqual([status, fields]);

@@ -155,6 +155,53 @@ describe('a stored image', () => {
   });
 });
 
+/** Files with the signature of an image whose header no decoder reads. */
+const HEADERLESS: [string, Buffer][] = [
+  ['the first bytes of a PNG', Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)])],
+  ['the signature of a JPEG', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(200)])],
+  ['the container of WebP', Buffer.concat([Buffer.from('RIFF\x40\0\0\0WEBPVP8 '), Buffer.alloc(64)])],
+  ['the signature of a GIF', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
+];
+const MARKERS = [
+  'Exif\0\0',
+  'eXIf',
+  'EXIF',
+  'XMP ',
+  'XML:com.adobe.xmp',
+  'http://ns.adobe.com/xap/1.0/',
+  'Photoshop 3.0',
+  'Raw profile type exif',
+];
+
+describe('an upload that is not a whole image', () => {
+  test.each(HEADERLESS)(
+    '%s alone is stored as it is, and width= shows the file itself',
+    async (_name, content) => {
+      const { id, size } = await uploaded(content);
+      expect(size).toBe(content.length);
+      for (const file of [id, `${id}?width=320`]) expect((await bytesOf(file)).equals(content)).toBe(true);
+      expect((await harness.rows({ _id: id }))[0]).not.toHaveProperty('variants');
+    },
+  );
+
+  test.each<[string, () => Sharp]>([
+    ['JPEG', () => photo(400, 300).jpeg()],
+    ['PNG', () => photo(400, 300).png({ compressionLevel: 0 })],
+    ['GIF', () => animation(3, 400, 300).gif()],
+  ])('the first two thirds of a %s are stored as an image without metadata', async (_name, make) => {
+    const whole = await withMetadata(make()).toBuffer();
+    const { id } = await uploaded(whole.subarray(0, (whole.length * 2) / 3));
+    for (const [file, width] of [
+      [id, 400],
+      [`${id}?width=320`, 320],
+    ] as const) {
+      const stored = await bytesOf(file);
+      expect(stored.includes(SECRET)).toBe(false);
+      expect(await sharp(stored).metadata()).toMatchObject({ width, height: (width * 3) / 4 });
+    }
+  });
+});
+
 describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
   const DAMAGED = 'This image is damaged and cannot be read.';
   const TOO_LARGE = 'This image must not have more than 52 megapixels.';
@@ -177,29 +224,13 @@ describe('an image that is refused with 422 under file, and nothing stays on the
     return jpeg;
   };
   test.each<[string, () => Promise<Buffer>, string]>([
-    [
-      'nothing after its first bytes',
-      async () => Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)]),
-      DAMAGED,
-    ],
-    [
-      'only its first half',
-      async () => {
-        const whole = await photo(400, 300).jpeg().toBuffer();
-        return whole.subarray(0, whole.length / 2);
-      },
-      DAMAGED,
-    ],
-    [
-      'the container of WebP alone',
-      async () => Buffer.concat([Buffer.from('RIFF\x40\x00\x00\x00WEBPVP8 '), Buffer.alloc(64)]),
-      DAMAGED,
-    ],
-    [
-      'the signature of a GIF alone',
-      async () => Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)]),
-      DAMAGED,
-    ],
+    ...HEADERLESS.flatMap(([name, content]) =>
+      MARKERS.map((marker): [string, () => Promise<Buffer>, string] => [
+        `${name} and ${JSON.stringify(marker)}`,
+        async () => Buffer.concat([content, Buffer.from(`${marker}${SECRET}`)]),
+        DAMAGED,
+      ]),
+    ),
     ['400 megapixels in a hundred bytes', async () => bomb(20_000, 20_000), TOO_LARGE],
     ['3,600 megapixels in some hundred bytes', () => enlarged(60_000), TOO_LARGE],
     ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_LARGE],

@@ -315,6 +315,24 @@ describe('who may upload', () => {
     expect(others.map(({ status, body }) => [status, body])).toEqual([refusal, refusal, refusal]);
   });
 
+  test.each([undefined, 'application/json', 'multipart/form-data; boundary=x'])(
+    'a missing body with the type %s is 422 with every required field',
+    async (type) => {
+      const answer = await fetch(`${harness.url}/api/v1/media`, {
+        method: 'POST',
+        headers: {
+          [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
+          ...(type === undefined ? {} : { 'content-type': type }),
+        },
+      });
+      const { errors } = (await answer.json()) as { errors: object };
+      expect([answer.status, Object.keys(errors).sort()]).toEqual([
+        422,
+        ['attachable_id', 'attachable_type', 'file'],
+      ]);
+    },
+  );
+
   test.each(['application/json', 'text/plain', 'image/png', ';;;'])(
     'the message of the 415 for %s says what is accepted',
     async (type) => {

@@ -82,7 +82,9 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
    */
   tokenKinds?: readonly CallerTokenKind[];
   /** For each user, or each address of guests; taken before the body is read. */
-  limit?: RateLimit;
+  limit?: RateLimit | undefined;
+  /** Counts `limit` for each address, also of users. */
+  limitPerAddress?: boolean;
   params?: Params;
   query?: Query;
   body?: Body;

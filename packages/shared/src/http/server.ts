@@ -271,13 +271,13 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
         throw request.caller.kind === 'guest' ? unauthenticated() : forbidden(`needs ${missing}`);
       }
       // A body that is missing has no media type that could be wrong.
-      if (route.rawBody !== true && isBodyMissing(request)) delete request.headers['content-type'];
+      if (isBodyMissing(request)) delete request.headers['content-type'];
     },
     handler: (request, reply) => handle(route, request, reply),
   });
 };
 
-const isBodyMissing = ({ headers }: FastifyRequest): boolean =>
+export const isBodyMissing = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
 const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<Caller> => {
@@ -301,7 +301,8 @@ const takeLimit = async (
 ): Promise<void> => {
   if (route.limit === undefined) return;
   const { caller } = request;
-  const key = caller.kind === 'user' ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
+  const isPerUser = caller.kind === 'user' && route.limitPerAddress !== true;
+  const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
   const state = await limiter.consume(route.limit, key);
   reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);

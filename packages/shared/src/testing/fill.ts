@@ -8,7 +8,7 @@ export const FILLED = 20_000;
 const BATCH = 2_000;
 
 /**
- * Fills `collection` with {@link FILLED} copies of one of its documents. `change` returns at least the unique fields of each
+ * Fills `collection` with `count` copies of one of its documents. `change` returns at least the unique fields of each
  * copy; without an `_id` each gets an ObjectId.
  */
 export const fillLike = async (
@@ -16,13 +16,15 @@ export const fillLike = async (
   collection: string,
   change: (n: number) => Record<string, unknown>,
   like: Record<string, unknown> = {},
+  count = FILLED,
 ): Promise<void> => {
   const documents = connection.collection(collection);
   const stored = await documents.findOne(like);
   if (stored === null) throw new Error(`${collection} holds nothing to copy`);
   const { _id, ...fields } = stored;
-  for (let first = 1; first <= FILLED; first += BATCH) {
-    const batch = Array.from({ length: BATCH }, (_, index) => ({ ...fields, ...change(first + index) }));
+  for (let first = 1; first <= count; first += BATCH) {
+    const length = Math.min(BATCH, count - first + 1);
+    const batch = Array.from({ length }, (_, index) => ({ ...fields, ...change(first + index) }));
     await documents.insertMany(batch, { ordered: false });
   }
 };

@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { applyChange, type Change } from '../domain/change.ts';
+import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
 import type { PostFields } from '../domain/post.ts';
 import { cellOf, countKey } from '../domain/post-lists.ts';
 import { createRequireOwner } from './post-owner.ts';
@@ -17,6 +17,7 @@ export const createUpdatePost = (dependencies: Pick<Dependencies, 'store' | 'gym
     const updated = await store.transaction(async (session) => {
       const post = await store.posts.find(id, session);
       if (post === undefined || post.gone) throw notFound();
+      if (isEmptyChange(change)) return post;
       const fields: PostFields = applyChange<PostFields>(post, change);
       const profile = await store.profiles.incrementCounts(
         session,

@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { applyChange, type Change } from '../domain/change.ts';
+import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
 import { activityOf, type TrainingServiceFields } from '../domain/training-service.ts';
 import { createFindManagedService } from './managed-service.ts';
 import { publishTrainingServiceChanged } from './publish.ts';
@@ -30,6 +30,7 @@ export const createUpdateTrainingService = (
     if (user === undefined) throw notFound();
     const updated = await store.transaction(async (session) => {
       const current = await findManaged(caller, id, session);
+      if (isEmptyChange(change)) return current;
       const fields = applyChange<TrainingServiceFields>(current, change);
       const service = await store.trainingServices.write(session, current, fields, clock.now());
       if (service.is_active !== current.is_active)

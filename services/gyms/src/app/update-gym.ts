@@ -1,5 +1,5 @@
 /** PUT /gyms/{id} (specification 4.4, contract 4): changes only the fields that were sent. */
-import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument, contradictsItself } from '@fitness/contracts/license-review.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -19,6 +19,9 @@ export interface GymUpdate {
   reviewedMediaId?: number | null | undefined;
 }
 
+const misplacedReason = () =>
+  invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
+
 const requestsReview = ({ license }: GymUpdate): boolean =>
   license.approved !== undefined || license.rejectionReason !== undefined;
 
@@ -35,19 +38,21 @@ const mayApply =
   };
 
 /**
- * Throws 404, 403, 422 for an unknown city, major or user and for a reason without a rejection, 409 when the license
- * document is not the one that the request names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so
- * that the previous owner changes nothing after a transfer.
+ * Throws 422 for a reason beside an approval, 404, 403, 422 for an unknown city, major or user and for a reason without a
+ * rejection, 409 when the license document is not the one that the request names, and 503 when identity does not answer;
+ * then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the
+ * transaction, so that the previous owner changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
   const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate) => {
     assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
-    if (isReasonMisplaced(gym.license, update.license))
-      throw invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
+    if (isReasonMisplaced(gym.license, update.license)) throw misplacedReason();
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
     const changesLicense = update.license.clearDocument || requestsReview(update);
+    // A partial update without any field changes nothing.
+    if (!changesLicense && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
     const changes = changesLicense ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
@@ -57,6 +62,8 @@ export const createUpdateGym = (dependencies: Dependencies) => {
   };
 
   return async (id: number, update: GymUpdate, caller: UserCaller): Promise<Gym> => {
+    const { clearDocument, approved, rejectionReason } = update.license;
+    if (!clearDocument && contradictsItself(approved, rejectionReason)) throw misplacedReason();
     const may = mayApply(update);
     await findForChange(store.gyms, id, caller, undefined, may);
     await checkReferences(dependencies, update.details);

@@ -3,6 +3,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { candidateConditions, rarestGram, rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
 import {
+  COUNTED_MAX,
   createListReader,
   type Leader,
   type ListRow,
@@ -284,7 +285,10 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     const rows = await findMany(window.map((gym) => gym.id));
     const last = window.at(-1);
     const more = ordered.length > skip + window.length;
-    const total = async () => (isAll ? ordered.length : totals.ofPlaced(query));
+    const total = async () => {
+      if (!isAll) return totals.ofPlaced(query);
+      return hasSearchTerms(query.search) && ordered.length > COUNTED_MAX ? undefined : ordered.length;
+    };
     return {
       rows,
       total: page.mode === 'page' ? await total() : undefined,

@@ -1,6 +1,5 @@
 /** A new account with the role of a member, and its first session token. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
-import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../domain/referral-code.ts';
 import { MEMBER_ROLE_ID } from '../domain/roles.ts';
@@ -12,10 +11,7 @@ import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'limiter' | 'limits' | 'sequences' | 'random' | 'clock' | 'smsCountries'
-  > {
+  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'smsCountries'> {
   newSessionToken: NewSessionToken;
 }
 
@@ -30,14 +26,14 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. 429. */
+/** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. */
 type Register = (registration: Registration, clientAddress: string) => Promise<Session>;
 
 /** A generated referral code that exists already is replaced by another one, at most this often. */
 const MAX_CODE_ATTEMPTS = 5;
 
 export const createRegister = (dependencies: RegisterDependencies): Register => {
-  const { store, passwords, limiter, limits, sequences, clock, newSessionToken } = dependencies;
+  const { store, passwords, sequences, clock, newSessionToken } = dependencies;
 
   const findReferrer = async (code: string | null | undefined): Promise<number | null> => {
     if (code == null) return null;
@@ -47,10 +43,6 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
   };
 
   return async (registration, clientAddress) => {
-    if (limits.registrations !== undefined) {
-      const state = await limiter.consume(limits.registrations, clientAddress);
-      if (!state.allowed) throw rateLimited(state);
-    }
     assertNotName(registration.password, registration);
     assertSmsCountry(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);

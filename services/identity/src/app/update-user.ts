@@ -1,5 +1,5 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
-import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument, contradictsItself } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -43,7 +43,7 @@ interface OperatorChanges extends ProfileChanges {
 
 /**
  * 422; 404; 403 for an account or a role with a permission that the caller lacks, and for a new e-mail, phone or bank
- * account of the own account; 409 when nobody could manage roles any more, or the license document is not the one that
+ * account of the own account or by another token than a session; 409 when nobody could manage roles any more, or the license document is not the one that
  * the request names.
  */
 type UpdateUser = (
@@ -103,13 +103,21 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 
   return async (caller, userId, changes, locale) => {
     const { role_ids, trainer_license_image, trainer_license_approved, ...rest } = changes;
-    const { trainer_license_rejection_reason, trainer_license_media_id: reviewedMediaId, ...profile } = rest;
-    assertNotBornInFuture(profile, clock.now());
+    const {
+      trainer_license_rejection_reason,
+      trainer_license_media_id: reviewedMediaId,
+      ...requested
+    } = rest;
+    assertNotBornInFuture(requested, clock.now());
+    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
+    if (trainer_license_image !== null && contradictsItself(review.approved, review.reason)) {
+      throw misplacedReason();
+    }
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
     if (roleIds !== undefined) await assertCanAssign(caller, roleIds);
-    assertNotOwnContact(caller, user, profile);
+    const profile = permittedChanges(caller, user, requested);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const clearedMediaId = user.trainer_license_media_id;
@@ -118,7 +126,6 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       await licenseDocuments.delete(userId, clearedMediaId);
     }
     const notifyOfReview = await prepareReviewNotification(dependencies, changes);
-    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
     return rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
@@ -146,22 +153,37 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
   };
 };
 
-/** PUT /auth/me requires the password or an unrestricted token for these fields; this route must not bypass that. */
-const assertNotOwnContact = (caller: UserCaller, user: User, changes: ProfileChanges): void => {
-  if (caller.userId !== user._id) return;
+/**
+ * 403 for a new e-mail, phone or bank account by another token than a session, and of the own account: PUT /auth/me asks
+ * for the password, which this route must not bypass.
+ */
+const permittedChanges = (
+  caller: UserCaller,
+  user: User,
+  changes: Omit<ProfileChanges, 'trainer_license_image'>,
+): Omit<ProfileChanges, 'trainer_license_image'> => {
+  const isSession = caller.tokenKind === 'session';
   if (changesBankAccount(user, changes) || changesContact(user, changes)) {
-    throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
+    if (!isSession) throw forbidden('e-mail, phone and bank account are changed by sessions only');
+    if (caller.userId === user._id) {
+      throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
+    }
   }
+  if (isSession) return changes;
+  // Without those fields: a session may change them meanwhile, and this request must not change them back.
+  const { email, phone, bank_account_number, ...others } = changes;
+  return others;
 };
+
+const misplacedReason = () =>
+  invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
 
 /** 422 when there is no document to approve or reject, and for a reason without a rejection. */
 const reviewDocument = (current: User, review: LicenseReview) => {
   if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
   }
-  if (isReasonMisplaced(current, review)) {
-    throw invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
-  }
+  if (isReasonMisplaced(current, review)) throw misplacedReason();
   return reviewLicense(current, review);
 };
 

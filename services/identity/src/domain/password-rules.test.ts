@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isCommonPassword, isNameOfAccount } from './password-rules.ts';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { isCommonPassword, isNameOfAccount, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 
 describe('a common password', () => {
   test.each([
@@ -11,6 +12,18 @@ describe('a common password', () => {
     '１２３４５６７８９０',
   ])('%s is recognised', (password) => {
     expect(isCommonPassword(password)).toBe(true);
+  });
+
+  // The last one of the first 10,000 with ten characters, and the first one after them.
+  test('is one of the 10,000 most common', () => {
+    const long = dictionary['passwords-common']
+      .map(String)
+      .map((password, at) => ({ password, at }))
+      .filter(({ password }) => password.length >= MIN_PASSWORD_LENGTH);
+    const last = long.findLast(({ at }) => at < 10_000);
+    const next = long.find(({ at }) => at >= 10_000);
+    expect(isCommonPassword(String(last?.password))).toBe(true);
+    expect(isCommonPassword(String(next?.password))).toBe(false);
   });
 
   test.each(['demo-password-1', 'correct horse battery', '1234567890 and more'])(

@@ -7,9 +7,12 @@ import type { User } from './user.ts';
 
 export const MIN_PASSWORD_LENGTH = 10;
 
-/** Shorter ones are refused for their length. */
+const COMMON_PASSWORDS_COUNT = 10_000;
+
+/** The list is in the order of frequency. Shorter ones are refused for their length. */
 const COMMON_PASSWORDS: ReadonlySet<string> = new Set(
   dictionary['passwords-common']
+    .slice(0, COMMON_PASSWORDS_COUNT)
     .map((password) => String(password).toLowerCase())
     .filter(({ length }) => length >= MIN_PASSWORD_LENGTH),
 );

@@ -8,19 +8,22 @@ import {
   phoneField,
   usernameField,
 } from '../domain/account-fields.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { sessionSchema, toSession } from './session.ts';
 
-export const postRegisterRoute = ({
-  register,
-  presentUser,
-}: Pick<UseCases, 'register' | 'presentUser'>): Route =>
+export const postRegisterRoute = (
+  { register, presentUser }: Pick<UseCases, 'register' | 'presentUser'>,
+  { registrations }: Pick<Limits, 'registrations'>,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/register',
     summary: 'Open an account',
     tag: 'auth',
     access: 'guest',
+    limit: registrations,
+    limitPerAddress: true,
     body: z.object({
       username: usernameField,
       email: emailField,

@@ -32,7 +32,7 @@ interface RouteOptions {
 }
 
 export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptions): Route[] => [
-  postRegisterRoute(useCases),
+  postRegisterRoute(useCases, limits),
   postLoginRoute(useCases),
   postLogoutRoute(useCases),
   getMeRoute(useCases),

@@ -87,14 +87,18 @@ export const createUserQueries = (connection: Connection) => {
       ]);
     },
 
-    /** Undefined if a search finds more than {@link COUNTED_MAX}. */
+    /** Undefined if a search would read more than {@link COUNTED_MAX} rows, whether they match or not. */
     count: async (filter: UserFilter): Promise<number | undefined> => {
-      const limit = filter.search === undefined ? [] : [{ $limit: COUNTED_MAX + 1 }];
+      const [indexed, rest] = toStages(filter);
       // Grouped by an indexed field, so that the index alone answers the query.
       const group = { $group: { _id: '$standing', total: { $sum: 1 } } };
-      const groups = await users.aggregate<{ total: number }>([...toStages(filter), ...limit, group]);
-      const total = groups.reduce((sum, group) => sum + group.total, 0);
-      return filter.search !== undefined && total > COUNTED_MAX ? undefined : total;
+      const sum = async (stages: PipelineStage[]): Promise<number> => {
+        const groups = await users.aggregate<{ total: number }>([...stages, group]);
+        return groups.reduce((total, one) => total + one.total, 0);
+      };
+      const isUncounted =
+        filter.search !== undefined && (await sum([indexed, { $limit: COUNTED_MAX + 1 }])) > COUNTED_MAX;
+      return isUncounted ? undefined : sum([indexed, rest]);
     },
 
     /** Whether a live account has this role. Erased accounts have no roles. */

@@ -160,7 +160,7 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
     /** The updated account; null when there is no live one. Throws an error that `takenField` recognises. */
     update: async (session: ClientSession, id: number, changes: UserChanges): Promise<User | null> => {
       const current = await findOne({ _id: id }, session);
-      if (current === null) return null;
+      if (current === null || Object.keys(changes).length === 0) return current;
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
       return updateOne(session, { _id: id }, { ...changes, ...deriveFields(next) });

@@ -12,18 +12,25 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
 };
 
 /**
- * Replaces a received image by one without metadata, its pixels turned as its orientation says; other files stay as they
- * are. Throws 422 under `file` for an image that cannot be decoded; nothing remains stored when it fails.
+ * Replaces a received image by one without metadata, its pixels turned as its orientation says. Other files stay as they
+ * are, and so does what has only the first bytes of an image: nobody can show it, and it contains no metadata. Throws 422
+ * under `file` for an image that cannot be decoded; nothing remains stored when it fails.
  */
-export const createCleanImage =
-  ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) =>
-  async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
+export const createCleanImage = ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) => {
+  const clean = async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
+    const content = await images.render({ open: () => storage.openReceived(file), mimeType });
+    if (content === 'no_image') return file;
+    if (typeof content === 'string') throw invalid({ file: REFUSALS[content] });
+    return storage.receive(Readable.from([content]));
+  };
+  return async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
     if (!isImage(mimeType)) return file;
+    let cleaned: StoredFile | undefined;
     try {
-      const content = await images.render({ open: () => storage.openReceived(file), mimeType });
-      if (typeof content === 'string') throw invalid({ file: REFUSALS[content] });
-      return await storage.receive(Readable.from([content]));
+      cleaned = await clean(file, mimeType);
+      return cleaned;
     } finally {
-      await storage.discard(file);
+      if (cleaned !== file) await storage.discard(file);
     }
   };
+};

@@ -15,12 +15,15 @@ interface ImageSource {
 /** The image cannot be decoded, or it has more pixels or frames than are decoded. */
 export type ImageRefusal = 'unreadable' | 'too_large';
 
+/** No decoder reads its header, and it contains none of {@link METADATA_MARKERS}. */
+type NoImage = 'no_image';
+
 export interface Images {
   /**
    * The image in the same format without metadata, its pixels turned as its orientation says; with `maxWidth` at most that
    * wide. Throws `unavailable` when the process has too many images to encode.
    */
-  render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal>;
+  render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal | NoImage>;
 }
 
 /** Images at once: one for each of two processors. The others wait. */
@@ -32,6 +35,17 @@ const MAX_FRAMES = 1_000;
 
 const DECODERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((format) => `VipsForeignLoad${format}Buffer`);
 const ANIMATED = new Set(['image/gif', 'image/webp']);
+/** Of EXIF, XMP and IPTC: in segments of JPEG, chunks of PNG and WebP, and extensions of GIF. */
+const METADATA_MARKERS = [
+  'Exif\0\0',
+  'eXIf',
+  'EXIF',
+  'XMP ',
+  'XML:com.adobe.xmp',
+  'http://ns.adobe.com/xap/',
+  'Photoshop 3.0',
+  'Raw profile type ',
+];
 /** Of JPEG and WebP. An original is encoded once more than a smaller image shows. */
 const QUALITY = { original: 90, smaller: 80 };
 
@@ -57,19 +71,22 @@ export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
 
 const optionsFor = (mimeType: string): SharpOptions => ({
   animated: ANIMATED.has(mimeType),
-  // A truncated file is refused; a warning, e.g. about an unusual header, is no reason.
-  failOn: 'error',
+  // What is there of a truncated image is shown, as browsers do.
+  failOn: 'none',
 });
 
 /** Reads the header only, so that an image with too many pixels costs nothing. */
-const readMetadata = async (content: Buffer, mimeType: string): Promise<Metadata | ImageRefusal> => {
+const readMetadata = async (
+  content: Buffer,
+  mimeType: string,
+): Promise<Metadata | ImageRefusal | NoImage> => {
   try {
     const metadata = await sharp(content, { ...optionsFor(mimeType), limitInputPixels: false }).metadata();
     if (`image/${metadata.format}` !== mimeType) return 'unreadable';
     const isLarge = pixelsOf(metadata) > MAX_IMAGE_PIXELS || (metadata.pages ?? 1) > MAX_FRAMES;
     return isLarge ? 'too_large' : metadata;
   } catch {
-    return 'unreadable';
+    return METADATA_MARKERS.some((marker) => content.includes(marker)) ? 'unreadable' : 'no_image';
   }
 };
 

@@ -21,6 +21,9 @@ const fieldsSchema = z.object({
   purpose: z.enum(PURPOSE_NAMES).optional(),
 });
 
+/** With the file, so that a form without it is told every missing field. */
+const formSchema = fieldsSchema.extend({ file: z.looseObject({}) });
+
 const documentedFields = z.object({
   file: z.string().meta({ format: 'binary' }),
   ...fieldsSchema.shape,
@@ -64,7 +67,7 @@ const authorizeUpload = async (
   { attachFile, receiveFile }: Pick<UseCases, 'attachFile' | 'receiveFile'>,
 ): Promise<Attachment & { stored: StoredFile }> => {
   try {
-    const parsed = parseInput(fieldsSchema, fields);
+    const parsed = parseInput(formSchema, { ...fields, file });
     if (file === undefined) throw invalid({ file: message('validation.required') });
     const target = {
       attachableType: parsed.attachable_type,
