@@ -1,5 +1,6 @@
 /** Issues a confirmation code and sends it by SMS (contract 2.1). */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { CODE_LENGTHS, type CodePurpose, issueCode } from '../domain/confirmation-code.ts';
 
@@ -25,6 +26,7 @@ export const createSendCode =
     const previous = await store.codes.replace(userId, purpose, issued);
     const { outcome } = await sms.send({ receptor: phone, purpose, code: digits, locale });
     if (outcome === 'sent') return 'sent';
-    if (outcome === 'refused') await store.codes.restore(userId, purpose, issued, previous);
+    if (outcome === 'refused')
+      await outsideRequest(() => store.codes.restore(userId, purpose, issued, previous));
     return 'failed';
   };
