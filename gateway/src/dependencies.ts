@@ -26,6 +26,8 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const TOOL_CONNECTIONS_PER_SERVICE = 64;
 /** Of all bodies that are arriving, except files. */
 const ARRIVING_BYTES = 64 * 1024 * 1024;
+/** Of the time that the gateway waits for a service; the rest is for the end of a commit and the way back. */
+const SERVICE_SHARE = 0.8;
 export const NAME = 'gateway';
 
 /** Replacements for tests. */
@@ -59,6 +61,8 @@ export interface Dependencies {
   identity: GrpcClient<IdentityDefinition>;
   authenticate: Authenticate;
   signer: CallerSigner;
+  /** How long a service may take for an answer: less than the gateway waits, so that it answers before that. */
+  serviceTimeoutMs: number;
   /** Number of trusted proxies in front of the gateway. */
   trustedProxies: number;
   corsOrigins: CorsOrigins;
@@ -105,6 +109,7 @@ export const createDependencies = async (
     identity,
     authenticate: createAuthenticate(identity),
     signer,
+    serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),
     trustedProxies: config.TRUST_PROXY,
     corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
     addressLimit: await connectAddressLimit(config, log, cleanup),

@@ -2,14 +2,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import replyFrom, { type FastifyReplyFromHooks, type FastifyReplyFromOptions } from '@fastify/reply-from';
-import { API_PREFIX, CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
+import { API_PREFIX, CLIENT_ADDRESS_HEADER, REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
 import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
-import { isAppError, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { BODY_LIMIT_BYTES, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
+import { lostAnswer } from './lost-answer.ts';
 import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -80,9 +81,14 @@ export interface Forward {
   /** The signed caller context. */
   context: string;
   clientAddress: string;
+  /** How long the service may take. */
+  timeoutMs: number;
 }
 
-type ForwardDependencies = Pick<Dependencies, 'authenticate' | 'signer' | 'trustedProxies'>;
+type ForwardDependencies = Pick<
+  Dependencies,
+  'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies'
+>;
 type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
 type ProxyDependencies = AdmitDependencies &
   Pick<Dependencies, 'urls' | 'agents' | 'readBody' | 'uploadIdleMs'>;
@@ -166,13 +172,14 @@ const admit = async (
 export const prepareForward = async (
   raw: IncomingMessage,
   url: string,
-  { authenticate, signer, trustedProxies }: ForwardDependencies,
+  { authenticate, serviceTimeoutMs, signer, trustedProxies }: ForwardDependencies,
 ): Promise<Forward> => {
   const target = findTarget(url);
   const caller = target !== undefined && isOauth(target) ? GUEST : await authenticate(raw);
   if (target === undefined) throw notFound();
   const context = await signer.sign({ from: 'gateway', caller });
-  return { target, context, clientAddress: clientAddressOf(raw, trustedProxies) };
+  const clientAddress = clientAddressOf(raw, trustedProxies);
+  return { target, context, clientAddress, timeoutMs: serviceTimeoutMs };
 };
 
 const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);
@@ -198,11 +205,12 @@ const rewriteRequestHeaders: NonNullable<FastifyReplyFromHooks['rewriteRequestHe
 /** Trusted by the services: the gateway never forwards these headers from outside. */
 export const internalHeaders = (
   requestId: string,
-  { clientAddress, context }: Forward,
+  { clientAddress, context, timeoutMs }: Forward,
 ): Record<string, string> => ({
   'x-request-id': requestId,
   [CLIENT_ADDRESS_HEADER]: clientAddress,
   [CALLER_HEADER]: context,
+  [REQUEST_TIMEOUT_HEADER]: String(timeoutMs),
 });
 
 const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (headers) => {
@@ -225,7 +233,7 @@ const onError: NonNullable<FastifyReplyFromHooks['onError']> = (reply, { error }
   if (isAppError(cause)) return void reply.send(cause);
   if (reply.raw.destroyed) return void reply.code(CLIENT_GONE).send();
   const { service } = reply.request.forward.target;
-  reply.send(unavailable(`${service}: ${cause.code ?? cause.message}`, cause));
+  reply.send(lostAnswer(reply.request.method, service, cause));
 };
 
 const commonHooks = {

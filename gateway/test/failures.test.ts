@@ -8,12 +8,13 @@ beforeAll(async () => {
 beforeEach(() => harness.reset());
 afterAll(() => harness.close());
 
-const expectUnavailable = async (answer: Response): Promise<void> => {
+const expectUnavailable = async (answer: Response, code?: string): Promise<void> => {
   expect(answer.status).toBe(503);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   const text = await answer.text();
-  expect(Object.keys(JSON.parse(text))).toEqual(['message']);
+  const said = { message: expect.any(String), ...(code === undefined ? {} : { code }) };
+  expect(JSON.parse(text)).toEqual(said);
   expect(text).not.toMatch(/127\.0\.0\.|ECONN|wallet|:\d{4}/);
 };
 
@@ -58,13 +59,17 @@ describe('a service that drops the connection before an answer', () => {
     expect(harness.upstreams.wallet.received).toHaveLength(2);
   });
 
-  test.each(['POST', 'PUT', 'DELETE'])('%s is never sent twice', async (method) => {
-    dropFirst();
-    const body = JSON.stringify({ amount: 1 });
-    const headers = { 'content-type': 'application/json' };
-    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/deposit`, { method, headers, body }));
-    expect(harness.upstreams.wallet.received).toHaveLength(1);
-  });
+  test.each(['POST', 'PUT', 'DELETE'])(
+    '%s is never sent twice, and its outcome is unknown',
+    async (method) => {
+      dropFirst();
+      const body = JSON.stringify({ amount: 1 });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${harness.url}/api/v1/payments/deposit`, { method, headers, body });
+      await expectUnavailable(answer, 'outcome_unknown');
+      expect(harness.upstreams.wallet.received).toHaveLength(1);
+    },
+  );
 
   test('503 after one retry', async () => {
     harness.upstreams.wallet.handler = (request) => request.socket.destroy();
@@ -87,6 +92,8 @@ describe('a service that does not answer in time', () => {
     await expectUnavailable(await fetch(`${impatient.url}/api/v1/payments`));
     expect(performance.now() - startedAt).toBeGreaterThan(900);
     expect(impatient.upstreams.wallet.received).toHaveLength(1);
+    const posted = await fetch(`${impatient.url}/api/v1/payments/deposit`, { method: 'POST' });
+    await expectUnavailable(posted, 'outcome_unknown');
   });
 
   test('an answer that is interrupted is not complete for the client', async () => {

@@ -57,6 +57,7 @@ describe('request headers', () => {
       'x-caller-context',
       'x-client-address',
       'x-request-id',
+      'x-request-timeout',
     ]);
     expect(headers).toMatchObject({ 'accept-language': 'fa', 'idempotency-key': 'abc', range: 'bytes=0-9' });
   });
@@ -93,6 +94,11 @@ describe('request headers', () => {
   test('the client’s address is that of its socket, regardless of its headers', async () => {
     const { headers } = await send({ 'x-client-address': '6.6.6.6', 'x-forwarded-for': '6.6.6.6' });
     expect(headers['x-client-address']).toBe('127.0.0.1');
+  });
+
+  test('the service’s time is less than the gateway waits, regardless of the client’s headers', async () => {
+    const { headers } = await send({ 'x-request-timeout': '999999' });
+    expect(headers['x-request-timeout']).toBe('24000');
   });
 
   test('the headers of a GET body are not forwarded', async () => {

@@ -26,7 +26,15 @@ import type { ApiRequest } from './tools.ts';
 
 type McpDependencies = Pick<
   Dependencies,
-  'addressLimit' | 'agents' | 'authenticate' | 'baseUrl' | 'identity' | 'signer' | 'trustedProxies' | 'urls'
+  | 'addressLimit'
+  | 'agents'
+  | 'authenticate'
+  | 'baseUrl'
+  | 'identity'
+  | 'serviceTimeoutMs'
+  | 'signer'
+  | 'trustedProxies'
+  | 'urls'
 >;
 
 declare module 'fastify' {

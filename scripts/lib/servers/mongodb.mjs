@@ -47,11 +47,17 @@ function dataDirectory(context, engine) {
   return directory;
 }
 
+/** How long the transaction of a killed process keeps its locks; a minute by default. SecantusDB has no such option. */
+const transactionLifetime = ['--setParameter', 'transactionLifetimeLimitSeconds=5'];
+
 /** @param {Context} context @param {string} command @param {string} engine */
 function mongodServer(context, command, engine) {
   const directory = dataDirectory(context, engine);
   const port = String(context.ports.mongodb);
-  const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', port, '--dbpath', directory];
+  const args = [
+    ...['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', port, '--dbpath', directory],
+    ...transactionLifetime,
+  ];
   const answers = replicaSetAnswers(uriIn(context), `127.0.0.1:${port}`);
   return processServer(context, uriIn(context), { name: 'mongodb', command, args, cwd: directory }, answers);
 }
@@ -138,7 +144,7 @@ export const mongodb = {
       hostPort: context.ports.mongodb,
       containerPort: 27017,
       volume: '/data/db',
-      args: ['mongod', '--replSet', 'rs0', '--bind_ip_all'],
+      args: ['mongod', '--replSet', 'rs0', '--bind_ip_all', ...transactionLifetime],
       uri: uriIn(context),
       answers: replicaSetAnswers(uriIn(context), 'localhost:27017'),
     })),

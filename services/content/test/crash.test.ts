@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import {
   apiClient,
@@ -48,6 +48,7 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 beforeEach(() => {
+  leaveSessions = false;
   standIns.before.clear();
   standIns.booked.clear();
   standIns.balance = BALANCE;
@@ -59,8 +60,11 @@ afterEach(async () => {
   content = undefined;
 });
 
+/** Whether the open transactions of the killed process stay open. */
+let leaveSessions = false;
+
 const kill = async (): Promise<void> => {
-  await crashing?.kill();
+  await crashing?.kill({ leaveSessions });
   await NEVER;
 };
 
@@ -68,7 +72,7 @@ const kill = async (): Promise<void> => {
 const killWhenActive = async (): Promise<void> => {
   const active = () => connection.collection('trainees').findOne({ status: 'active' });
   await eventually(async () => (await active()) !== null, { intervalMs: 1 });
-  await crashing?.kill();
+  await crashing?.kill({ leaveSessions });
 };
 
 /** Where the process is killed, and whether the purchase was claimed by then. */
@@ -156,6 +160,31 @@ describe('SIGKILL during a purchase', () => {
       expect(again.status).toBe(201);
       expect(again.body.data).toMatchObject({ status: 'active', price: PRICE, training_service_id: id });
       expect(await outcome(id)).toEqual(once);
+    },
+  );
+
+  // One step, because each waits for the lease of the key; store-billing/test/repeat-after-death.test.ts does all commands.
+  test.each(steps.filter(({ name }) => name === 'between the booking and its answer'))(
+    '$name: the buyer repeats the request and learns of the purchase within 30 s, paid once',
+    async (step) => {
+      leaveSessions = true;
+      const id = await die(step.arm);
+      content = await startContent(config);
+      const send = apiClient(content.url);
+      const startedAt = performance.now();
+      await eventually(
+        async () => {
+          const again = await buy(send, id);
+          if (again.status === 201) return true;
+          expect([409, 503]).toContain(again.status);
+          expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(0);
+          return false;
+        },
+        { intervalMs: SECOND_MS, timeoutMs: MINUTE_MS },
+      );
+      // Contract 1, for a server whose transaction lifetime cannot be set.
+      expect(performance.now() - startedAt).toBeLessThan(30 * SECOND_MS);
+      expect(await outcome(id)).toEqual({ trainees: ['active'], booked: 1, paid: PRICE });
     },
   );
 

@@ -336,6 +336,16 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     expect(await faults(work)).toEqual([]);
   });
 
+  test('the erasure of an account takes no more commands for more training services', async () => {
+    for (let index = 0; index < OWN; index += 1)
+      await useCases.createTrainingService(caller(9), service(index));
+    const sent = await watch.during(() =>
+      dependencies.store.transaction((session) => useCases.eraseAccount(session, 9, 3)),
+    );
+    expect(sent.length).toBeLessThan(OWN);
+    expect(await connection.collection('training_services').countDocuments({ user_id: 9 })).toBe(0);
+  });
+
   test('a scan is found', async () => {
     const found = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
     expect(found).toEqual([expect.stringContaining('COLLSCAN')]);

@@ -1,5 +1,6 @@
 import { HOUR_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { createRequestScope, runInScope } from '@fitness/shared/kernel/request-scope.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -201,6 +202,30 @@ describe('a score that is not cached', () => {
     await expect(reader.read([id])).rejects.toThrow('the database is gone');
     failing = false;
     expect((await reader.read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
+  });
+
+  test('is computed for all that wait, also when the deadline of the first request passes meanwhile', async () => {
+    const { id } = await joinWithReferrals();
+    const store = openStore();
+    const scope = createRequestScope();
+    const started = Promise.withResolvers<void>();
+    const users: Store['users'] = {
+      ...store.users,
+      countReferralsOfAll: (ids) => {
+        scope.deadline = Number.NEGATIVE_INFINITY;
+        started.resolve();
+        return store.users.countReferralsOfAll(ids);
+      },
+    };
+    const reader = createReferralsReader({
+      store: { ...store, users },
+      scoreLocks: createScoreLocks(redis, { keyPrefix: 'w', random: systemRandom, log }),
+      clock: harness.clock,
+    });
+    const first = runInScope(scope, () => reader.read([id]));
+    await started.promise;
+    const answers = await Promise.all([first, reader.read([id])]);
+    expect(answers.map((answer) => answer.get(id))).toEqual(Array(2).fill({ count: 1, score: 1.5 }));
   });
 
   test('is computed for each of several users of a page', async () => {

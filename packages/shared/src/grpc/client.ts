@@ -1,6 +1,7 @@
 /**
- * A typed client of one gRPC service. Every call has a deadline and a circuit breaker. An error that the target threw is
- * thrown again here; a missing answer is `unavailable` (503), never taken as a "no".
+ * A typed client of one gRPC service. Every call has a deadline, at most that of the current request, and a circuit
+ * breaker. An error that the target threw is thrown again here; a missing answer is `unavailable` (503), never taken as a
+ * "no".
  */
 import {
   Client,
@@ -13,11 +14,12 @@ import {
 import { CALLER_HEADER, type Caller, type CallerSigner, GUEST } from '../kernel/caller.ts';
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { deadlineIn } from '../kernel/clock.ts';
-import { unavailable } from '../kernel/error.ts';
+import { OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 import { sleep } from '../kernel/timing.ts';
 import { childTraceparent, currentTrace } from '../kernel/trace.ts';
-import { fromServiceError, isRefusal } from './errors.ts';
+import { codeOf, fromServiceError, isRefusal } from './errors.ts';
 
 export interface GrpcClientOptions<Definition> {
   definition: Definition;
@@ -83,7 +85,8 @@ export const createGrpcClient = <Definition>(
     const definition = (options.definition as ServiceDefinition)[method];
     if (definition === undefined) throw new Error(`${target} has no method ${method}`);
     const metadata = await createMetadata(signer, from, call.caller ?? GUEST);
-    const deadline = call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    const ownDeadline = call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    const deadline = Math.min(ownDeadline, Math.max(1, remainingMs()));
     const stop = metrics?.grpcClientDuration.startTimer({ target, method });
     return new Promise((resolve, reject) => {
       channel.makeUnaryRequest(
@@ -105,7 +108,8 @@ export const createGrpcClient = <Definition>(
     target,
     metrics,
     resetTimeoutMs: BREAKER_RESET_MS,
-    isRefusal,
+    // A request that had little time left does not mean that the target is slow.
+    isRefusal: (error) => isRefusal(error as ServiceError) || remainingMs() <= 0,
   });
   const fire = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {
     try {
@@ -119,11 +123,15 @@ export const createGrpcClient = <Definition>(
   };
   return {
     call: async (method, request, call = {}) => {
+      assertInTime();
       try {
         return (await fire(method, request, call)) as never;
       } catch (error) {
         if (isRefusal(error as ServiceError)) throw fromServiceError(error as ServiceError);
-        throw unavailable(`${target}.${method}: ${(error as Error).message}`, error);
+        const text = `${target}.${method}: ${(error as Error).message}`;
+        throw codeOf(error as ServiceError) === OUTCOME_UNKNOWN
+          ? outcomeUnknown(text, error)
+          : unavailable(text, error);
       }
     },
     close: () => {

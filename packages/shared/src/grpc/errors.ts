@@ -73,6 +73,9 @@ const payloadOf = (error: Partial<ServiceError>): Payload | undefined => {
   }
 };
 
+/** The code that the other service has named. */
+export const codeOf = (error: Partial<ServiceError>): string | undefined => payloadOf(error)?.code;
+
 const kindOf = (error: Partial<ServiceError>): ErrorKind | undefined =>
   payloadOf(error)?.kind ?? KIND_BY_STATUS[error.code as status];
 

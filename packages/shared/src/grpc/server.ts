@@ -11,9 +11,12 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { CALLER_HEADER, type CallerSigner, type InternalContext } from '../kernel/caller.ts';
+import { msUntil } from '../kernel/clock.ts';
 import { isAppError } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import { toOutage } from '../kernel/outage.ts';
+import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
 import { toServiceError } from './errors.ts';
 
@@ -116,6 +119,11 @@ const wrap =
   ) =>
   (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>): void => {
     const stop = metrics.grpcServerDuration.startTimer({ method: name });
+    const scope = createRequestScope(msUntil(call.getDeadline()));
+    // The caller is gone or has stopped waiting.
+    call.on('cancelled', () => {
+      scope.deadline = Number.NEGATIVE_INFINITY;
+    });
     const answer = async (): Promise<void> => {
       const context = await signer.verify(firstValue(call.metadata, CALLER_HEADER));
       if (context === undefined) {
@@ -128,20 +136,26 @@ const wrap =
         stop({ code: 'OK' });
         callback(null, response);
       } catch (error) {
-        const mapped = mapError(error, name, log);
+        const mapped = mapError(error, scope, name, log);
         stop({ code: status[mapped.code ?? status.INTERNAL] });
         callback(mapped);
       }
     };
     const requestId = firstValue(call.metadata, 'x-request-id');
     const traceparent = childTraceparent(firstValue(call.metadata, 'traceparent'));
-    void runWithTrace({ traceparent, requestId }, answer);
+    void runWithTrace({ traceparent, requestId }, () => runInScope(scope, answer));
   };
 
-const mapError = (error: unknown, method: string, log: Logger): Partial<ServiceError> => {
+const mapError = (
+  thrown: unknown,
+  scope: RequestScope,
+  method: string,
+  log: Logger,
+): Partial<ServiceError> => {
+  const error = toOutage(thrown, scope) ?? thrown;
   if (isAppError(error)) {
     if (error.kind === 'internal' || error.kind === 'unavailable')
-      log.warn({ err: error, method }, 'gRPC call failed');
+      log.warn({ err: error.cause ?? error, method }, 'gRPC call failed');
     return toServiceError(error);
   }
   log.error({ err: error, method }, 'gRPC call failed');

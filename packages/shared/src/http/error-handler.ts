@@ -1,8 +1,10 @@
 /** Errors → HTTP responses. A 500 contains no internal details. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, HTTP_STATUS, isAppError, message } from '../kernel/error.ts';
+import { AppError, HTTP_STATUS, isAppError, message, OUTCOME_UNKNOWN } from '../kernel/error.ts';
 import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
+import { toOutage } from '../kernel/outage.ts';
+import { currentScope } from '../kernel/request-scope.ts';
 import type { ErrorStyle } from './define-route.ts';
 
 /** Errors with the body `{error, code}` on a route with that style. */
@@ -11,8 +13,13 @@ export const CODED_STATUSES: ReadonlySet<number> = new Set([400, 404, 500]);
 const clientError = (kind: AppError['kind'], key: Parameters<typeof message>[0]): AppError =>
   new AppError({ kind, code: kind, message: message(key) });
 
+interface FrameworkError {
+  code?: unknown;
+  statusCode?: unknown;
+}
+
 /** The AppError for an error of Fastify or its parsers; undefined for a server error. */
-const fromFramework = (error: { code?: unknown; statusCode?: unknown }): AppError | undefined => {
+const fromFramework = (error: FrameworkError): AppError | undefined => {
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return clientError('unsupported_media_type', 'error.unsupported_media_type');
@@ -30,10 +37,12 @@ const fromFramework = (error: { code?: unknown; statusCode?: unknown }): AppErro
   return clientError('bad_request', 'error.bad_request');
 };
 
-export const toAppError = (error: unknown): AppError => {
-  if (isAppError(error)) return error;
+export const toAppError = (error: unknown, scope = currentScope()): AppError => {
+  // First: the framework gives a status to what a client caused, such as a body that breaks off with ECONNRESET.
+  const framework = isAppError(error) ? undefined : fromFramework((error ?? {}) as FrameworkError);
+  const known = framework ?? toOutage(error, scope) ?? (isAppError(error) ? error : undefined);
   return (
-    fromFramework((error ?? {}) as { code?: unknown; statusCode?: unknown }) ??
+    known ??
     new AppError({ kind: 'internal', code: 'internal', message: message('error.internal'), cause: error })
   );
 };
@@ -44,7 +53,7 @@ export const sendError = (
   reply: FastifyReply,
   style: ErrorStyle = 'message',
 ): FastifyReply => {
-  const appError = toAppError(error);
+  const appError = toAppError(error, request.scope ?? undefined);
   const status = HTTP_STATUS[appError.kind];
   if (status >= 500)
     request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
@@ -69,5 +78,5 @@ const bodyOf = (
     return { message: text, errors: Object.fromEntries(entries) };
   }
   if (style === 'error_code' && CODED_STATUSES.has(status)) return { error: text, code: appError.code };
-  return { message: text };
+  return appError.code === OUTCOME_UNKNOWN ? { message: text, code: appError.code } : { message: text };
 };

@@ -2,6 +2,7 @@
 import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
+import { OUTCOME_UNKNOWN } from '../kernel/error.ts';
 import { type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
@@ -48,6 +49,15 @@ export const withJsonErrors = (document: Document): Document => {
 type DocumentedResponses = Record<string, { content?: Record<string, unknown> }>;
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
+const unavailableBody = z
+  .object({
+    message: z.string(),
+    code: z.literal(OUTCOME_UNKNOWN).optional().meta({
+      description:
+        'Without it nothing was changed. With it the outcome is unknown: read, or repeat with the same `Idempotency-Key`.',
+    }),
+  })
+  .meta({ id: 'Unavailable' });
 const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
 const validationBody = z
   .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
@@ -76,5 +86,6 @@ const refusals = (route: Route): Record<number, z.ZodType> => {
 
 const refusalBody = (route: Route, status: number): z.ZodType => {
   if (status === 422) return validationBody;
+  if (status === 503) return unavailableBody;
   return route.errorStyle === 'error_code' && CODED_STATUSES.has(status) ? codedErrorBody : errorBody;
 };

@@ -26,6 +26,7 @@ import { translator } from '../kernel/i18n/translate.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
+import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
 import { networkOf } from './client-network.ts';
 import {
@@ -46,6 +47,12 @@ const KEEP_ALIVE_MS = 72_000;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** The client's IP address. The gateway sets it, and removes it from incoming requests. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
+/**
+ * How long the caller waits for the answer after it has sent the whole request, in milliseconds. The gateway sets it, and
+ * removes it from incoming requests. A duration and not an instant: the clocks of two machines differ.
+ */
+export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
+const REQUEST_TIMEOUT = /^[1-9]\d{0,6}$/;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,6 +60,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller;
+    /** Null when the request could not be read. */
+    scope: RequestScope | null;
   }
 }
 
@@ -114,6 +123,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   // An expectation other than 100-continue may be ignored; Node would answer it with an empty body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
+  app.decorateRequest('scope', null);
   acceptJson(app, options.readBody);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -121,11 +131,12 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
     request.headers.traceparent = traceparent;
     addCommonHeaders(request, reply);
-    runWithTrace({ traceparent, requestId: request.id }, () => done(hostMissing(request)));
+    request.scope = createRequestScope();
+    runInContext(request, () => done(hostMissing(request)));
   });
   // The body arrives in the async context of its socket; restore that of the request.
   app.addHook('preValidation', (request, _reply, done) => {
-    runWithTrace({ traceparent: String(request.headers.traceparent), requestId: request.id }, done);
+    runInContext(request, done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
@@ -151,6 +162,10 @@ const withAcceptedType = (error: unknown, route: Route | undefined): unknown => 
   const text = message('error.form_expected');
   return new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
 };
+const runInContext = (request: FastifyRequest, fn: () => void): void =>
+  runWithTrace({ traceparent: String(request.headers.traceparent), requestId: request.id }, () =>
+    runInScope(request.scope ?? createRequestScope(), fn),
+  );
 
 /** RFC 9112, 3.2. */
 const hostMissing = ({ headers, raw }: FastifyRequest): AppError | undefined =>
@@ -238,6 +253,7 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
     transform: jsonSchemaTransform,
     transformObject: (document) => withJsonErrors(jsonSchemaTransformObject(document)),
   });
+  app.addHook('preValidation', async (request) => startDeadline(request));
   await app.register(async (scope) => {
     await options.prepare?.(scope);
     for (const route of options.routes) addRoute(scope, route, options);
@@ -245,6 +261,17 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
   });
   app.get('/internal/openapi.json', hidden, async () => app.swagger());
   return app;
+};
+
+/** The caller's time begins when the whole request has arrived. */
+const startDeadline = ({ scope, headers, raw, routeOptions }: FastifyRequest): void => {
+  const given = headers[REQUEST_TIMEOUT_HEADER];
+  if (scope === null || typeof given !== 'string' || !REQUEST_TIMEOUT.test(given)) return;
+  const start = (): void => {
+    scope.deadline = performance.now() + Number(given);
+  };
+  if (routeOptions.config.route?.rawBody === true) raw.once('end', start);
+  else start();
 };
 
 const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): void => {

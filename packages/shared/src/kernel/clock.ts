@@ -43,3 +43,6 @@ export const formatTimestampOrNull = (date: Date | null | undefined): string | n
 
 /** `durationMs` from now by the system clock: network deadlines are real time, also in tests with a manual clock. */
 export const deadlineIn = (durationMs: number): Date => new Date(Date.now() + durationMs);
+
+/** Milliseconds until `deadline`, an instant of the system clock. */
+export const msUntil = (deadline: Date | number): number => Number(deadline) - Date.now();

@@ -137,6 +137,19 @@ export const unavailable = (internal: string, cause?: unknown): AppError =>
     cause,
   });
 
+export const OUTCOME_UNKNOWN = 'outcome_unknown';
+
+/** 503: it cannot be known whether the request had its effect. */
+export const outcomeUnknown = (internal: string, cause?: unknown): AppError =>
+  new AppError({
+    kind: 'unavailable',
+    code: OUTCOME_UNKNOWN,
+    message: message('error.outcome_unknown'),
+    internal,
+    retryAfterS: 5,
+    cause,
+  });
+
 export const conflict = (code: string, text: Message): AppError =>
   new AppError({ kind: 'conflict', code, message: text });
 

@@ -1,4 +1,5 @@
 /** Sleeping, delays between retries, and time limits. */
+import { outsideRequest } from './request-scope.ts';
 
 export const sleep = (durationMs: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, durationMs));
@@ -23,4 +24,20 @@ export const finishesWithin = async (work: Promise<unknown>, timeoutMs: number):
   } finally {
     clearTimeout(timer);
   }
+};
+
+/**
+ * Calls `renew` every `intervalMs` until the returned function is called, and for at most `longestMs`: work that hangs
+ * does not keep what it holds. A failure is ignored, because the next call follows.
+ */
+export const keepRenewing = (
+  renew: () => Promise<unknown>,
+  { intervalMs, longestMs }: { intervalMs: number; longestMs: number },
+): (() => void) => {
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    if (performance.now() - startedAt > longestMs) clearInterval(timer);
+    else outsideRequest(async () => renew()).catch(() => undefined);
+  }, intervalMs).unref();
+  return () => clearInterval(timer);
 };

@@ -1,7 +1,7 @@
 /** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
 import type { ConsumeMessage } from 'amqplib';
 import type { Clock } from '../kernel/clock.ts';
-import { isDatabaseDown } from '../mongo/transaction.ts';
+import { isDatabaseDown } from '../kernel/outage.ts';
 import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;

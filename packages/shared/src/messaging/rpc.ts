@@ -7,6 +7,7 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
+import { remainingMs } from '../kernel/request-scope.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 import { childTraceparent, currentTraceparent, isTraceparent, runWithTraceparent } from '../kernel/trace.ts';
 import type { Broker } from './broker.ts';
@@ -74,8 +75,9 @@ interface RpcOptions<Request, Response> {
 export interface RpcClient<Request, Response> {
   /**
    * Sends the command and waits for its reply. Rejects with {@link RpcNotSentError} (no connection, refused, or the queue
-   * was never declared), {@link RpcTimeoutError} (no reply within `timeoutMs`, or the connection broke), or
-   * {@link RpcRemoteError}. The command is never handled later than `timeoutMs` from now.
+   * was never declared, or the deadline of the request has passed), {@link RpcTimeoutError} (no reply within `timeoutMs`,
+   * or the connection broke), or {@link RpcRemoteError}. The command is never handled later than `timeoutMs` from now, nor
+   * after the deadline of the request.
    */
   call(payload: Request, timeoutMs: number): Promise<Response>;
   close(): Promise<void>;
@@ -116,7 +118,9 @@ export const createRpcClient = async <Request, Response>({
   });
 
   return {
-    call: async (payload, timeoutMs) => {
+    call: async (payload, longestMs) => {
+      const timeoutMs = Math.min(longestMs, remainingMs());
+      if (timeoutMs <= 0) throw new RpcNotSentError('The deadline of the request has passed');
       const content = Buffer.from(JSON.stringify(command.request.parse(payload)));
       const channel = managed.current();
       if (channel === undefined) throw new RpcNotSentError('RabbitMQ is not connected');

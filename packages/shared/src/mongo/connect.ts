@@ -1,9 +1,12 @@
 /** MongoDB connections with the settings that every store relies on. */
 import mongoose, { type Connection } from 'mongoose';
 import type { Logger } from '../kernel/log.ts';
-import { sleep } from '../kernel/timing.ts';
+import { finishesWithin, sleep } from '../kernel/timing.ts';
+import { commandRules } from './command-rules.ts';
 
 export type { ClientSession, Connection } from 'mongoose';
+
+mongoose.plugin(commandRules);
 
 const START_TIMEOUT_MS = 30_000;
 const START_RETRY_MS = 250;
@@ -20,6 +23,8 @@ export interface ConnectMongoOptions {
   maxPoolSize?: number | undefined;
   /** How long the database may take to come up, in milliseconds. Default 30 s. */
   startTimeoutMs?: number | undefined;
+  /** How long a command waits for a database that cannot be reached, in milliseconds. Default 5 s. */
+  waitMs?: number | undefined;
 }
 
 /**
@@ -55,6 +60,7 @@ const openOnce = async ({
   database,
   appName,
   maxPoolSize,
+  waitMs,
 }: ConnectMongoOptions): Promise<Connection> => {
   const connection = mongoose.createConnection(uri, {
     dbName: database,
@@ -66,11 +72,13 @@ const openOnce = async ({
     maxPoolSize: maxPoolSize ?? POOL_SIZE,
     minPoolSize: 1,
     maxConnecting: 4,
-    serverSelectionTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
+    serverSelectionTimeoutMS: waitMs ?? SERVER_SELECTION_TIMEOUT_MS,
     connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
     retryWrites: true,
     retryReads: true,
+    // The driver would repeat a commit without saying so; `inTransaction` must know whether a response was lost.
+    maxAdaptiveRetries: 0,
   });
   try {
     return await connection.asPromise();
@@ -97,5 +105,6 @@ const logChanges = (connection: Connection, log: Logger | undefined): void => {
 export const pingMongo = async (connection: Connection): Promise<void> => {
   const database = connection.db;
   if (database === undefined) throw new Error('MongoDB is not connected');
-  await database.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS });
+  const answered = await finishesWithin(database.command({ ping: 1 }), PING_TIMEOUT_MS);
+  if (!answered) throw new Error('MongoDB does not answer');
 };

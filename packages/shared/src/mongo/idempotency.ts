@@ -4,15 +4,22 @@
  */
 import { createHash } from 'node:crypto';
 import type { ClientSession, Connection } from 'mongoose';
-import { type Clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
-import { AppError, invalid, message } from '../kernel/error.ts';
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
+import { AppError, invalid, message, outcomeUnknown } from '../kernel/error.ts';
+import { keepRenewing } from '../kernel/timing.ts';
 import { collectionPrivacy, erase } from './privacy.ts';
-import { isDuplicateKey } from './transaction.ts';
+import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } from './transaction.ts';
 
 const COLLECTION = 'idempotency_keys';
 const TTL_MS = DAY_MS;
-/** A claim expires after this, if its process crashed; longer than any request may take. */
-const CLAIM_MS = MINUTE_MS;
+/** A claim expires after this, if its process crashed. */
+export const CLAIM_MS = 6 * SECOND_MS;
+/** While the work runs. Two thirds of the lease remain for clocks that differ and for a database that is slow. */
+const RENEW_MS = 2 * SECOND_MS;
+/** Longer than any request may take: a run that hangs does not keep its key. */
+const LONGEST_RUN_MS = MINUTE_MS;
+/** How long a claim waits for the transaction of another run, which may be that of a dead process. */
+const LOCK_WAIT_MS = SECOND_MS;
 
 interface Entry {
   _id: string;
@@ -53,8 +60,10 @@ interface IdempotencyRequest {
 export interface Idempotency {
   /**
    * Returns the stored reply for a repeated key, byte for byte; else runs `work` and returns `present` of its result. 422
-   * for the field `idempotency_key` with a different fingerprint (in any service), 409 during the first run. A run that
-   * throws releases its key. `present` must not make remote calls.
+   * for the field `idempotency_key` with a different fingerprint (in any service), 409 during the first run. When the
+   * process of the first run has died, a repeat takes the key over after {@link CLAIM_MS}. A run that throws releases its
+   * key, unless its outcome is unknown: the key then stays with this request, and a repeat takes it over. `present` must not
+   * make remote calls.
    */
   run<Result, Reply extends StoredReply>(
     request: IdempotencyRequest,
@@ -95,14 +104,21 @@ export const storedKey = (userId: number, key: string): string => hashOf([userId
 
 const otherRequestError = (): AppError => invalid({ idempotency_key: message('idempotency.other_body') });
 
-const runningError = (): AppError =>
-  new AppError({ kind: 'conflict', code: 'idempotency.running', message: message('idempotency.running') });
+/** 409 while another run has the key. */
+export const runningError = (): AppError =>
+  new AppError({
+    kind: 'conflict',
+    code: 'idempotency.running',
+    message: message('idempotency.running'),
+    retryAfterS: RENEW_MS / SECOND_MS,
+  });
 
 export interface IdempotencyOptions {
   connection: Connection;
   crossServiceCheck: CrossServiceCheck;
   clock: Clock;
   uuid: () => string;
+  renewMs?: number | undefined;
 }
 
 export const createIdempotency = ({
@@ -110,8 +126,40 @@ export const createIdempotency = ({
   crossServiceCheck,
   clock,
   uuid,
+  renewMs = RENEW_MS,
 }: IdempotencyOptions): Idempotency => {
   const entries = connection.collection<Entry>(COLLECTION);
+
+  const claimEnd = (): Date => new Date(clock.now().getTime() + CLAIM_MS);
+
+  /**
+   * True when the claim of the other run was taken over. In a transaction: a single write would wait for an orphaned one.
+   */
+  const takeOver = async (filter: Partial<Entry>, fresh: Partial<Entry>): Promise<boolean> => {
+    const update = async (session: ClientSession): Promise<boolean> =>
+      (await entries.updateOne(filter, { $set: fresh }, { session })).matchedCount === 1;
+    try {
+      return await inTransaction(connection, update, { deadlineMs: LOCK_WAIT_MS, isEffect: false });
+    } catch (error) {
+      // The transaction of another run has the row: it is ending, or its process died.
+      if (isConflictTimeout(error)) return false;
+      throw error;
+    }
+  };
+
+  /** Keeps the claim while the work runs. Returns the function that ends it. */
+  const keep = (ownClaim: Partial<Entry>): (() => void) =>
+    keepRenewing(
+      // It fails while the transaction of the run has the row.
+      () => entries.updateOne(ownClaim, { $set: { claimed_until: claimEnd() } }, { maxTimeMS: LOCK_WAIT_MS }),
+      { intervalMs: renewMs, longestMs: LONGEST_RUN_MS },
+    );
+
+  /** Gives the key up: the run had no effect. */
+  const free = async (ownClaim: Partial<Entry> & { _id: string }, requestHash: string): Promise<void> => {
+    const freed = await entries.deleteOne(ownClaim, { maxTimeMS: LOCK_WAIT_MS }).catch(() => undefined);
+    if (freed?.deletedCount === 1) await crossServiceCheck.release(ownClaim._id, requestHash);
+  };
 
   /** Claims the key, or returns the reply that is stored under it. */
   const claim = async (
@@ -125,7 +173,7 @@ export const createIdempotency = ({
       user_id: userId,
       request_hash: requestHash,
       claim: claimId,
-      claimed_until: new Date(now.getTime() + CLAIM_MS),
+      claimed_until: claimEnd(),
       reply: null,
       expires_at: new Date(now.getTime() + TTL_MS),
     };
@@ -138,18 +186,16 @@ export const createIdempotency = ({
     const found = await entries.findOne({ _id: id });
     if (found === null) throw runningError();
     if (found.expires_at <= now) {
-      const taken = await entries.updateOne(
-        { _id: id, claim: found.claim, expires_at: found.expires_at },
-        { $set: fresh },
-      );
-      if (taken.matchedCount === 1) return undefined;
+      if (await takeOver({ _id: id, claim: found.claim, expires_at: found.expires_at }, fresh))
+        return undefined;
       throw runningError();
     }
     if (found.request_hash !== requestHash) throw otherRequestError();
     if (found.reply !== null) return found.reply;
     if (found.claimed_until > now) throw runningError();
-    const taken = await entries.updateOne({ _id: id, claim: found.claim, reply: null }, { $set: fresh });
-    if (taken.matchedCount === 1) return undefined;
+    // With its end: the other run may have renewed it meanwhile.
+    const expired = { _id: id, claim: found.claim, claimed_until: found.claimed_until, reply: null };
+    if (await takeOver(expired, fresh)) return undefined;
     throw runningError();
   };
 
@@ -166,6 +212,8 @@ export const createIdempotency = ({
     // The hash covers the route: the stored reply comes from the same presenter.
     if (stored !== undefined) return stored as Reply;
     const ownClaim = { _id: id, claim: claimId, reply: null };
+    const release = keep(ownClaim);
+    let isStored = false;
     try {
       const result = await work(async (session, done) => {
         const written = await entries.updateOne(
@@ -175,15 +223,19 @@ export const createIdempotency = ({
         );
         // The claim expired and another run took over the key: the effect must not happen twice.
         if (written.matchedCount !== 1) throw runningError();
+        isStored = true;
       });
       const reply = present(result);
       // For effects outside a transaction of this database.
-      await entries.updateOne(ownClaim, { $set: { reply: toStored(reply) } });
+      await entries.updateOne(ownClaim, { $set: { reply: toStored(reply) } }).catch((error: unknown) => {
+        if (!isStored) throw outcomeUnknown('the reply under an idempotency key was not stored', error);
+      });
       return reply;
     } catch (error) {
-      const freed = await entries.deleteOne(ownClaim).catch(() => undefined);
-      if (freed?.deletedCount === 1) await crossServiceCheck.release(id, requestHash);
+      if (!isOutcomeUnknown(error)) await free(ownClaim, requestHash);
       throw error;
+    } finally {
+      release();
     }
   };
 

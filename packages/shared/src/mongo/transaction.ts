@@ -1,8 +1,11 @@
 /** Transactions with retries, and hooks before and after the commit. */
 import type { ClientSession, Connection } from 'mongoose';
-import { unavailable } from '../kernel/error.ts';
+import { isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
+import { causesOf, isDatabaseLost } from '../kernel/outage.ts';
+import { assertInTime, effectStarted, remainingMs } from '../kernel/request-scope.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
+import { abandon, enlist } from './session-lease.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const BACKOFF_MIN_MS = 2;
@@ -11,7 +14,6 @@ const BACKOFF_MAX_MS = 50;
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
 const DUPLICATE_KEY = 11_000;
 const WRITE_CONFLICT = 112;
-const CAUSE_DEPTH = 5;
 
 export interface TransactionOptions {
   /** No new attempt starts after this many milliseconds. Default 10 s. */
@@ -22,6 +24,8 @@ export interface TransactionOptions {
    * the read data durable. Needed when the first command is `bulkWrite`, which some servers refuse with a read concern.
    */
   readConcern?: 'snapshot' | 'default' | undefined;
+  /** False when a later failure of the request still means that nothing was changed. Default true. */
+  isEffect?: boolean | undefined;
 }
 
 type Hook = () => unknown;
@@ -42,30 +46,37 @@ const attempts = new WeakMap<ClientSession, Attempt>();
  * changes inside itself, pass `session` to every query, and have no effect outside the database; {@link afterCommit} is
  * for such effects. Queries of one session must run one after the other, never with Promise.all.
  *
- * Rejects with the error of `work`, or with `unavailable` when write conflicts last until the deadline; nothing is stored
- * in either case. If the response to the commit is lost until the deadline, it rejects with the database's error and the
- * outcome is unknown.
+ * Rejects with the error of `work`, or with `unavailable` when write conflicts last until the deadline, or the deadline of
+ * the request has passed before the commit; nothing is stored in these cases. When the response to the commit is lost,
+ * the commit is repeated until the deadline; then it rejects with `outcome_unknown`.
  */
 export const inTransaction = async <T>(
   connection: Connection,
   work: (session: ClientSession) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> => {
-  const deadline = performance.now() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
-  const { readConcern = 'snapshot' } = options;
+  assertInTime();
+  const deadline = performance.now() + Math.min(options.deadlineMs ?? DEFAULT_DEADLINE_MS, remainingMs());
+  const { readConcern = 'snapshot', isEffect = true } = options;
   // Causal consistency would add a read concern to the first command of the transaction.
   const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });
   const settings: TransactionSettings = {
     ...(readConcern === 'snapshot' ? { readConcern: { level: 'snapshot' } } : {}),
     writeConcern: { w: 'majority' },
   };
+  let isLost = false;
   try {
+    await enlist(connection, session);
     const result = await untilCommitted(session, settings, work, deadline);
+    if (isEffect) effectStarted();
     await runHooks(session, options.log);
     return result;
+  } catch (error) {
+    isLost = isDatabaseLost(error);
+    throw error;
   } finally {
     attempts.delete(session);
-    await session.endSession();
+    await (isLost ? abandon(connection, session) : session.endSession());
   }
 };
 
@@ -83,12 +94,13 @@ const untilCommitted = async <T>(
     try {
       const result = await work(session);
       for (const hook of pending.beforeCommit) await hook();
+      assertInTime();
       await commit(session, deadline);
       return result;
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
       const now = performance.now();
-      if (!isTransient(error)) throw error;
+      if (isOutcomeUnknown(error) || !isTransient(error)) throw error;
       if (now >= deadline)
         throw unavailable('write conflicts of a transaction lasted until its deadline', error);
       await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt)));
@@ -103,19 +115,36 @@ const untilCommitted = async <T>(
 const conflictCeilingMs = (attempt: number, tookMs: number): number =>
   Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
-/** Commits, and repeats the commit while the response is lost. A repeated commit of one transaction has one effect. */
+/**
+ * Commits, and repeats the commit while the response is lost. A repeated commit of one transaction has one effect. The
+ * label UnknownTransactionCommitResult alone does not tell: the driver does not set it when the repeat finds no server.
+ */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
+  let wasLost = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await session.commitTransaction();
       return;
     } catch (error) {
-      const unknown = hasLabel(error, 'UnknownTransactionCommitResult') && !isTransient(error);
-      if (!unknown || performance.now() >= deadline) throw error;
+      const isLost =
+        !isTransient(error) && (isDatabaseLost(error) || hasLabel(error, 'UnknownTransactionCommitResult'));
+      if (!isLost && !wasLost) throw error;
+      // Another answer after a lost one is not trusted: a restarted server may not know a transaction that it has stored.
+      if (!isLost || performance.now() >= deadline)
+        throw outcomeUnknown('the response to a commit was lost', error);
+      wasLost = true;
       await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, BACKOFF_MAX_MS));
     }
   }
 };
+
+/** Whether a transaction gave up because others had its documents until its deadline. */
+export const isConflictTimeout = (error: unknown): boolean =>
+  isAppError(error) && error.kind === 'unavailable' && isTransient(error);
+
+/** Whether a failed transaction may be stored. */
+export const isOutcomeUnknown = (error: unknown): boolean =>
+  isAppError(error) && error.code === OUTCOME_UNKNOWN;
 
 const runHooks = async (session: ClientSession, log: Logger | undefined): Promise<void> => {
   for (const hook of attempts.get(session)?.afterCommit ?? []) {
@@ -153,18 +182,8 @@ export const afterCommit = (session: ClientSession, fn: () => unknown): void => 
 /** An object that identifies the current attempt of the transaction of `session`. */
 export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
 
-/** The error and its causes. */
-const causes = (error: unknown): Record<string, unknown>[] => {
-  const chain: Record<string, unknown>[] = [];
-  for (let next = error; typeof next === 'object' && next !== null && chain.length < CAUSE_DEPTH; ) {
-    chain.push(next as Record<string, unknown>);
-    next = (next as { cause?: unknown }).cause;
-  }
-  return chain;
-};
-
 const hasLabel = (error: unknown, label: string): boolean =>
-  causes(error).some((link) => {
+  causesOf(error).some((link) => {
     const { hasErrorLabel, errorLabels } = link as { hasErrorLabel?: unknown; errorLabels?: unknown };
     if (typeof hasErrorLabel === 'function') return hasErrorLabel.call(link, label) === true;
     return Array.isArray(errorLabels) && errorLabels.includes(label);
@@ -172,13 +191,6 @@ const hasLabel = (error: unknown, label: string): boolean =>
 
 /** Whether the database asks for a new attempt of the transaction. */
 const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
-
-/** Whether the database could not be reached or had no primary. */
-export const isDatabaseDown = (error: unknown): boolean =>
-  causes(error).some(({ name }) => typeof name === 'string' && DATABASE_DOWN.test(name));
-
-const DATABASE_DOWN =
-  /^(Mongo(Network|ServerSelection|PoolCleared|WaitQueueTimeout|NotConnected|TopologyClosed)|MongooseServerSelection)/;
 
 /** Whether a write outside a transaction conflicted with another one; it can be repeated. */
 export const isWriteConflict = (error: unknown): boolean =>
@@ -189,7 +201,7 @@ export const isWriteConflict = (error: unknown): boolean =>
  * field. The database has then aborted the current transaction: no further query of that session works.
  */
 export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =>
-  causes(error).some((link) => {
+  causesOf(error).some((link) => {
     if (link.code !== DUPLICATE_KEY) return false;
     if (indexOrField === undefined) return true;
     const fields = { ...(link.keyPattern as object | undefined), ...(link.keyValue as object | undefined) };

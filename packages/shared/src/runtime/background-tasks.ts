@@ -1,8 +1,9 @@
 /** Tasks that a request starts and does not await. The process awaits them before it exits. */
 import type { Logger } from '../kernel/log.ts';
+import { outsideRequest } from '../kernel/request-scope.ts';
 
 export interface BackgroundTasks {
-  /** Starts `task` now. A failure is only logged: a task that must succeed is repeated by a job. */
+  /** Starts `task` now, without the deadline of the request. A failure is only logged: a task that must succeed is repeated by a job. */
   run(name: string, task: () => Promise<unknown>): void;
   /** Resolves when no task is running. */
   idle(): Promise<void>;
@@ -12,7 +13,7 @@ export const createBackgroundTasks = (log: Logger): BackgroundTasks => {
   const running = new Set<Promise<void>>();
   return {
     run: (name, task) => {
-      const started: Promise<void> = task()
+      const started: Promise<void> = outsideRequest(task)
         .then(() => undefined)
         .catch((error: unknown) => log.warn({ err: error, task: name }, 'a background task failed'))
         .finally(() => running.delete(started));

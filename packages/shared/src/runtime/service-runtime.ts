@@ -25,6 +25,7 @@ import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '.
 import { syncIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { createSequences, type Sequences } from '../mongo/sequence.ts';
+import { leaseSessions } from '../mongo/session-lease.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
@@ -54,6 +55,8 @@ export interface Overrides {
   log?: Logger;
   /** How long the closing of a transport waits for current requests, in milliseconds. */
   closeGraceMs?: number | undefined;
+  /** How long a command waits for a database that cannot be reached, in milliseconds. */
+  databaseWaitMs?: number | undefined;
 }
 
 export interface Job {
@@ -148,6 +151,7 @@ const open = async (
       database: config.MONGODB_DATABASE,
       log,
       appName: service,
+      waitMs: overrides.databaseWaitMs,
     }).then((opened) => {
       cleanup.defer('mongodb', () => opened.close());
       return opened;
@@ -225,6 +229,8 @@ const serve = async (
     await syncIndexes(connection);
     await createRateLimitIndexes(connection);
     await createIdempotencyIndexes(connection);
+    const sessions = leaseSessions({ connection, owner: random.uuid(), log });
+    cleanup.defer('database sessions', () => sessions.close());
     await upgradeData({ connection, clock, log }, transports.upgrades ?? []);
     await transports.beforeTransports?.();
     const relay = startRelay({ connection, broker, log, clock });

@@ -3,6 +3,7 @@
  * connection is found by the name of its database.
  */
 import mongoose from 'mongoose';
+import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 import type { Document, SentCommand } from './lookups.ts';
 import { createFaultFinder, type PlanOptions } from './query-plans.ts';
 
@@ -45,7 +46,8 @@ export const watchCommands = (database: string, options: PlanOptions = {}): Comm
   const underWay = new Map<number, SentCommand>();
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
-    if (watched === undefined) return;
+    // Sent every second, whatever the service does.
+    if (watched === undefined || command[commandName] === SESSION_COLLECTION) return;
     const sent = toSent(commandName, command as Document);
     watched.push(sent);
     underWay.set(requestId, sent);

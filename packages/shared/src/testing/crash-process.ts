@@ -6,6 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import { createRequire, flushCompileCache } from 'node:module';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import mongoose, { type Connection, type mongo } from 'mongoose';
+import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 
 const send = (message: object): void => void process.send?.(message);
 
@@ -58,9 +59,10 @@ driver.Connection.prototype.writeCommand = function (message, options) {
   return held.has(message.requestId) ? NEVER : writeCommand.call(this, message, options);
 };
 
-/** The outbox relay works independently of the request. */
-const isOfRelay = ({ commandName, command }: mongo.CommandStartedEvent): boolean => {
+/** The outbox relay and the lease of the database sessions work independently of the request. */
+const isInBackground = ({ commandName, command }: mongo.CommandStartedEvent): boolean => {
   const collection = command[commandName];
+  if (collection === SESSION_COLLECTION) return true;
   return collection === 'relay_leases' || (collection === 'outbox' && command.autocommit !== false);
 };
 
@@ -75,7 +77,7 @@ const holdCommands = (connections: readonly Connection[], nth: number) => {
   });
   const started = (event: mongo.CommandStartedEvent): void => {
     const { commandName, command, requestId } = event;
-    if (!isOfRelay(event)) {
+    if (!isInBackground(event)) {
       left -= 1;
       pending.add(requestId);
       const collection = command[commandName];

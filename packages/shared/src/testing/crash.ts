@@ -28,8 +28,8 @@ export interface CrashTestProcess {
   url(): Promise<string>;
   /** Runs a function that the process has given to `answer`; rejects when the process ends. */
   ask<T>(name: string, ...args: unknown[]): Promise<T>;
-  /** Kills the process, then ends its database sessions. */
-  kill(): Promise<void>;
+  /** Kills the process, then ends its database sessions. `leaveSessions`: what a real crash leaves. */
+  kill(options?: { leaveSessions: boolean }): Promise<void>;
   /** Resolves when the process has ended and its database sessions as well. */
   gone: Promise<void>;
 }
@@ -64,7 +64,8 @@ export const startCrashTestProcess = (
   void ended.then(() => {
     for (const answer of open.values()) answer({ error: 'the process is gone' });
   });
-  const gone = ended.then(() => endSessions(config.MONGODB_URI, sessions));
+  let leavesSessions = false;
+  const gone = ended.then(() => (leavesSessions ? undefined : endSessions(config.MONGODB_URI, sessions)));
   const url = readyAt(child);
   // A test that awaits it gets the rejection.
   url.catch(() => undefined);
@@ -79,7 +80,8 @@ export const startCrashTestProcess = (
         );
         child.send({ request: lastQuestion, name, args }, (error) => error && reject(error));
       }),
-    kill: () => {
+    kill: ({ leaveSessions } = { leaveSessions: false }) => {
+      leavesSessions ||= leaveSessions;
       child.kill('SIGKILL');
       return gone;
     },

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { createRequestScope, runInScope } from '../../src/kernel/request-scope.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import {
   type Command,
@@ -179,6 +180,20 @@ describe('a command that was definitely not sent', () => {
   test('because the queue was never declared', async () => {
     await connectClient({ name: 'nobody', request, response });
     await expect(call('x')).rejects.toMatchObject({ name: 'RpcNotSentError' });
+  });
+
+  test('because the deadline of the request has passed', async () => {
+    const command = newCommand();
+    const handled: string[] = [];
+    await serve(command, async ({ text }) => {
+      handled.push(text);
+      return { echoed: text };
+    });
+    await connectClient(command);
+    const late = runInScope(createRequestScope(0), () => call('late'));
+    await expect(late).rejects.toMatchObject({ name: 'RpcNotSentError' });
+    await call('next');
+    expect(handled).toEqual(['next']);
   });
 
   test('because the broker is not connected', async () => {

@@ -4,11 +4,12 @@ import { z } from 'zod';
 import { created, defineRoute } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
 import { CALLER_HEADER } from '../../src/kernel/caller.ts';
-import { DAY_MS, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import {
+  CLAIM_MS,
   type Complete,
   createIdempotency,
   createIdempotencyIndexes,
@@ -20,7 +21,7 @@ import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempot
 import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
 import { caller, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
-import { dropDatabase, log, openDatabase, redisUrl } from '../messaging/support.ts';
+import { dropDatabase, log, openDatabase, redisUrl, until } from '../messaging/support.ts';
 
 const NAMESPACE = `test-${systemRandom.uuid()}`;
 
@@ -47,6 +48,8 @@ const idempotencyOver = (database: Connection, shared: Redis): Idempotency =>
     crossServiceCheck: createCrossServiceCheck(shared, NAMESPACE, clock),
     clock,
     uuid: () => systemRandom.uuid(),
+    // The clock of these tests stands still.
+    renewMs: HOUR_MS,
   });
 
 beforeEach(async () => {
@@ -192,10 +195,10 @@ describe('a run that fails', () => {
   });
 });
 
-describe('a run that takes too long', () => {
-  const LONG_MS = MINUTE_MS + 1;
+describe('a run whose process has died', () => {
+  const LONG_MS = CLAIM_MS + 1;
 
-  test('holds its key for a minute; then another run takes over and the late one has no effect', async () => {
+  test('holds its key for seconds; then another run takes over and the late one has no effect', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const { open, opened } = signal();
     const started = signal();
@@ -205,7 +208,7 @@ describe('a run that takes too long', () => {
       return book(created('late'))(complete);
     });
     await started.opened;
-    clock.advance(MINUTE_MS - 1);
+    clock.advance(CLAIM_MS - 1);
     expect(await outcomeOf(idempotency.run(request, asItIs, book()))).toBe('conflict');
     clock.advance(2);
     let runs = 0;
@@ -246,6 +249,85 @@ describe('a run that takes too long', () => {
     taker.open();
     expect((await takerRun).body).toBe('taker');
     expect(await effects()).toBe(1);
+  });
+});
+
+describe('a run that takes longer than its lease', () => {
+  /** By the real clock. */
+  const renewing = (): Idempotency =>
+    createIdempotency({
+      connection,
+      crossServiceCheck: createCrossServiceCheck(redis, NAMESPACE, systemClock),
+      clock: systemClock,
+      uuid: () => systemRandom.uuid(),
+      renewMs: 50,
+    });
+
+  const claimedUntil = async (userId: number): Promise<number> => {
+    const entry = await connection.collection('idempotency_keys').findOne({ user_id: userId });
+    return Number(entry?.claimed_until);
+  };
+
+  test('keeps its key; repeats are 409 with Retry-After meanwhile', async () => {
+    const request = { userId: 71, key: key(), fingerprint: 'a' };
+    const [started, finish] = [signal(), signal()];
+    const run = renewing().run(request, asItIs, async (complete) => {
+      started.open();
+      await finish.opened;
+      return book(created('long'))(complete);
+    });
+    await started.opened;
+    const first = await claimedUntil(71);
+    await until(async () => (await claimedUntil(71)) > first);
+    await expect(renewing().run(request, asItIs, book())).rejects.toMatchObject({
+      kind: 'conflict',
+      retryAfterS: 2,
+    });
+    finish.open();
+    expect((await run).body).toBe('long');
+    expect((await renewing().run(request, asItIs, book())).body).toBe('long');
+    expect(await effects()).toBe(1);
+  });
+
+  test('gives its key up when it ends', async () => {
+    const request = { userId: 72, key: key(), fingerprint: 'a' };
+    await renewing().run(request, asItIs, book(created('short')));
+    const before = await claimedUntil(72);
+    await renewing().run({ ...request, userId: 73, key: key() }, asItIs, async (complete) => {
+      const first = await claimedUntil(73);
+      await until(async () => (await claimedUntil(73)) > first);
+      return book()(complete);
+    });
+    expect(await claimedUntil(72)).toBe(before);
+  });
+});
+
+describe('a transaction of a dead process that holds the row of the key', () => {
+  test('repeats are 409 with Retry-After in bounded time, and one of them takes over when it is ended', async () => {
+    const request = { userId: 81, key: key(), fingerprint: 'a' };
+    const dead = await connection.startSession();
+    await idempotency
+      .run(request, asItIs, async (complete) => {
+        dead.startTransaction();
+        await connection.collection('effects').insertOne({ at: 'never' }, { session: dead });
+        await complete(dead, created('never'));
+        // What a killed process does not do: the key would be released.
+        clock.advance(2 * CLAIM_MS);
+        await expect(idempotency.run(request, asItIs, book())).rejects.toMatchObject({
+          kind: 'conflict',
+          retryAfterS: 2,
+        });
+        await dead.abortTransaction();
+        const taken = await idempotency.run(request, asItIs, book(created('taken over')));
+        expect(taken.body).toBe('taken over');
+        throw new Error('dead');
+      })
+      .catch((error: Error) => {
+        if (error.message !== 'dead') throw error;
+      });
+    await dead.endSession();
+    expect(await effects()).toBe(1);
+    expect((await idempotency.run(request, asItIs, book())).body).toBe('taken over');
   });
 });
 

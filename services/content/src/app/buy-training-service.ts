@@ -1,12 +1,13 @@
 /** The sale of a training service: claims the purchase as a pending trainee, then runs the steps of `purchase-saga.ts`. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { AppError, badRequest, conflict, message } from '@fitness/shared/kernel/error.ts';
-import { type Complete, storedKey } from '@fitness/shared/mongo/idempotency.ts';
+import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
+import { effectStarted, effectUndone, outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
+import { type Complete, runningError, storedKey } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
-import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
+import { createPurchaseSaga, isUnsettled, leaseFrom } from './purchase-saga.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
@@ -41,7 +42,9 @@ export const createBuyTrainingService = (
     const started = await findStarted(caller.userId, purchase.trainingServiceId, key);
     if (started !== undefined && isPaid(started)) return toTraineeResource(started, buyers);
     const trainee = started ?? (await start(caller.userId, purchase, key));
-    await pay(trainee);
+    // The purchase is claimed: if this request fails now, it is finished later.
+    effectStarted();
+    await pay(trainee, started !== undefined && isUnsettled(started, dependencies.clock.now()));
     return activate(trainee.traineeId, async (session, active) => {
       const resource = toTraineeResource(active, buyers);
       await complete(session, resource);
@@ -96,7 +99,8 @@ const createStart = (
       // After the insert, which the deletion of the seller's account checks: one of the two sees the other.
       await requireVisible(trainee.sellerUserId);
     } catch (error) {
-      await cancel(trainee);
+      await outsideRequest(() => cancel(trainee));
+      effectUndone();
       throw error;
     }
     return trainee;
@@ -138,7 +142,7 @@ const createInsertPending =
       });
     } catch (error) {
       // A concurrent attempt under the same key was faster.
-      if (isDuplicateKey(error)) throw conflict('idempotency.running', message('idempotency.running'));
+      if (isDuplicateKey(error)) throw runningError();
       throw error;
     }
   };

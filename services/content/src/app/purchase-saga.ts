@@ -4,7 +4,8 @@
  * its lease expires.
  */
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
-import { badRequest, message } from '@fitness/shared/kernel/error.ts';
+import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
@@ -15,16 +16,24 @@ const LEASE_MS = 30 * SECOND_MS;
 
 export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
 
+/** A call of the process that started the purchase and died may still be running at the wallet. */
+export const isUnsettled = ({ createdAt }: Trainee, now: Date): boolean =>
+  now.getTime() < createdAt.getTime() + LEASE_MS;
+
 export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox'>) => {
   const { store, wallet } = dependencies;
   const cancel = (trainee: Trainee): Promise<void> =>
     store.transaction((session) => store.trainees.cancel(session, trainee.traineeId));
   return {
     cancel,
-    /** 400 for too low a balance, after the trainee is cancelled. Throws without a change when the outcome is unknown. */
-    pay: async (trainee: Trainee): Promise<void> => {
+    /**
+     * 400 for too low a balance, after the trainee is cancelled. Throws without a change when the outcome is unknown: also
+     * after a refusal while an earlier call may still book.
+     */
+    pay: async (trainee: Trainee, mayBeBookedLater = false): Promise<void> => {
       if ((await wallet.book(trainee)) === 'booked') return;
-      await cancel(trainee);
+      if (mayBeBookedLater) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
+      await outsideRequest(() => cancel(trainee));
       throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
     },
     /** Makes a paid trainee active. `finish` runs last in the same transaction, also when it was active before. */

@@ -69,17 +69,20 @@ const createRebuildProfiles = (dependencies: Needs) => {
   };
 };
 
-/** Sets the totals from one snapshot. A concurrent write conflicts, and the transaction is retried. */
+/**
+ * Sets the totals from one snapshot. A concurrent write conflicts, and the transaction is retried. The database counts:
+ * a transaction that read every profile into this process would exceed the lifetime of transactions.
+ */
 const recount = (store: Dependencies['store']): Promise<void> =>
   store.transaction(async (session) => {
     const totals: Partial<Record<Cell, number>> = {};
     let newest = 0;
-    for await (const profile of store.profiles.all(session)) {
-      newest = Math.max(newest, profile.newest);
-      if (profile.state.gone) continue;
+    for (const group of await store.profiles.sums(session)) {
+      newest = Math.max(newest, group.newest);
+      if (group.state.gone) continue;
       for (const key of COUNT_KEYS) {
-        const cell = cellOf(flagsOf(key), profile.ref.kind, profile.state);
-        totals[cell] = (totals[cell] ?? 0) + profile.counts[key];
+        const cell = cellOf(flagsOf(key), group.kind, group.state);
+        totals[cell] = (totals[cell] ?? 0) + group.counts[key];
       }
     }
     await store.counters.setPosts(session, totals, newest);
@@ -94,7 +97,7 @@ const createRebuildBoosts =
       const found = live.get(trainingServiceId);
       const boost = found && { ...found, trainingServiceId, endsAt: parseTimestamp(found.ends_at) };
       await store.transaction(async (session) => {
-        await store.boosts.removeOf(session, trainingServiceId);
+        await store.boosts.removeOf(session, [trainingServiceId]);
         if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);
         await store.trainingServices.setBoost(session, trainingServiceId, boost ?? NEVER_BOOSTED);
       });

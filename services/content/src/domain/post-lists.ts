@@ -61,7 +61,11 @@ export const flagsOf = (key: keyof ProfileCounts): PostFlags => ({
 /** A counter over all profiles: `gym_public_blog`. */
 export type Cell = `${ProfileKind}_${'public' | 'hidden'}_${'blog' | 'regular'}`;
 
-export const cellOf = (flags: PostFlags, kind: ProfileKind, profile: ProfileState): Cell =>
+export const cellOf = (
+  flags: PostFlags,
+  kind: ProfileKind,
+  profile: Pick<ProfileState, 'isActive' | 'gone'>,
+): Cell =>
   `${kind}_${isPublicPost(flags, profile) ? 'public' : 'hidden'}_${flags.in_blog ? 'blog' : 'regular'}`;
 
 /** How the counters over all profiles change when a profile with these posts goes from `before` to `after`. */

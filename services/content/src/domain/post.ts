@@ -44,5 +44,7 @@ export interface Post extends PostFields {
   version: number;
 }
 
-export const isPublicPost = ({ is_draft }: Pick<PostFlags, 'is_draft'>, profile: ProfileState): boolean =>
-  !is_draft && isPublicProfile(profile);
+export const isPublicPost = (
+  { is_draft }: Pick<PostFlags, 'is_draft'>,
+  profile: Pick<ProfileState, 'isActive' | 'gone'>,
+): boolean => !is_draft && isPublicProfile(profile);

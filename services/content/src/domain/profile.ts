@@ -39,4 +39,5 @@ export const userProfile = (userId: number): { ref: ProfileRef; state: ProfileSt
   state: { ownerUserId: userId, isActive: true, gone: false },
 });
 
-export const isPublicProfile = ({ isActive, gone }: ProfileState): boolean => isActive && !gone;
+export const isPublicProfile = ({ isActive, gone }: Pick<ProfileState, 'isActive' | 'gone'>): boolean =>
+  isActive && !gone;

@@ -8,7 +8,7 @@ export interface Boosts {
   saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
   /** The boost of a training service that ends last: at most one is live at a time. */
   last(session: ClientSession, trainingServiceId: number): Promise<Pick<Boost, 'level' | 'endsAt'>>;
-  removeOf(session: ClientSession, trainingServiceId: number): Promise<void>;
+  removeOf(session: ClientSession, trainingServiceIds: readonly number[]): Promise<void>;
 }
 
 export const createBoosts = ({ boosts }: Models): Boosts => ({
@@ -26,7 +26,7 @@ export const createBoosts = ({ boosts }: Models): Boosts => ({
     const [last] = all.toSorted((a, b) => b.ends_at.getTime() - a.ends_at.getTime());
     return last === undefined ? NEVER_BOOSTED : { level: last.level, endsAt: last.ends_at };
   },
-  removeOf: async (session, trainingServiceId) => {
-    await boosts.deleteMany({ training_service_id: trainingServiceId }, { session });
+  removeOf: async (session, trainingServiceIds) => {
+    await boosts.deleteMany({ training_service_id: trusted({ $in: [...trainingServiceIds] }) }, { session });
   },
 });

@@ -1,8 +1,9 @@
 /** The read model of profiles: copies of gyms and accounts, and how many posts each has. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
+import { COUNT_KEYS, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
 import {
+  type ProfileKind,
   type ProfileRef,
   type ProfileState,
   profileKey,
@@ -14,6 +15,14 @@ export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
   counts: ProfileCounts;
   /** The largest id that a post of it ever had. */
+  newest: number;
+}
+
+/** Profiles of one kind and state. */
+interface ProfileSums {
+  kind: ProfileKind;
+  state: Pick<ProfileState, 'isActive' | 'gone'>;
+  counts: ProfileCounts;
   newest: number;
 }
 
@@ -39,7 +48,9 @@ export interface Profiles {
   /** False when the profile is gone. Writes the document, so that a concurrent erasure conflicts with this transaction. */
   pin(session: ClientSession, ref: ProfileRef): Promise<boolean>;
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
-  all(session?: ClientSession): AsyncIterable<Profile>;
+  /** Adds up the counts of all profiles. */
+  sums(session: ClientSession): Promise<ProfileSums[]>;
+  all(): AsyncIterable<Profile>;
 }
 
 const fromDocument = (found: ProfileDocument): Profile => ({
@@ -120,11 +131,28 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });
   },
-  all: async function* (session) {
-    for await (const found of profiles
-      .find({}, null, { session: session ?? null })
-      .lean()
-      .cursor())
-      yield fromDocument(found);
+  sums: async (session) => {
+    const groups = await profiles
+      .aggregate<
+        ProfileCounts & { _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone'>; newest: number }
+      >([
+        {
+          $group: {
+            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone' },
+            newest: { $max: '$newest' },
+            ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
+          },
+        },
+      ])
+      .session(session);
+    return groups.map(({ _id, newest, ...counts }) => ({
+      kind: _id.kind,
+      state: { isActive: _id.is_active, gone: _id.gone },
+      counts,
+      newest,
+    }));
+  },
+  all: async function* () {
+    for await (const found of profiles.find({}).lean().cursor()) yield fromDocument(found);
   },
 });

@@ -52,7 +52,8 @@ export interface TrainingServices {
   ): Promise<TrainingService>;
   /** The removed one; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
-  idsOfUser(session: ClientSession, userId: number): Promise<number[]>;
+  /** Removes all of a user and returns them. */
+  removeOfUser(session: ClientSession, userId: number): Promise<TrainingService[]>;
   /**
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
@@ -204,9 +205,17 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
       return removed === null ? undefined : fromDocument(removed);
     },
-    idsOfUser: async (session, userId) => {
-      const found = await trainingServices.find({ user_id: userId }, { _id: 1 }).session(session).lean();
-      return found.map(({ _id }) => _id);
+    removeOfUser: async (session, userId) => {
+      const found = await trainingServices
+        .find({ user_id: userId }, { facets: 0, grams: 0 })
+        .session(session)
+        .lean();
+      if (found.length > 0)
+        await trainingServices.deleteMany(
+          { _id: trusted({ $in: found.map(({ _id }) => _id) }) },
+          { session },
+        );
+      return found.map(fromDocument);
     },
     page,
     count: async (filter) => {

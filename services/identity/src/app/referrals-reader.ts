@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createFairQueue } from '../domain/fair-queue.ts';
 import { computeScore } from '../domain/referral-score.ts';
@@ -69,7 +70,8 @@ export const createReferralsReader = ({
   const sharedComputation = (userId: number): Promise<number> => {
     const running = computations.get(userId);
     if (running !== undefined) return running;
-    const started = computeOrWait(userId).finally(() => computations.delete(userId));
+    // Without the deadline of the request that is first: the others wait for it, too.
+    const started = outsideRequest(() => computeOrWait(userId)).finally(() => computations.delete(userId));
     computations.set(userId, started);
     return started;
   };

@@ -1,6 +1,7 @@
 /** Issues a confirmation code and sends it by SMS (contract 2.1). */
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { CODE_LENGTHS, type CodePurpose, type IssuedCode, issueCode } from '../domain/confirmation-code.ts';
 
@@ -40,7 +41,8 @@ export const createSendCode = ({
     const previous = await (purpose === 'phone'
       ? replacePhone(userId, { ...issued, phone })
       : store.codes.replace(userId, purpose, issued));
-    const withdraw = (): Promise<void> => store.codes.restore(userId, purpose, issued, previous);
+    const withdraw = (): Promise<void> =>
+      outsideRequest(() => store.codes.restore(userId, purpose, issued, previous));
     const { outcome } = await sms.send({ receptor: phone, purpose, code: digits, locale });
     if (outcome === 'sent') return { outcome, withdraw };
     if (outcome === 'refused') await withdraw();

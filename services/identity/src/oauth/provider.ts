@@ -6,7 +6,10 @@ import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { toOutage } from '@fitness/shared/kernel/outage.ts';
+import { currentScope } from '@fitness/shared/kernel/request-scope.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
 import { CLIENT_METADATA, registrationError } from '../domain/oauth-client.ts';
@@ -63,9 +66,22 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
   });
   const report = (error: unknown): void =>
     options.log.error({ err: error }, 'the authorization server failed');
-  provider.on('server_error', (_ctx, error) => report(error));
+  provider.on('server_error', (ctx, error) => {
+    report(error);
+    answerOutage(ctx, error);
+  });
   (provider as EventEmitter).on('error', report);
   return provider;
+};
+
+/** The library answers 500 for a database that cannot be reached. */
+const answerOutage = (ctx: KoaContextWithOIDC, error: unknown): void => {
+  const outage = toOutage(error, currentScope());
+  if (outage === undefined || ctx.status !== HTTP_STATUS.internal) return;
+  ctx.status = HTTP_STATUS.unavailable;
+  ctx.set('retry-after', String(outage.retryAfterS));
+  // RFC 6749, 4.1.2.1
+  if (typeof ctx.body === 'object') ctx.body = { error: 'temporarily_unavailable' };
 };
 
 const configuration = (options: ProviderOptions, library: Library): Configuration => ({

@@ -1,6 +1,7 @@
 /** Confirmation codes, one document for each account. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 import {
   type CodePurpose,
@@ -97,36 +98,42 @@ export interface Codes {
 export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTEMPTS): Codes => {
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
+  /**
+   * In a transaction also where it is one write: it conflicts with an orphaned transaction and is retried until the
+   * deadline, whereas a single write would wait for that transaction and take effect after its request was refused.
+   */
+  const write = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
+    inTransaction(connection, work, { isEffect: false });
+
   /** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
   const countAttempt = (
+    session: ClientSession,
     userId: number,
     purpose: CodePurpose,
     now: Date,
-    session: ClientSession | undefined,
   ): Promise<CodesDocument | null> => {
     const valid = {
       _id: userId,
       [`${purpose}.expires_at`]: trusted({ $gt: now }),
       [`${purpose}.tries`]: trusted({ $lt: purpose === 'reset' ? resetTries : MAX_FAILED_ATTEMPTS }),
     };
-    if (purpose === 'deletion') return countDeletionAttempt(userId, valid, now, session);
+    if (purpose === 'deletion') return countDeletionAttempt(session, userId, valid, now);
     return model
-      .findOneAndUpdate(valid, { $inc: { [`${purpose}.tries`]: 1 } }, { returnDocument: 'after' })
+      .findOneAndUpdate(valid, { $inc: { [`${purpose}.tries`]: 1 } }, { returnDocument: 'after', session })
       .lean<CodesDocument>();
   };
 
   const countDeletionAttempt = async (
+    session: ClientSession,
     userId: number,
     valid: Record<string, unknown>,
     now: Date,
-    session: ClientSession | undefined,
   ): Promise<CodesDocument | null> => {
-    const inSession = session === undefined ? {} : { session };
     // An expired lockout resets the count.
     await model.updateOne(
       { _id: userId, locked_until: trusted({ $lte: now }) },
       { $set: { locked_until: null, wrong_in_row: 0 } },
-      inSession,
+      { session },
     );
     const failures = { $add: ['$wrong_in_row', 1] };
     // The same write sets the lockout, so that a crash after it cannot allow one more guess.
@@ -142,27 +149,30 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
       .findOneAndUpdate({ ...valid, locked_until: null }, [{ $set: counted }], {
         returnDocument: 'after',
         updatePipeline: true,
-        ...inSession,
+        session,
       })
       .lean<CodesDocument>();
   };
 
   return {
     replace: async (userId, purpose, issued, session) => {
-      const before = await model
-        .findOneAndUpdate(
-          { _id: userId },
-          { $set: { [purpose]: issued } },
-          { upsert: true, returnDocument: 'before', ...(session === undefined ? {} : { session }) },
-        )
-        .lean<CodesDocument>();
+      const update = (within: ClientSession) =>
+        model
+          .findOneAndUpdate(
+            { _id: userId },
+            { $set: { [purpose]: issued } },
+            { upsert: true, returnDocument: 'before', session: within },
+          )
+          .lean<CodesDocument>();
+      const before = await (session === undefined ? write(update) : update(session));
       return before?.[purpose] ?? null;
     },
     restore: async (userId, purpose, issued, older) => {
       await model.updateOne({ _id: userId, [`${purpose}.id`]: issued.id }, { $set: { [purpose]: older } });
     },
     check: async (userId, purpose, digits, now, lockout) => {
-      const counted = await countAttempt(userId, purpose, now, lockout?.session);
+      const count = (session: ClientSession) => countAttempt(session, userId, purpose, now);
+      const counted = await (lockout === undefined ? write(count) : count(lockout.session));
       const issued = counted?.[purpose];
       if (issued === null || issued === undefined || !codeMatches(issued, digits)) {
         if (counted?.locked_until instanceof Date && purpose === 'deletion') await lockout?.onLocked();

@@ -3,7 +3,7 @@ import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { isDuplicateKey, isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   type AttachableKind,
@@ -89,9 +89,8 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         await storage.place(file);
         replaced = await insertReplacing(dependencies, row, MAX_PUBLIC_FILES[kind]);
       } catch (error) {
-        // An AppError means that nothing was committed. After any other error the outcome of the commit is unknown, and
-        // the sweeper deletes the file if it has no row.
-        if (isAppError(error)) await deleteFiles([row]);
+        // After any other error the outcome of the commit may be unknown, and the sweeper deletes the file if it has no row.
+        if (isAppError(error) && !isOutcomeUnknown(error)) await deleteFiles([row]);
         throw error;
       }
       await licenseOwners.attach(row);

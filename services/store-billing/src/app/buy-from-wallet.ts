@@ -3,6 +3,8 @@
  * can be granted.
  */
 import { invalid, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { type Complete, storedKey } from '@fitness/shared/mongo/idempotency.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
@@ -82,6 +84,7 @@ const finishEarlier = async (
   purchase: WalletPurchase,
   options: SagaOptions,
 ): Promise<Grant> => {
+  effectStarted();
   const deadline = performance.now() + SLOT_WAIT_MS;
   const awaited = await waitForSaga(dependencies, purchase.id, deadline, options);
   if (awaited.state === 'granted') return findGrant(dependencies, awaited);
@@ -110,11 +113,13 @@ const reserve = async (
     tries: 0,
     createdAt: now,
   };
-  const refusal = await store.transaction(async (session) => {
+  const insert = async (session: ClientSession): Promise<SlotRefusal | undefined> => {
     const reserved = await store.slots.reserve(session, slotOf(order), purchase.id, now);
     if (reserved !== 'reserved') return reserved;
     await store.walletPurchases.insert(session, purchase);
     return undefined;
-  });
+  };
+  // The saga reports its effect itself; a refusal has none.
+  const refusal = await store.transaction(insert, { isEffect: false });
   return refusal === undefined ? { purchase } : { refusal };
 };

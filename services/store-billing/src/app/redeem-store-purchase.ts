@@ -3,7 +3,7 @@
  * caller controls is checked before the store is asked.
  */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AppError, forbidden } from '@fitness/shared/kernel/error.ts';
+import { type AppError, forbidden, isAppError } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
@@ -14,7 +14,7 @@ import type { RedeemedPurchase } from '../store/ledger.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
 import { assertMayBoost } from './assert-may-boost.ts';
 import { enqueueRefund } from './enqueue-refund.ts';
-import { type ConfirmedPurchase, type GrantOutcome, grantStorePurchase } from './grant-store-purchase.ts';
+import { type ConfirmedPurchase, grantStorePurchase } from './grant-store-purchase.ts';
 import {
   alreadyRunning,
   grantFailed,
@@ -141,19 +141,24 @@ const refuseUnconfirmed = async (
   return replayOrThrow(dependencies, attempt, order, providerError(verdict.detail));
 };
 
+/** After the store's yes: every failure is `store_purchase.grant_failed`, also of what follows a refused grant. */
 const grantConfirmed = async (
   dependencies: Dependencies,
   confirmed: ConfirmedPurchase,
 ): Promise<Redeemed> => {
-  const { store, clock } = dependencies;
-  const { attempt, order } = confirmed;
-  let granted: GrantOutcome;
   try {
-    granted = await grantStorePurchase(dependencies, confirmed);
+    return await grantOrRefuse(dependencies, confirmed);
   } catch (error) {
+    if (isAppError(error) && error.kind !== 'unavailable') throw error;
     // The attempt stays open in the journal, so the background retries the grant.
     throw grantFailed(error);
   }
+};
+
+const grantOrRefuse = async (dependencies: Dependencies, confirmed: ConfirmedPurchase): Promise<Redeemed> => {
+  const { store, clock } = dependencies;
+  const { attempt, order } = confirmed;
+  const granted = await grantStorePurchase(dependencies, confirmed);
   if (granted.outcome === 'granted') return { isNew: true, grant: granted.grant };
   if (granted.outcome === 'refunded') return refuseUnconfirmed(dependencies, attempt, order, REFUNDED);
   if (granted.outcome === 'already_redeemed')

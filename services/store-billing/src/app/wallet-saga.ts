@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAppError, unavailable } from '@fitness/shared/kernel/error.ts';
+import { effectStarted, effectUndone, outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
+import { keepRenewing } from '@fitness/shared/kernel/timing.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
 import type { Booking } from '../clients/wallet.ts';
@@ -14,8 +16,11 @@ import {
   chargeKey,
   isBeingCharged,
   isOver,
+  LONGEST_SAGA_MS,
+  mayBeChargedLater,
   refundKey,
   SAGA_LEASE_MS,
+  SAGA_RENEWAL_MS,
   type WalletPurchase,
 } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
@@ -45,13 +50,31 @@ export const findGrant = async (
   return grant;
 };
 
-/** Runs the saga from its current state to its end. The caller holds the lease. */
+/** Runs the saga from its current state to its end. The caller holds the lease, which is renewed meanwhile. */
 export const runSaga = async (
   dependencies: Dependencies,
   purchase: WalletPurchase,
   options: SagaOptions,
 ): Promise<Grant> => {
-  const { store, wallet, log } = dependencies;
+  const { store, clock } = dependencies;
+  const stopRenewing = keepRenewing(
+    // It fails while the saga's own transaction has the row.
+    () => store.walletPurchases.renew(purchase, new Date(clock.now().getTime() + SAGA_LEASE_MS)),
+    { intervalMs: SAGA_RENEWAL_MS, longestMs: LONGEST_SAGA_MS },
+  );
+  try {
+    return await runSteps(dependencies, purchase, options);
+  } finally {
+    stopRenewing();
+  }
+};
+
+const runSteps = async (
+  dependencies: Dependencies,
+  purchase: WalletPurchase,
+  options: SagaOptions,
+): Promise<Grant> => {
+  const { store, wallet, log, clock } = dependencies;
   const { order, amount, grantId } = purchase;
   const booking = {
     userId: order.userId,
@@ -63,28 +86,34 @@ export const runSaga = async (
     await refundCharge(dependencies, purchase, booking);
     throw refundedError(purchase);
   }
+  // If this request fails now, the saga is finished later.
+  effectStarted();
   const charged = await wallet.charge({ key: chargeKey(purchase.id), ...booking });
   if (charged.outcome === 'unknown') {
     log.warn(
       { err: charged.error, wallet_purchase: purchase.id },
       'it is unknown whether a wallet was charged',
     );
-    await store.walletPurchases.markUnattended(purchase);
+    await outsideRequest(() => store.walletPurchases.markUnattended(purchase));
     throw unavailable('the wallet did not answer', charged.error);
   }
   if (charged.outcome === 'refused') {
-    const undone = await store.transaction(async (session) => {
+    if (mayBeChargedLater(purchase, clock.now()))
+      throw unavailable(`the wallet purchase ${purchase.id} is not settled yet`, charged.error);
+    const undo = async (session: ClientSession): Promise<boolean> => {
       if (!(await store.walletPurchases.undo(session, purchase, charged.error.code))) return false;
       await store.slots.release(session, slotOf(order), purchase.id);
       return true;
-    });
-    if (!undone) throw unavailable(`the wallet purchase ${purchase.id} was taken over`);
+    };
+    if (!(await outsideRequest(() => store.transaction(undo))))
+      throw unavailable(`the wallet purchase ${purchase.id} was taken over`);
+    effectUndone();
     if (charged.error.code === 'payments.insufficient_balance') throw charged.error;
     throw unavailable(`the wallet refused: ${charged.error.code}`, charged.error);
   }
   const placed = await placeGrantOrStartRefund(dependencies, purchase.id, options);
   if ('grant' in placed) return placed.grant;
-  await refundCharge(dependencies, purchase, booking);
+  await outsideRequest(() => refundCharge(dependencies, purchase, booking));
   throw refusalError(placed.refusal, order.offer);
 };
 

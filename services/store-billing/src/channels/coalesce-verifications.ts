@@ -1,3 +1,4 @@
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import type { StoreChannel, StoreProduct } from './channel.ts';
 
@@ -13,7 +14,8 @@ export const coalesceVerifications = (channel: StoreChannel): StoreChannel => {
   const running = new Map<string, Promise<Verdict>>();
 
   const start = (key: string, product: StoreProduct): Promise<Verdict> => {
-    const request = channel.verify(product).finally(() => running.delete(key));
+    // Without the deadline of the request that is first: the others wait for it, too.
+    const request = outsideRequest(() => channel.verify(product)).finally(() => running.delete(key));
     running.set(key, request);
     return request;
   };

@@ -27,7 +27,7 @@ export interface Wallet {
   refund(charge: Booking): Promise<BookingOutcome>;
 }
 
-/** Long, because after a timeout the saga stays open until its lease expires; far below that lease. */
+/** Long, because after a timeout the saga stays open; below the time after which a charge counts as settled. */
 const BOOKING_DEADLINE_MS = 10 * SECOND_MS;
 
 export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {

@@ -2,7 +2,7 @@
  * A purchase paid from the wallet is a saga: the slot is reserved, the wallet is charged, the grant is stored. Every step
  * can be repeated. The process that runs it holds a lease, so that no two processes charge at the same time.
  */
-import { DAY_MS, HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Order } from './grant.ts';
 
 /**
@@ -36,8 +36,19 @@ export interface WalletPurchase {
   createdAt: Date;
 }
 
-/** Longer than the wallet may take to book after its caller has timed out. */
-export const SAGA_LEASE_MS = 30 * SECOND_MS;
+/** The process that runs the saga renews it. Short, so that a repeat of the request continues the work of a dead process. */
+export const SAGA_LEASE_MS = 6 * SECOND_MS;
+export const SAGA_RENEWAL_MS = 2 * SECOND_MS;
+/** Longer than any request may take: a process that hangs does not keep the saga. */
+export const LONGEST_SAGA_MS = MINUTE_MS;
+/** Longer than the wallet may take to book after its caller has died. */
+const CHARGE_SETTLED_MS = 30 * SECOND_MS;
+
+/** A call of the process that died may still charge: a refusal of the wallet does not end the saga yet. */
+export const mayBeChargedLater = (
+  { tries, createdAt }: Pick<WalletPurchase, 'tries' | 'createdAt'>,
+  now: Date,
+): boolean => tries > 0 && now.getTime() < createdAt.getTime() + CHARGE_SETTLED_MS;
 
 /** The lease of a saga that was taken over, after `tries` failed ones: doubled each time, at most an hour. */
 export const sagaWaitMs = (tries: number): number =>

@@ -12,6 +12,8 @@ export interface WalletPurchases {
   findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
   /** Takes over an expired lease. Undefined when the saga is over, or another process or transaction holds it. */
   takeOver(id: string, owner: string, now: Date): Promise<WalletPurchase | undefined>;
+  /** Extends the lease to `until`, if `owner` still has it. */
+  renew(purchase: WalletPurchase, until: Date): Promise<void>;
   /** False when its state is not `from`. */
   move(
     session: ClientSession,
@@ -104,6 +106,13 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
       .lean<WalletPurchaseDocument>()
       .catch(whenTimedOut(null));
     return taken === null ? undefined : fromDocument(taken);
+  },
+  renew: async ({ id, leaseOwner }, until) => {
+    await walletPurchases.updateOne(
+      { _id: id, lease_owner: leaseOwner, lease_until: trusted({ $lt: until }) },
+      { $set: { lease_until: until } },
+      { maxTimeMS: CLAIM_WAIT_MS },
+    );
   },
   move: async (session, id, from, to) => {
     const moved = await walletPurchases.updateOne(

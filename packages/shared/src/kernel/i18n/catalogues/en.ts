@@ -19,6 +19,8 @@ export const catalogue = {
   'error.internal': 'Something went wrong on our side.',
   'error.unavailable': 'A part of the service is not reachable right now. Please try again shortly.',
   'error.overloaded': 'Too many requests are being answered right now. Please try again shortly.',
+  'error.outcome_unknown':
+    'The connection to a part of the service was lost, so that the outcome of your request is unknown. Please check, or try again shortly.',
 
   'validation.required': 'This field is required.',
   'validation.type.string': 'This field must be a string.',

@@ -1,0 +1,154 @@
+/**
+ * A TCP proxy between a service and its database that cuts all connections at a chosen command, and refuses new ones until
+ * the test restores it: what a network failure or a killed database looks like.
+ */
+import { connect, createServer, type Socket } from 'node:net';
+import mongoose from 'mongoose';
+import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
+
+type Document = Record<string, unknown>;
+
+/** `before`: the server does not get the command. `after`: it has executed it, and its response is lost. */
+export type Side = 'before' | 'after';
+
+export interface MongoProxy {
+  /** The address of the database through this proxy. */
+  uri: string;
+  /** Cuts at the first command that fits. Resolves with `<command> <collection>` when that has happened. */
+  cutAt(fits: (command: string, collection: string) => boolean, side?: Side): Promise<string>;
+  /** Accepts connections again, and cuts no more. */
+  restore(): void;
+  close(): Promise<void>;
+}
+
+const HEADER_BYTES = 16;
+const OP_MSG = 2013;
+/** Header, flags and the kind of the first section. */
+const BODY_AT = HEADER_BYTES + 5;
+
+/** Sent by the driver itself, or in the background whatever the service does. */
+const BACKGROUND = new Set([
+  'hello',
+  'ismaster',
+  'isMaster',
+  'ping',
+  'endSessions',
+  'killSessions',
+  'killCursors',
+]);
+const BACKGROUND_COLLECTIONS = new Set([SESSION_COLLECTION, 'relay_leases']);
+
+interface Command {
+  name: string;
+  collection: string;
+  requestId: number;
+}
+
+/** The command of a message; undefined for what the driver sends by itself. */
+const commandOf = (message: Buffer): Command | undefined => {
+  if (message.readInt32LE(12) !== OP_MSG) return undefined;
+  const end = BODY_AT + message.readInt32LE(BODY_AT);
+  const document = mongoose.mongo.BSON.deserialize(message.subarray(BODY_AT, end)) as Document;
+  const [name = '', value] = Object.entries(document)[0] ?? [];
+  const collection = typeof value === 'string' ? value : '';
+  // The relay reads the outbox outside of transactions.
+  const isRelay = collection === 'outbox' && document.autocommit !== false;
+  if (BACKGROUND.has(name) || BACKGROUND_COLLECTIONS.has(collection) || isRelay) return undefined;
+  return { name, collection, requestId: message.readInt32LE(4) };
+};
+
+/** Calls `take` with each whole message of a stream. */
+const splitMessages = (take: (message: Buffer) => void): ((chunk: Buffer) => void) => {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= HEADER_BYTES && rest.length >= rest.readInt32LE(0)) {
+      const length = rest.readInt32LE(0);
+      const message = rest.subarray(0, length);
+      rest = rest.subarray(length);
+      take(message);
+    }
+  };
+};
+
+interface Cut {
+  fits: (command: string, collection: string) => boolean;
+  side: Side;
+  done: (at: string) => void;
+}
+
+export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
+  const target = new URL(uri);
+  const sockets = new Set<Socket>();
+  let isDown = false;
+  let armed: Cut | undefined;
+
+  const cutAll = (cut: Cut, { name, collection }: Command): void => {
+    isDown = true;
+    armed = undefined;
+    for (const socket of sockets) socket.destroy();
+    cut.done(collection === '' ? name : `${name} ${collection}`);
+  };
+
+  const server = createServer((client) => {
+    if (isDown) return void client.destroy();
+    const database = connect(Number(target.port || 27_017), target.hostname);
+    /** The command whose response is to be lost. */
+    let awaited: { cut: Cut; command: Command } | undefined;
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        database.destroy();
+      });
+    }
+    client.on(
+      'data',
+      splitMessages((message) => {
+        const cut = armed;
+        const command = cut === undefined ? undefined : commandOf(message);
+        if (cut !== undefined && command !== undefined && cut.fits(command.name, command.collection)) {
+          if (cut.side === 'before') return cutAll(cut, command);
+          armed = undefined;
+          awaited = { cut, command };
+        }
+        if (!database.destroyed) database.write(message);
+      }),
+    );
+    database.on(
+      'data',
+      splitMessages((message) => {
+        if (awaited !== undefined && message.readInt32LE(8) === awaited.command.requestId)
+          return cutAll(awaited.cut, awaited.command);
+        if (!client.destroyed) client.write(message);
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const proxied = new URL(uri);
+  proxied.host = `127.0.0.1:${address.port}`;
+  // Otherwise the driver would connect to the members of the replica set, past the proxy.
+  proxied.searchParams.set('directConnection', 'true');
+
+  return {
+    uri: proxied.href,
+    cutAt: (fits, side = 'before') =>
+      new Promise((done) => {
+        armed = { fits, side, done };
+      }),
+    restore: () => {
+      armed = undefined;
+      isDown = false;
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+};

@@ -1,0 +1,132 @@
+/** Transactions of dead processes, and of those that only seem to be dead. */
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { ClientSession } from 'mongoose';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
+import {
+  enlist,
+  leaseSessions,
+  SESSION_COLLECTION,
+  type SessionLease,
+} from '../../src/mongo/session-lease.ts';
+import { inTransaction } from '../../src/mongo/transaction.ts';
+import { dropDatabase, log, mongodbUri, openDatabase, until } from '../messaging/support.ts';
+
+const ROUND_MS = 20;
+const DEAD_AFTER_MS = 1_000;
+
+/** Two processes on one database: two connections. */
+let connection: Connection;
+let other: Connection;
+const leases: SessionLease[] = [];
+
+beforeAll(async () => {
+  connection = await openDatabase();
+  other = await connectMongo({ uri: mongodbUri(), database: connection.name, log });
+  await connection.createCollection('rows');
+});
+
+afterEach(async () => {
+  for (const lease of leases.splice(0)) await lease.close();
+});
+
+afterAll(async () => {
+  await other.close();
+  await dropDatabase(connection);
+});
+
+const start = (on: Connection, owner = systemRandom.uuid()): { owner: string; lease: SessionLease } => {
+  const lease = leaseSessions({
+    connection: on,
+    owner,
+    log,
+    roundMs: ROUND_MS,
+    deadAfterMs: DEAD_AFTER_MS,
+  });
+  leases.push(lease);
+  return { owner, lease };
+};
+
+const ownerRow = (owner: string) =>
+  connection.collection<{ _id: string; renewals: number }>(SESSION_COLLECTION).findOne({ _id: owner });
+
+/** A transaction that holds the row, and its session. */
+const hold = async (id: string): Promise<ClientSession> => {
+  await connection.collection('rows').insertOne({ _id: id as never, value: 0 });
+  const session = await connection.startSession();
+  await enlist(connection, session);
+  session.startTransaction();
+  await connection.collection('rows').updateOne({ _id: id as never }, { $inc: { value: 1 } }, { session });
+  return session;
+};
+
+const write = (id: string): Promise<unknown> =>
+  inTransaction(
+    other,
+    (session) =>
+      other.collection('rows').updateOne({ _id: id as never }, { $inc: { value: 10 } }, { session }),
+    { deadlineMs: 100 },
+  );
+
+const value = async (id: string): Promise<unknown> =>
+  (await connection.collection('rows').findOne({ _id: id as never }))?.value;
+
+/** Stops the lease without taking its row back, as a killed process does. */
+const kill = async (owner: string, lease: SessionLease): Promise<void> => {
+  const row = await ownerRow(owner);
+  await lease.close();
+  await connection.collection(SESSION_COLLECTION).insertOne(row as never);
+};
+
+test('the transaction of a dead process is ended by another one, and its rows are free', async () => {
+  const { owner, lease } = start(connection);
+  const session = await hold('dead');
+  await expect(write('dead')).rejects.toMatchObject({ kind: 'unavailable' });
+  await kill(owner, lease);
+  start(other);
+  await until(() =>
+    write('dead').then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect(await value('dead')).toBe(10);
+  expect(await ownerRow(owner)).toBeNull();
+  await session.endSession();
+});
+
+test('the transaction of a living process is left alone', async () => {
+  const { owner } = start(connection);
+  const session = await hold('living');
+  start(other);
+  const renewals = async (): Promise<number> => (await ownerRow(owner))?.renewals ?? 0;
+  const before = await renewals();
+  await until(async () => (await renewals()) > before + (3 * DEAD_AFTER_MS) / ROUND_MS);
+  await session.commitTransaction();
+  await session.endSession();
+  expect(await value('living')).toBe(1);
+});
+
+test('every session of concurrent transactions is stored before its first write', async () => {
+  const { owner } = start(connection);
+  const stored: boolean[] = [];
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      inTransaction(connection, async (session) => {
+        const row = await connection
+          .collection<{ _id: string; sessions: string[] }>(SESSION_COLLECTION)
+          .findOne({ _id: owner });
+        stored.push(row?.sessions.includes(session.id?.id.toUUID().toString() ?? '') === true);
+      }),
+    ),
+  );
+  expect(stored).toEqual(Array(20).fill(true));
+});
+
+test('a process that closes leaves no row', async () => {
+  const { owner, lease } = start(connection);
+  await inTransaction(connection, async () => undefined);
+  expect(await ownerRow(owner)).not.toBeNull();
+  await lease.close();
+  expect(await ownerRow(owner)).toBeNull();
+});

@@ -1,0 +1,220 @@
+/** A server that is lost during a request: 503 and nothing changed, or 503 with `outcome_unknown`, never a 500. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import mongoose, { type Connection, type Model } from 'mongoose';
+import { z } from 'zod';
+import { created, defineRoute } from '../../src/http/define-route.ts';
+import { unavailable } from '../../src/kernel/error.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { SESSION_COLLECTION } from '../../src/mongo/session-lease.ts';
+import { inTransaction } from '../../src/mongo/transaction.ts';
+import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import { type Answer, apiClient, dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
+import { type MongoProxy, startMongoProxy } from '../../src/testing/mongo-proxy.ts';
+
+interface Note {
+  _id: number;
+  text: string;
+}
+
+const config = testConfig('lost');
+let proxy: MongoProxy;
+let service: RunningService;
+let notes: Model<Note>;
+/** Past the proxy. */
+let direct: Connection;
+let lastId = 0;
+
+/** The rest of the route's name says what it does with the document of this id. */
+type Work = (id: number) => Promise<unknown>;
+
+const TRANSACTION_MS = 4_000;
+/** Every loss costs this. */
+const DATABASE_WAIT_MS = 500;
+
+const work = (connection: Connection): Record<string, Work> => ({
+  read: (id) => notes.findById(id).lean(),
+  update: (id) => notes.updateOne({ _id: id }, { $set: { text: 'changed' } }, { upsert: true }),
+  create: (id) => notes.create({ _id: id, text: 'new' }),
+  bulk: (id) => notes.collection.bulkWrite([{ insertOne: { document: { _id: id, text: 'new' } as never } }]),
+  transaction: (id) =>
+    inTransaction(
+      connection,
+      async (session) => {
+        await notes.create([{ _id: id, text: 'new' }], { session });
+      },
+      { deadlineMs: TRANSACTION_MS },
+    ),
+  'failure-after-the-effect': async (id) => {
+    await inTransaction(connection, (session) => notes.create([{ _id: id, text: 'new' }], { session }));
+    throw unavailable('the part that shows the result does not answer');
+  },
+  'network-error': async () => {
+    throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  },
+});
+
+beforeAll(async () => {
+  proxy = await startMongoProxy(config.MONGODB_URI);
+  const runtime = await createServiceRuntime(
+    'lost',
+    { ...config, MONGODB_URI: proxy.uri },
+    { log: createLog({ service: 'lost', level: 'silent' }), databaseWaitMs: DATABASE_WAIT_MS },
+  );
+  const { connection } = runtime;
+  notes = connection.model<Note>('Note', new mongoose.Schema<Note>({ _id: Number, text: String }));
+  const all: Record<string, Work> = {
+    ...work(connection),
+    redis: async () => {
+      runtime.redis.disconnect();
+      await runtime.redis.get('key');
+    },
+    rabbitmq: async () => {
+      await runtime.broker.close();
+      await runtime.broker.publish(runtime.broker.eventsExchange, 'any.event', Buffer.from('{}'));
+    },
+  };
+  const routes = Object.entries(all).map(([name, run]) =>
+    defineRoute({
+      method: 'POST',
+      path: `/${name}`,
+      summary: name,
+      tag: 'test',
+      access: 'guest',
+      body: z.object({ id: z.int() }),
+      errorStyle: 'error_code',
+      responses: { 201: z.object({}) },
+      handle: async ({ body }) => {
+        await run(body.id);
+        return created({});
+      },
+    }),
+  );
+  service = await runtime.serve({ routes, grpc: [], consumers: [] });
+  direct = await mongoose
+    .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
+    .asPromise();
+});
+
+afterAll(async () => {
+  proxy.restore();
+  await service.close();
+  await direct.close();
+  await proxy.close();
+  await dropDatabase(config);
+});
+
+afterEach(() => proxy.restore());
+
+const post = (name: string, id: number): Promise<Answer> =>
+  apiClient(service.url)('POST', `/${name}`, { body: { id } });
+
+const newId = (): number => {
+  lastId += 1;
+  return lastId;
+};
+
+const isStored = async (id: number): Promise<boolean> =>
+  (await direct.collection('notes').countDocuments({ _id: id as never })) === 1;
+
+/** A request during which the database is lost at this command. */
+const postAndLose = async (name: string, command: string, side: 'before' | 'after' = 'before') => {
+  const id = newId();
+  const cut = proxy.cutAt((sent) => sent === command, side);
+  const [answer] = await Promise.all([post(name, id), cut]);
+  return { id, answer };
+};
+
+/** Resolves when the service has ended the transactions of earlier losses, which it does before it renews its lease. */
+const earlierLossesEnded = async (): Promise<void> => {
+  const renewals = async (): Promise<number> => {
+    const rows = await direct.collection(SESSION_COLLECTION).find().toArray();
+    return rows.reduce((sum, row) => sum + Number(row.renewals), 0);
+  };
+  const before = await renewals();
+  await eventually(async () => (await renewals()) > before + 1);
+};
+
+const NOTHING_CHANGED = [503, { message: expect.any(String) }];
+const UNKNOWN = [503, { message: expect.any(String), code: 'outcome_unknown' }];
+
+const expectOutage = (answer: Answer, expected: unknown[]): void => {
+  expect([answer.status, answer.body]).toEqual(expected);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+};
+
+describe('the database is lost', () => {
+  test('during a read: nothing was changed', async () => {
+    const { answer } = await postAndLose('read', 'find');
+    expectOutage(answer, NOTHING_CHANGED);
+  });
+
+  test('before the last write of a transaction: nothing was changed, nor is it later', async () => {
+    const { id, answer } = await postAndLose('transaction', 'insert');
+    expectOutage(answer, NOTHING_CHANGED);
+    proxy.restore();
+    expect((await post('transaction', newId())).status).toBe(201);
+    expect(await isStored(id)).toBe(false);
+  });
+
+  test.each([
+    ['update', 'update'],
+    ['create', 'insert'],
+  ])('after the %s of a write outside of a transaction: unknown, and it is stored', async (name, command) => {
+    const { id, answer } = await postAndLose(name, command, 'after');
+    expectOutage(answer, UNKNOWN);
+    expect(await isStored(id)).toBe(true);
+  });
+
+  test('during a bulk write: 503', async () => {
+    const { answer } = await postAndLose('bulk', 'insert');
+    expect(answer.status).toBe(503);
+  });
+
+  test.each([
+    ['before', false],
+    ['after', true],
+  ] as const)('%s the commit: unknown', async (side, stored) => {
+    await earlierLossesEnded();
+    const { id, answer } = await postAndLose('transaction', 'commitTransaction', side);
+    expectOutage(answer, UNKNOWN);
+    expect(await isStored(id)).toBe(stored);
+  });
+
+  test('before the commit and is back: the transaction does not keep its locks', async () => {
+    const { id } = await postAndLose('transaction', 'commitTransaction');
+    proxy.restore();
+    await eventually(async () => (await post('transaction', id)).status === 201);
+  });
+
+  test('after the commit and is back at once: the commit is repeated, and its effect is there once', async () => {
+    const id = newId();
+    const cut = proxy.cutAt((sent) => sent === 'commitTransaction', 'after').then(() => proxy.restore());
+    const [answer] = await Promise.all([post('transaction', id), cut]);
+    expect(answer.status).toBe(201);
+    expect(await isStored(id)).toBe(true);
+  });
+
+  test('and is back: the service works again', async () => {
+    await postAndLose('read', 'find');
+    proxy.restore();
+    await eventually(async () => (await post('transaction', newId())).status === 201);
+  });
+});
+
+test('a part that fails after the effect of the request: unknown', async () => {
+  const id = newId();
+  expectOutage(await post('failure-after-the-effect', id), UNKNOWN);
+  expect(await isStored(id)).toBe(true);
+});
+
+test('a broken connection of any other kind is 503', async () => {
+  expectOutage(await post('network-error', newId()), NOTHING_CHANGED);
+});
+
+test('Redis is gone: 503', async () => {
+  expectOutage(await post('redis', newId()), NOTHING_CHANGED);
+});
+
+test('RabbitMQ is gone: 503', async () => {
+  expectOutage(await post('rabbitmq', newId()), NOTHING_CHANGED);
+});
