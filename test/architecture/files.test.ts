@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { files, importsOf, isTestCode, read, root, sources } from './support.ts';
 
@@ -39,6 +40,17 @@ describe('no file is dead', () => {
     );
     expect(dead).toEqual([]);
   });
+});
+
+test('each test file that a document names by its path exists', () => {
+  const documents = files.filter((file) => file.endsWith('.md'));
+  const missing = documents.flatMap((file) =>
+    [...read(file).matchAll(/`([\w./-]+\/[\w.-]+\.(?:test|bench)\.ts)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !files.includes(path) && !files.includes(join(dirname(file), path)))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 const registryHost = (): string | undefined => {

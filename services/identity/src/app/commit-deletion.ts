@@ -48,11 +48,13 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
   };
 
   const checkCode = (user: User, code: string): Promise<string | undefined> =>
-    store.transaction((session) =>
-      store.codes.check(user._id, 'deletion', code, clock.now(), {
-        session,
-        onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
-      }),
+    store.transaction(
+      (session) =>
+        store.codes.check(user._id, 'deletion', code, clock.now(), {
+          session,
+          onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
+        }),
+      { isEffect: false },
     );
 
   return async (userId, { code, locale, ...given }) => {

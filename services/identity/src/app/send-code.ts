@@ -30,10 +30,13 @@ export const createSendCode = ({
 }: Pick<Dependencies, 'store' | 'sms' | 'clock' | 'random'>): SendCode => {
   /** A new phone is personal: it is stored in a transaction that conflicts with an erasure of the account. */
   const replacePhone = (userId: number, issued: IssuedCode): Promise<IssuedCode | null> =>
-    store.transaction(async (session) => {
-      if (!(await store.users.touchIfLive(session, userId))) throw unauthenticated();
-      return store.codes.replace(userId, 'phone', issued, session);
-    });
+    store.transaction(
+      async (session) => {
+        if (!(await store.users.touchIfLive(session, userId))) throw unauthenticated();
+        return store.codes.replace(userId, 'phone', issued, session);
+      },
+      { isEffect: false },
+    );
 
   return async (purpose, { userId, phone, locale }) => {
     const digits = random.digits(CODE_LENGTHS[purpose]);

@@ -1,7 +1,7 @@
 /** All stores of identity. */
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { inTransaction, type TransactionOptions } from '@fitness/shared/mongo/transaction.ts';
 import { type Codes, createCodes } from './codes.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOauthRecords, type OauthRecords } from './oauth.ts';
@@ -18,7 +18,7 @@ export interface Store {
   scores: ReferralScores;
   codes: Codes;
   notifications: Notifications;
-  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+  transaction<T>(work: (session: ClientSession) => Promise<T>, options?: TransactionOptions): Promise<T>;
 }
 
 export const createStore = (connection: Connection, log: Logger, resetTries?: number): Store => ({
@@ -29,5 +29,5 @@ export const createStore = (connection: Connection, log: Logger, resetTries?: nu
   scores: createReferralScores(connection),
   codes: createCodes(connection, resetTries),
   notifications: createNotifications(connection),
-  transaction: (work) => inTransaction(connection, work, { log }),
+  transaction: (work, options) => inTransaction(connection, work, { log, ...options }),
 });
