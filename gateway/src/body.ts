@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
-import { overloaded } from './open-requests.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** The limit of the services for JSON. */
@@ -21,6 +20,19 @@ const tooSlow = (): AppError =>
     message: message('error.request_timeout'),
     headers: { connection: 'close' },
   });
+
+const RETRY_AFTER_S = 2;
+
+export const overloaded = (): AppError =>
+  new AppError({
+    kind: 'unavailable',
+    code: 'overloaded',
+    message: message('error.overloaded'),
+    retryAfterS: RETRY_AFTER_S,
+  });
+
+/** Nobody reads the answer. */
+export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
   /** Of one body. */
@@ -81,8 +93,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
         finish();
         resolve(Buffer.concat(chunks, bytes));
       };
-      // Nobody reads the answer.
-      const onClose = (): void => body.fail(badRequest('client_gone', message('error.bad_request')));
+      const onClose = (): void => body.fail(clientGone());
       const timer = setTimeout(() => body.fail(tooSlow()), limits.timeoutMs);
       arriving.add(body);
       if (source.destroyed) return onClose();

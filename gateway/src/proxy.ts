@@ -82,7 +82,7 @@ export interface Forward {
 type ForwardDependencies = Pick<Dependencies, 'authenticate' | 'signer' | 'trustedProxies'>;
 type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
 type ProxyDependencies = AdmitDependencies &
-  Pick<Dependencies, 'urls' | 'agents' | 'readBody' | 'uploadIdleMs'>;
+  Pick<Dependencies, 'urls' | 'agents' | 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   await app.register(async (scope) => {
@@ -133,7 +133,7 @@ const forward = async (
 /** Reads the body. A token that was revoked while the body arrived slowly is 401. */
 const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDependencies): Promise<Buffer> => {
   const startedAt = performance.now();
-  const body = await dependencies.readBody(request.raw);
+  const body = await dependencies.openRequests.readBody(request.raw);
   if (performance.now() - startedAt > TOKEN_CHECK_VALID_MS) {
     request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
   }

@@ -270,6 +270,37 @@ describe('at a limit on open requests', () => {
     await eventually(async () => (await upload()).status === 200);
   });
 
+  test('bodies on their way take no share: their service answers, however many stall', async () => {
+    const stalled = Array.from({ length: 20 }, () => stall(harness.url, '/auth/login'));
+    await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
+    for (let times = 0; times < 3; times += 1) {
+      const read = await fetch(`${harness.url}/api/v1/auth/me`, { headers: bearer() });
+      expect(read.status).toBe(200);
+      const headers = { 'content-type': JSON_TYPE };
+      const signedIn = await fetch(`${harness.url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers,
+        body: '{}',
+      });
+      expect(signedIn.status).toBe(200);
+    }
+    // All but as many as may be on their way.
+    const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
+    await eventually(() => refused() >= 18);
+  });
+
+  test('a complete body whose service has no place is 503, and is not forwarded', async () => {
+    const late = stall(harness.url, '/payments/deposit', { length: 2 });
+    await once(late.socket, 'connect');
+    hang('wallet', '/payments');
+    await eventually(() => harness.upstreams.wallet.received.length === 2);
+    late.socket.write('}');
+    await eventually(() => late.text !== '');
+    expect(late.text).toMatch(/^HTTP\/1\.1 503 .*retry-after: \d/is);
+    expect(harness.upstreams.wallet.received).toHaveLength(2);
+    release();
+  });
+
   test('of stalled bodies the oldest is refused, not the newest', async () => {
     const oldest = stall(harness.url, '/auth/login');
     await once(oldest.socket, 'connect');
