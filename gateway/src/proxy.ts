@@ -18,8 +18,8 @@ const REPEATABLE = new Set(['GET', 'HEAD']);
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
-/** How long a body may arrive without a second check of the token. */
-const TOKEN_CHECK_VALID_MS = 500;
+/** How long a token counts as valid after its check, within one request. */
+export const TOKEN_CHECK_VALID_MS = 500;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
