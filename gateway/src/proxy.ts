@@ -118,7 +118,10 @@ const forward = async (
   const signal = abortSignalOf(reply);
   const body: { body?: Buffer; contentType?: string } = {};
   if (request.body !== undefined && transfer === 'uploads') {
-    request.body = forwardUpload(request.raw, uploadIdleMs);
+    const startedAt = performance.now();
+    request.body = forwardUpload(request.raw, uploadIdleMs, () =>
+      assertStillValid(request, startedAt, dependencies),
+    );
   } else if (request.body !== undefined) {
     body.body = await readWhileValid(request, dependencies);
     body.contentType = request.headers['content-type'] ?? 'application/octet-stream';
@@ -130,14 +133,21 @@ const forward = async (
   );
 };
 
-/** Reads the body. A token that was revoked while the body arrived slowly is 401. */
 const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDependencies): Promise<Buffer> => {
   const startedAt = performance.now();
   const body = await dependencies.openRequests.readBody(request.raw);
-  if (performance.now() - startedAt > TOKEN_CHECK_VALID_MS) {
-    request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
-  }
+  await assertStillValid(request, startedAt, dependencies);
   return body;
+};
+
+/** A token that was revoked while the body arrived slowly is 401. */
+const assertStillValid = async (
+  request: FastifyRequest,
+  startedAt: number,
+  dependencies: ForwardDependencies,
+): Promise<void> => {
+  if (performance.now() - startedAt <= TOKEN_CHECK_VALID_MS) return;
+  request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
 };
 
 /** The checks before a service is called and before the body is read. */
