@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
-import { overloaded } from './open-requests.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** The limit of the services for JSON. */
@@ -21,6 +20,19 @@ const tooSlow = (): AppError =>
     message: message('error.request_timeout'),
     headers: { connection: 'close' },
   });
+
+const RETRY_AFTER_S = 2;
+
+export const overloaded = (): AppError =>
+  new AppError({
+    kind: 'unavailable',
+    code: 'overloaded',
+    message: message('error.overloaded'),
+    retryAfterS: RETRY_AFTER_S,
+  });
+
+/** Nobody reads the answer. */
+export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
   /** Of one body. */
@@ -81,8 +93,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
         finish();
         resolve(Buffer.concat(chunks, bytes));
       };
-      // Nobody reads the answer.
-      const onClose = (): void => body.fail(badRequest('client_gone', message('error.bad_request')));
+      const onClose = (): void => body.fail(clientGone());
       const timer = setTimeout(() => body.fail(tooSlow()), limits.timeoutMs);
       arriving.add(body);
       if (source.destroyed) return onClose();
@@ -91,32 +102,52 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
     });
 };
 
-class Counter extends Transform {
-  readonly #limitBytes: number;
-  readonly #onChunk: () => void;
+interface UploadOptions {
+  /** Undefined for a body in chunks (RFC 9112, 7.1), which has an end of its own. */
+  length: number | undefined;
+  onChunk: () => void;
+  beforeEnd: () => Promise<void>;
+}
+
+/** Keeps the last byte back until `beforeEnd` has resolved: without it the service does not have the whole body. */
+class UploadBody extends Transform {
+  readonly #options: UploadOptions;
+  #last: Buffer = Buffer.alloc(0);
   #bytes = 0;
 
-  constructor(limitBytes: number, onChunk: () => void) {
+  constructor(options: UploadOptions) {
     super();
-    this.#limitBytes = limitBytes;
-    this.#onChunk = onChunk;
+    this.#options = options;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#onChunk();
+    const { length, onChunk } = this.#options;
+    onChunk();
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#limitBytes) done(tooLarge());
-    else done(null, chunk);
+    if (this.#bytes === length) this.#last = chunk.subarray(-1);
+    if (this.#bytes > UPLOAD_LIMIT_BYTES) done(tooLarge());
+    else done(null, chunk.subarray(0, chunk.length - this.#last.length));
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#options.beforeEnd().then(() => done(null, this.#last), done);
   }
 }
 
 /**
- * Streams the body of `source`; fails with 413 past 128 MiB, and with 408 when the client sends nothing for `idleMs`.
+ * Streams the body of `source`, its end only after `beforeEnd`, whose error the body fails with. Fails with 413 past
+ * 128 MiB, and with 408 when the client sends nothing for `idleMs`.
  * When a service answers before it has read the whole body, the rest is read and dropped: a client that is still sending
  * cannot read the answer, and would lose it if the connection were closed.
  */
-export const forwardUpload = (source: IncomingMessage, idleMs: number): Readable => {
-  const body = new Counter(UPLOAD_LIMIT_BYTES, () => idle.refresh());
+export const forwardUpload = (
+  source: IncomingMessage,
+  idleMs: number,
+  beforeEnd: UploadOptions['beforeEnd'],
+): Readable => {
+  const declared = source.headers['content-length'];
+  const length = declared === undefined ? undefined : Number(declared);
+  const body = new UploadBody({ length, onChunk: () => idle.refresh(), beforeEnd });
   const idle = setTimeout(() => {
     // The service is slow, not the client.
     if (source.complete || body.writableNeedDrain) idle.refresh();

@@ -12,7 +12,7 @@ import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
-import { BODY_LIMIT_BYTES, createReadBody, type ReadBody } from './body.ts';
+import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
 import type { CorsOrigins } from './cors.ts';
 import { type Authenticate, createAuthenticate } from './introspect.ts';
@@ -53,7 +53,6 @@ export interface Dependencies {
   urls: Record<Service, string>;
   agents: Agents;
   openRequests: OpenRequests;
-  readBody: ReadBody;
   /** Time without a byte after which an upload is refused. */
   uploadIdleMs: number;
   /** Time for a client to read an answer that is no file. */
@@ -93,17 +92,17 @@ export const createDependencies = async (
     metrics,
   });
   cleanup.defer('grpc client identity', () => identity.close());
+  const readBody = createReadBody({
+    bytes: BODY_LIMIT_BYTES,
+    timeoutMs: config.BODY_TIMEOUT_MS,
+    bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
+    totalBytes: ARRIVING_BYTES,
+  });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     urls,
     agents: createAgents(config, cleanup),
-    openRequests: createOpenRequests(config),
-    readBody: createReadBody({
-      bytes: BODY_LIMIT_BYTES,
-      timeoutMs: config.BODY_TIMEOUT_MS,
-      bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
-      totalBytes: ARRIVING_BYTES,
-    }),
+    openRequests: createOpenRequests(config, readBody),
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,
     identity,

@@ -14,10 +14,10 @@ import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { readBody, baseUrl, corsOrigins } = dependencies;
+  const { openRequests, baseUrl, corsOrigins } = dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
-    readBody,
+    readBody: openRequests.readBody,
     addFirstHooks: (server) => allowOrigins(server, corsOrigins),
   });
   limitOpenRequests(app, dependencies);

@@ -4,7 +4,7 @@
  * leave room for all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import { clientGone, overloaded, type ReadBody } from './body.ts';
 import type { GatewayConfig } from './config.ts';
 import { findTarget, SERVICES, type Service, transferOf } from './routes.ts';
 
@@ -13,21 +13,17 @@ type Share = Service | 'uploads' | 'downloads' | 'gateway';
 export interface OpenRequests {
   /** Counts a request until its response is closed. Throws 503 at a limit. */
   admit(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Reads the body of an admitted request, which has no place in its share meanwhile: bodies on their way have a limit of
+   * their own. Throws 503 when the share is used up after it.
+   */
+  readBody(request: IncomingMessage): Promise<Buffer>;
 }
 
 /** A share is a quarter: four of them must be used up before the total is. */
 const SHARES = 4;
-const RETRY_AFTER_S = 2;
 /** Time for a refused client to send the rest of its body: while it sends, it cannot read the answer. */
 const LINGER_MS = 5_000;
-
-export const overloaded = (): AppError =>
-  new AppError({
-    kind: 'unavailable',
-    code: 'overloaded',
-    message: message('error.overloaded'),
-    retryAfterS: RETRY_AFTER_S,
-  });
 
 export const shareOfTotal = (total: number): number => Math.ceil(total / SHARES);
 
@@ -38,26 +34,49 @@ export const shareOf = ({ url = '', method = '' }: IncomingMessage): Share => {
   return transfer === 'ordinary' ? target.service : transfer;
 };
 
-export const createOpenRequests = ({
-  OPEN_REQUESTS_LIMIT: total,
-  OPEN_UPLOADS_LIMIT: uploads,
-}: Pick<GatewayConfig, 'OPEN_REQUESTS_LIMIT' | 'OPEN_UPLOADS_LIMIT'>): OpenRequests => {
-  const shares = new Map<Share, { limit: number; open: number }>([['uploads', { limit: uploads, open: 0 }]]);
+/** Requests in it; each has at most one place. */
+interface Places {
+  limit: number;
+  taken: Set<IncomingMessage>;
+}
+
+const isFull = ({ limit, taken }: Places): boolean => taken.size >= limit;
+
+export const createOpenRequests = (
+  {
+    OPEN_REQUESTS_LIMIT: total,
+    OPEN_UPLOADS_LIMIT: uploads,
+  }: Pick<GatewayConfig, 'OPEN_REQUESTS_LIMIT' | 'OPEN_UPLOADS_LIMIT'>,
+  readBody: ReadBody,
+): OpenRequests => {
+  const create = (limit: number): Places => ({ limit, taken: new Set() });
+  const shares = new Map<Share, Places>([['uploads', create(uploads)]]);
   for (const share of [...SERVICES, 'downloads', 'gateway'] as const) {
-    shares.set(share, { limit: shareOfTotal(total), open: 0 });
+    shares.set(share, create(shareOfTotal(total)));
   }
-  const all = { limit: total, open: 0 };
+  const all = create(total);
+  const placesOf = (request: IncomingMessage): Places => shares.get(shareOf(request)) ?? all;
   return {
     admit: (request, response) => {
-      const counters = [all, shares.get(shareOf(request)) ?? all];
-      if (counters.some(({ open, limit }) => open >= limit)) {
+      const places = [all, placesOf(request)];
+      if (places.some(isFull)) {
         endLater(request);
         throw overloaded();
       }
-      for (const counter of counters) counter.open += 1;
+      for (const { taken } of places) taken.add(request);
       response.once('close', () => {
-        for (const counter of counters) counter.open -= 1;
+        for (const { taken } of places) taken.delete(request);
       });
+    },
+    readBody: async (request) => {
+      const share = placesOf(request);
+      share.taken.delete(request);
+      const body = await readBody(request);
+      // The client disconnected: nothing would free the place.
+      if (!all.taken.has(request)) throw clientGone();
+      if (isFull(share)) throw overloaded();
+      share.taken.add(request);
+      return body;
     },
   };
 };

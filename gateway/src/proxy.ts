@@ -19,8 +19,8 @@ const REPEATABLE = new Set(['GET', 'HEAD']);
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
-/** How long a body may arrive without a second check of the token. */
-const TOKEN_CHECK_VALID_MS = 500;
+/** How long a token counts as valid after its check, within one request. */
+export const TOKEN_CHECK_VALID_MS = 500;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
@@ -91,7 +91,7 @@ type ForwardDependencies = Pick<
 >;
 type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
 type ProxyDependencies = AdmitDependencies &
-  Pick<Dependencies, 'urls' | 'agents' | 'readBody' | 'uploadIdleMs'>;
+  Pick<Dependencies, 'urls' | 'agents' | 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   await app.register(async (scope) => {
@@ -127,7 +127,10 @@ const forward = async (
   const signal = abortSignalOf(reply);
   const body: { body?: Buffer; contentType?: string } = {};
   if (request.body !== undefined && transfer === 'uploads') {
-    request.body = forwardUpload(request.raw, uploadIdleMs);
+    const startedAt = performance.now();
+    request.body = forwardUpload(request.raw, uploadIdleMs, () =>
+      assertStillValid(request, startedAt, dependencies),
+    );
   } else if (request.body !== undefined) {
     body.body = await readWhileValid(request, dependencies);
     body.contentType = request.headers['content-type'] ?? UNKNOWN_TYPE;
@@ -139,14 +142,21 @@ const forward = async (
   );
 };
 
-/** Reads the body. A token that was revoked while the body arrived slowly is 401. */
 const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDependencies): Promise<Buffer> => {
   const startedAt = performance.now();
-  const body = await dependencies.readBody(request.raw);
-  if (performance.now() - startedAt > TOKEN_CHECK_VALID_MS) {
-    request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
-  }
+  const body = await dependencies.openRequests.readBody(request.raw);
+  await assertStillValid(request, startedAt, dependencies);
   return body;
+};
+
+/** A token that was revoked while the body arrived slowly is 401. */
+const assertStillValid = async (
+  request: FastifyRequest,
+  startedAt: number,
+  dependencies: ForwardDependencies,
+): Promise<void> => {
+  if (performance.now() - startedAt <= TOKEN_CHECK_VALID_MS) return;
+  request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
 };
 
 /** The checks before a service is called and before the body is read. */

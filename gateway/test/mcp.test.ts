@@ -1,5 +1,5 @@
 /** `/mcp` with the SDK's client and stubs of the services. */
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -332,15 +332,64 @@ describe('a batch', () => {
       signal: AbortSignal.timeout(5_000),
     });
 
-  test('is answered message by message, up to 100 messages', async () => {
+  test('is answered message by message, up to 10 messages', async () => {
     answer('gyms', 200, PAGE);
     const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
     const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
     expect(answers.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2]);
     for (const { result } of answers) expect(result.structuredContent).toEqual(PAGE);
     gateway.reset();
-    expect((await send(Array.from({ length: 101 }, (_, id) => callOf(id)))).status).toBe(400);
+    const refused = await send(Array.from({ length: 11 }, (_, id) => callOf(id)));
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      {
+        jsonrpc: '2.0',
+        error: { code: -32600, message: 'A batch has at most 10 messages.' },
+        id: null,
+      },
+    ]);
     expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('makes one call at a time, and checks the token once', async () => {
+    let open = 0;
+    let most = 0;
+    gateway.upstreams.gyms.handler = (_request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= 1;
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
+      }, 5);
+    };
+    const response = await send(Array.from({ length: 10 }, (_, id) => callOf(id)));
+    const answers = (await response.json()) as { result: { structuredContent: unknown } }[];
+    expect(answers.map(({ result }) => result.structuredContent)).toEqual(Array(10).fill(PAGE));
+    expect(most).toBe(1);
+    // Again for each half second on a slow machine.
+    expect(gateway.introspections()).toBeLessThan(6);
+  });
+
+  test('whose token is revoked during it makes no further call', async () => {
+    gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5}' }]);
+    gateway.upstreams.gyms.handler = (_request, response) => {
+      gateway.tokens.delete(MEMBER_TOKEN);
+      setTimeout(() => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
+      }, 700);
+    };
+    const blockers = { ...callOf(3), params: { name: 'list_deletion_blockers', arguments: {} } };
+    const list = { jsonrpc: '2.0', id: 4, method: 'tools/list' };
+    const response = await send([callOf(1), callOf(2), blockers, list]);
+    const answers = (await response.json()) as { id: number; result: unknown; error: unknown }[];
+    const refused = { isError: true, content: [{ type: 'text', text: 'Unauthenticated.' }] };
+    expect(answers.toSorted((a, b) => a.id - b.id)).toMatchObject([
+      { id: 1, result: { structuredContent: PAGE } },
+      { id: 2, result: refused },
+      { id: 3, result: refused },
+      { id: 4, error: { message: expect.stringContaining('Unauthenticated.') } },
+    ]);
+    expect(allReceived(gateway)).toHaveLength(1);
   });
 
   test.each([
@@ -357,6 +406,48 @@ describe('a batch', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ id: 1, result: { structuredContent: PAGE } });
   });
+});
+
+test('a user has at most eight POSTs answered at one time; others are not affected', async () => {
+  gateway.tokens.set('fps_other', caller(8));
+  const waiting: (() => void)[] = [];
+  gateway.upstreams.gyms.handler = (_request, response) => {
+    waiting.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  };
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'list_gyms', arguments: {} },
+  };
+  const post = (token: string, body: unknown, signal?: AbortSignal) =>
+    fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'accept-language': 'fa',
+        ...bearer(token),
+      },
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  const leaving = new AbortController();
+  const first = Array.from({ length: 8 }, () => post(MEMBER_TOKEN, message, leaving.signal));
+  await eventually(() => waiting.length === 8);
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const refused = await post(MEMBER_TOKEN, ping);
+  expect(refused.status).toBe(429);
+  expect(((await refused.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
+  const limits = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining'];
+  expect(limits.map((name) => refused.headers.get(name))).toEqual(['2', '8', '0']);
+  expect((await post('fps_other', ping)).status).toBe(200);
+  // Disconnecting frees nothing while the calls are still being made.
+  leaving.abort();
+  await Promise.allSettled(first);
+  expect((await post(MEMBER_TOKEN, ping)).status).toBe(429);
+  for (const answerNow of waiting) answerNow();
+  await eventually(async () => (await post(MEMBER_TOKEN, ping)).status === 200);
 });
 
 test('twenty concurrent clients do not mix', async () => {

@@ -84,6 +84,46 @@ describe('with the default limits', () => {
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
+  describe('an upload whose token', () => {
+    /** Sends the first byte of two, and the second one when the first check of the token is old. */
+    const uploadSlowly = async (inChunks: boolean, meanwhile: () => void) => {
+      const seen = { body: '', isComplete: undefined as boolean | undefined };
+      harness.upstreams.media.handler = (request, response) => {
+        request.on('data', (chunk) => {
+          seen.body += chunk;
+        });
+        request.once('end', () => response.end('{}'));
+        request.once('close', () => {
+          seen.isComplete = request.complete;
+        });
+      };
+      const head = `POST /api/v1/media HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
+      const [framing, first, second] = inChunks
+        ? ['transfer-encoding: chunked', '1\r\na\r\n', '1\r\nb\r\n0\r\n\r\n']
+        : ['content-length: 2', 'a', 'b'];
+      const slow = talk(harness.url, `${head}content-type: ${FORM_TYPE}\r\n${framing}\r\n\r\n${first}`);
+      await eventually(() => harness.upstreams.media.received.length === 1);
+      meanwhile();
+      await sleep(1_000);
+      slow.socket.write(second);
+      await eventually(() => slow.text !== '' && seen.isComplete !== undefined);
+      return { status: slow.text.slice(9, 12), ...seen };
+    };
+
+    test.each([false, true])(
+      'is revoked meanwhile is 401, and never complete (in chunks: %s)',
+      async (inChunks) => {
+        const { status, isComplete } = await uploadSlowly(inChunks, () => harness.tokens.clear());
+        expect([status, isComplete]).toEqual(['401', false]);
+      },
+    );
+
+    test.each([false, true])('stays valid arrives completely (in chunks: %s)', async (inChunks) => {
+      const { status, body } = await uploadSlowly(inChunks, () => undefined);
+      expect([status, body, harness.introspections()]).toEqual(['200', 'ab', 2]);
+    });
+  });
+
   test('300 downloads that are not read delay no other download', async () => {
     harness.upstreams.media.handler = (request, response) => {
       response.writeHead(200, { 'content-length': '2' }).write('a');
@@ -268,6 +308,37 @@ describe('at a limit on open requests', () => {
     expect(posted.status).toBe(200);
     stalled[0]?.socket.destroy();
     await eventually(async () => (await upload()).status === 200);
+  });
+
+  test('bodies on their way take no share: their service answers, however many stall', async () => {
+    const stalled = Array.from({ length: 20 }, () => stall(harness.url, '/auth/login'));
+    await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
+    for (let times = 0; times < 3; times += 1) {
+      const read = await fetch(`${harness.url}/api/v1/auth/me`, { headers: bearer() });
+      expect(read.status).toBe(200);
+      const headers = { 'content-type': JSON_TYPE };
+      const signedIn = await fetch(`${harness.url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers,
+        body: '{}',
+      });
+      expect(signedIn.status).toBe(200);
+    }
+    // All but as many as may be on their way.
+    const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
+    await eventually(() => refused() >= 18);
+  });
+
+  test('a complete body whose service has no place is 503, and is not forwarded', async () => {
+    const late = stall(harness.url, '/payments/deposit', { length: 2 });
+    await once(late.socket, 'connect');
+    hang('wallet', '/payments');
+    await eventually(() => harness.upstreams.wallet.received.length === 2);
+    late.socket.write('}');
+    await eventually(() => late.text !== '');
+    expect(late.text).toMatch(/^HTTP\/1\.1 503 .*retry-after: \d/is);
+    expect(harness.upstreams.wallet.received).toHaveLength(2);
+    release();
   });
 
   test('of stalled bodies the oldest is refused, not the newest', async () => {

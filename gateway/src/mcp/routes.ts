@@ -17,10 +17,12 @@ import {
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientGone } from '../body.ts';
 import { clientAddressOf } from '../client-address.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { resourceMetadataUrl } from '../oauth-metadata.ts';
-import { internalHeaders, prepareForward } from '../proxy.ts';
+import { internalHeaders, prepareForward, TOKEN_CHECK_VALID_MS } from '../proxy.ts';
+import { createUserLimit } from '../user-limit.ts';
 import type { McpContext } from './server.ts';
 import type { ApiRequest } from './tools.ts';
 
@@ -39,9 +41,12 @@ type McpDependencies = Pick<
 
 declare module 'fastify' {
   interface FastifyRequest {
-    mcpCaller: UserCaller;
+    mcp: { caller: UserCaller; checkedAt: number };
   }
 }
+
+/** A POST makes several calls, whose failures count for all requests (circuit breakers). */
+const POSTS_PER_USER = 8;
 
 const BLOCKERS_DEADLINE_MS = 5_000;
 /** Headers of the request that each resulting API call has too. */
@@ -53,15 +58,27 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
     assertOwnOrigin(request, baseUrl);
-    request.mcpCaller = await identify(request, reply, authenticate, challenge);
+    request.mcp = {
+      caller: await identify(request, reply, authenticate, challenge),
+      checkedAt: performance.now(),
+    };
   };
+  const limit = createUserLimit(POSTS_PER_USER);
   await app.register(async (scope) => {
-    scope.decorateRequest('mcpCaller', null as never);
+    scope.decorateRequest('mcp', null as never);
     scope.route({
       method: 'POST',
       url: MCP_PATH,
       onRequest: admit,
-      handler: async (request, reply) => send(reply, await answer(request, dependencies)),
+      handler: async (request, reply) => {
+        // Until the work is done: a client that disconnects frees no place for more of it.
+        const leave = limit.enter(request.mcp.caller.userId);
+        try {
+          return await send(reply, await answer(request, reply, dependencies));
+        } finally {
+          leave();
+        }
+      },
     });
     // No GET stream and no DELETE of a session: tools send nothing but their answers, and there are no sessions.
     scope.route({
@@ -101,27 +118,46 @@ const identify = async (
   throw unauthenticated();
 };
 
-const answer = async (request: FastifyRequest, dependencies: McpDependencies): Promise<Response> => {
+const answer = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: McpDependencies,
+): Promise<Response> => {
   const { answerMcp } = await import('./server.ts');
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (typeof value === 'string') headers.set(name, value);
   }
   const mcpRequest = new Request(`${dependencies.baseUrl}${MCP_PATH}`, { method: 'POST', headers });
-  return answerMcp(mcpRequest, request.body, createContext(request, dependencies));
+  return answerMcp(mcpRequest, request.body, createContext(request, reply, dependencies));
 };
 
-const createContext = (request: FastifyRequest, dependencies: McpDependencies): McpContext => {
+const createContext = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: McpDependencies,
+): McpContext => {
   const t = translator(negotiateLocale(request.headers['accept-language']));
+  const readCaller = async (): Promise<UserCaller> => {
+    // Nobody reads the answers to the rest of a batch.
+    if (reply.raw.destroyed) throw clientGone();
+    if (performance.now() - request.mcp.checkedAt > TOKEN_CHECK_VALID_MS) {
+      const caller = await dependencies.authenticate(request.raw);
+      if (caller.kind !== 'user') throw unauthenticated();
+      request.mcp = { caller, checkedAt: performance.now() };
+    }
+    return request.mcp.caller;
+  };
+  const asCaller = { ...dependencies, authenticate: readCaller };
   return {
-    caller: request.mcpCaller,
-    callApi: (apiRequest) => callApi(apiRequest, request, dependencies),
-    deletionBlockers: () => readBlockers(dependencies.identity, request.mcpCaller, t),
+    caller: readCaller,
+    callApi: (apiRequest) => callApi(apiRequest, request, asCaller),
+    deletionBlockers: async () => readBlockers(dependencies.identity, await readCaller(), t),
     explain: (error) => t(toAppError(error).text),
   };
 };
 
-/** Like a call from outside: the same introspection, permissions and limits. */
+/** Like a call from outside: the same permissions and limits. */
 const callApi = async (
   { path, query = {} }: ApiRequest,
   request: FastifyRequest,

@@ -19,7 +19,8 @@ import { z } from 'zod';
 import { type ApiRequest, TOOLS, type Tool } from './tools.ts';
 
 export interface McpContext {
-  caller: UserCaller;
+  /** Throws 401 when the token was revoked meanwhile. */
+  caller(): Promise<UserCaller>;
   /** A GET of the public API with the caller's token; throws when no service answers. */
   callApi(request: ApiRequest): Promise<{ status: number; body: Record<string, unknown> }>;
   /** The blockers of the deletion of the caller's account. */
@@ -27,6 +28,9 @@ export interface McpContext {
   /** The public text of an error that the API did not answer. */
   explain(error: unknown): string;
 }
+
+/** Batches exist for clients of the protocol's revision 2025-03-26, which need few messages in one. */
+const MAX_BATCH = 10;
 
 const INSTRUCTIONS =
   'Tools of a fitness platform, in the name of the signed-in user. All of them only read. Money is in Tooman; times are UTC.';
@@ -73,12 +77,12 @@ const callTool = async (
   // As query parameters, which they become.
   const input = tool.input.safeParse(withoutEmpty(given ?? {}));
   if (!input.success) return refused(z.prettifyError(input.error));
-  if (!mayUse(context.caller, tool)) {
-    return refused(
-      `This token does not carry a permission that ${tool.name} needs: ${tool.needs.join(', ')}.`,
-    );
-  }
   try {
+    if (!mayUse(await context.caller(), tool)) {
+      return refused(
+        `This token does not carry a permission that ${tool.name} needs: ${tool.needs.join(', ')}.`,
+      );
+    }
     if (tool.request === undefined) return answered(await context.deletionBlockers());
     const { status, body } = await context.callApi(tool.request(input.data as never));
     return status === 200 ? answered(body) : refusalOf(status, body);
@@ -87,7 +91,28 @@ const callTool = async (
   }
 };
 
+const listTools = async (context: McpContext): Promise<{ tools: McpTool[] }> => {
+  try {
+    const caller = await context.caller();
+    const usable = [...DESCRIPTIONS].filter(([tool]) => mayUse(caller, tool));
+    return { tools: usable.map(([, description]) => description) };
+  } catch (error) {
+    throw new McpError(ErrorCode.InternalError, context.explain(error));
+  }
+};
+
+/** One after the other: a batch must not be more load at one time than a single call. */
+const createQueue = () => {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+};
+
 const createServer = (context: McpContext): Server => {
+  const inTurn = createQueue();
   const server = new Server(
     { name: 'fitness-platform', title: 'Fitness platform', version: '1' },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -95,17 +120,18 @@ const createServer = (context: McpContext): Server => {
   // Cancellation is ignored. The response to a batch waits for the answer of each call in it: a call that the same
   // batch cancels would never be answered. Calls of other requests belong to other servers.
   server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: [...DESCRIPTIONS]
-      .filter(([tool]) => mayUse(context.caller, tool))
-      .map(([, description]) => description),
-  }));
+  server.setRequestHandler(ListToolsRequestSchema, () => inTurn(() => listTools(context)));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = TOOLS.find(({ name }) => name === params.name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}.`);
-    return callTool(tool, params.arguments, context);
+    return inTurn(() => callTool(tool, params.arguments, context));
   });
   return server;
+};
+
+const batchTooLong = (): Response => {
+  const error = { code: ErrorCode.InvalidRequest, message: `A batch has at most ${MAX_BATCH} messages.` };
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 });
 };
 
 /** Answers one POST with JSON, not a stream: tools send nothing before their answers. */
@@ -114,6 +140,7 @@ export const answerMcp = async (
   parsedBody: unknown,
   context: McpContext,
 ): Promise<Response> => {
+  if (Array.isArray(parsedBody) && parsedBody.length > MAX_BATCH) return batchTooLong();
   const server = createServer(context);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   try {

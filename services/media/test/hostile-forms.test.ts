@@ -59,6 +59,27 @@ const expectNothingStored = async (): Promise<void> => {
   expect(await harness.rows()).toHaveLength(rowsBefore);
 };
 
+/** The gateway holds the end of a request back until it has checked the token again. */
+test('a complete form is stored once its request is complete, and not at all when that never happens', async () => {
+  const form = bytesOf([...GYM_FIELDS, ...file(), END, Buffer.alloc(1_000, 'bye ')]);
+  const headers = [FORM, `content-length: ${form.length + 1}`];
+  const [first, second] = await Promise.all(
+    [1, 2].map(() => openRaw(harness.url, { as: OWNER, headers, body: [form] })),
+  );
+  await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length + 2);
+  // Uploads that begin later are answered.
+  for (let times = 0; times < 3; times += 1) {
+    expect((await harness.upload(OWNER, GYM)).status).toBe(201);
+  }
+  expect(await harness.rows()).toHaveLength(rowsBefore + 3);
+  first?.destroy();
+  await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length + 4);
+  second?.write('.');
+  expect((await readAnswer(second as Socket)).status).toBe(201);
+  expect(await harness.rows()).toHaveLength(rowsBefore + 4);
+  second?.destroy();
+});
+
 describe('unusual but accepted', () => {
   test.each<[string, Piece[], ...string[]]>([
     ['a line before the first part and after the last', ['hello\r\n', ...GYM_FIELDS, ...file(), END, 'bye']],

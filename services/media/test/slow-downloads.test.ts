@@ -1,10 +1,13 @@
 /** Slow readers of large files do not keep the service from answering others. */
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
-import { afterEach, expect, test } from '@jest/globals';
-import { DOWNLOAD_LIMITS } from '../src/http/download-limit.ts';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { createDownloadLimit, DOWNLOAD_LIMITS } from '../src/http/download-limit.ts';
 import { openRaw } from './raw.ts';
 import { disconnectAll, FILE_BYTES, large, openFiles, openSlow, slowly } from './slow-readers.ts';
 import { GYM, type Harness, OWNER, openHarness } from './support.ts';
@@ -23,7 +26,7 @@ const withLargeFile = async (
   limits: Partial<typeof DOWNLOAD_LIMITS>,
   work: (harness: Harness, id: number) => Promise<void>,
 ): Promise<void> => {
-  const harness = await openHarness({}, { downloads: { ...DOWNLOAD_LIMITS, ...limits } });
+  const harness = await openHarness({}, { downloads: { ...DOWNLOAD_LIMITS, slowMs: HOUR_MS, ...limits } });
   try {
     await work(harness, (await harness.upload(OWNER, GYM, large)).body.data.id);
   } finally {
@@ -32,7 +35,7 @@ const withLargeFile = async (
   }
 };
 
-test('downloads beyond their limit are 503 with Retry-After; other requests are answered', async () => {
+test('downloads beyond their limit are 503 with Retry-After while none is slow; other requests are answered', async () => {
   await withLargeFile({ max: 3 }, async (harness, id) => {
     const [first] = await slowly(3, harness.url, id);
     for (const file of [id, `${id}/a.pdf`]) {
@@ -46,6 +49,60 @@ test('downloads beyond their limit are 503 with Retry-After; other requests are 
     expect((await harness.grpc.call('GetMedia', { targets: [GYM] })).media).toHaveLength(2);
     first?.destroy();
     await eventually(async () => (await harness.download(GUEST, id, { range: 'bytes=0-1' })).status === 206);
+  });
+});
+
+test('at the limit a slow download is ended, not the newcomer refused', async () => {
+  await withLargeFile({ max: 3, slowMs: 300 }, async (harness, id) => {
+    const sockets = await slowly(3, harness.url, id);
+    const small = (await harness.upload(OWNER, GYM)).body.data.id;
+    await eventually(async () => (await harness.download(GUEST, small)).status === 200);
+    await eventually(async () => (await openFiles('self', harness.config.MEDIA_DIRECTORY)) === 2);
+    expect(await Promise.race(sockets.map(received))).toBeLessThan(FILE_BYTES);
+  });
+});
+
+describe('of several downloads at the limit', () => {
+  const limitDownload = createDownloadLimit({ ...DOWNLOAD_LIMITS, max: 3, slowMs: 500 });
+  const ended: string[] = [];
+  const bytesEach5Ms = (path: string): number => {
+    if (path === '/newcomer') return 0;
+    return path.startsWith('/fast') ? 64 * 1024 : 1;
+  };
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    const send = async (): Promise<void> => {
+      response.once('close', () => ended.push(path));
+      response.write('begins');
+      if (path === '/newcomer') return void response.end();
+      if (path === '/stalled') return;
+      const writing = setInterval(() => response.write(Buffer.alloc(bytesEach5Ms(path))), 5);
+      response.once('close', () => clearInterval(writing));
+    };
+    await limitDownload({ raw: response }, send).catch(() => response.writeHead(503).end());
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('the one that progressed least is ended, and a fast one goes on', async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const open = async (path: string): Promise<number> => {
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+      answer.body?.pipeTo(new WritableStream()).catch(() => undefined);
+      return answer.status;
+    };
+    const enter = () => eventually(async () => (await open('/newcomer')) === 200);
+    for (const path of ['/fast/1', '/slow', '/stalled']) expect(await open(path)).toBe(200);
+    await enter();
+    await eventually(() => ended.length === 2);
+    expect(ended.toSorted()).toEqual(['/newcomer', '/stalled']);
+    expect(await open('/fast/2')).toBe(200);
+    await enter();
+    await eventually(() => ended.length === 4);
+    expect(ended.slice(2).toSorted()).toEqual(['/newcomer', '/slow']);
   });
 });
 
@@ -94,5 +151,11 @@ test('a client that reads too slowly is disconnected at the deadline of a downlo
 });
 
 test('by default a stalled client is disconnected after a minute, any other after 15', () => {
-  expect(DOWNLOAD_LIMITS).toEqual({ max: 500, stalledMs: 60_000, deadlineMs: 900_000 });
+  expect(DOWNLOAD_LIMITS).toEqual({
+    max: 500,
+    stalledMs: 60_000,
+    deadlineMs: 900_000,
+    slowMs: 10_000,
+    minBytesPerS: 16_384,
+  });
 });

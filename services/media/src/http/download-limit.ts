@@ -1,6 +1,6 @@
 /** Limits on downloads: slow readers hold a bounded number of files and connections, each for a bounded time. */
 import type { RawReply } from '@fitness/shared/http/define-route.ts';
-import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 
 export interface DownloadLimits {
@@ -10,6 +10,9 @@ export interface DownloadLimits {
   stalledMs: number;
   /** A download that takes longer is ended; its client can continue it by a range. */
   deadlineMs: number;
+  /** A download is slow when it had less than `minBytesPerS` in the last complete period of this length. */
+  slowMs: number;
+  minBytesPerS: number;
 }
 
 /** A file and a connection each, and at most some hundred KiB of buffers: the rest of the service is not affected. */
@@ -17,25 +20,60 @@ export const DOWNLOAD_LIMITS: DownloadLimits = {
   max: 500,
   stalledMs: MINUTE_MS,
   deadlineMs: 15 * MINUTE_MS,
+  slowMs: 10 * SECOND_MS,
+  minBytesPerS: 16 * 1024,
 };
 
-/** Counts `send` as a download until its response is closed. Throws `unavailable` when there are as many as allowed. */
-export type LimitDownload = (reply: RawReply, send: () => Promise<void>) => Promise<void>;
+/**
+ * Counts `send` as a download until its response is closed. When there are as many as allowed, the slowest one is ended,
+ * so that slow clients cannot keep out others. Throws `unavailable` when none is slow.
+ */
+export type LimitDownload = (reply: Pick<RawReply, 'raw'>, send: () => Promise<void>) => Promise<void>;
 
-export const createDownloadLimit = ({ max, stalledMs, deadlineMs }: DownloadLimits): LimitDownload => {
-  let underWay = 0;
+interface Download {
+  /** In the last complete period; unlimited during the first one. */
+  progressBytes: number;
+  end(): void;
+}
+
+export const createDownloadLimit = (limits: DownloadLimits): LimitDownload => {
+  const { max, stalledMs, deadlineMs, slowMs, minBytesPerS } = limits;
+  const minProgressBytes = (minBytesPerS * slowMs) / SECOND_MS;
+  /** The oldest first. */
+  const underWay = new Set<Download>();
+
+  const endSlowest = (): void => {
+    let slowest: Download | undefined;
+    for (const download of underWay) {
+      if (download.progressBytes < (slowest?.progressBytes ?? minProgressBytes)) slowest = download;
+    }
+    if (slowest === undefined) throw unavailable('downloads: as many as allowed are under way');
+    underWay.delete(slowest);
+    slowest.end();
+  };
+
   return async ({ raw }, send) => {
+    const { socket } = raw;
     // The client disconnected: there will be no event that ends the download.
-    if (raw.destroyed) return;
-    if (underWay >= max) throw unavailable('downloads: as many as allowed are under way');
-    underWay += 1;
-    const end = (): void => void raw.destroy();
-    const late = setTimeout(end, deadlineMs);
+    if (raw.destroyed || socket === null) return;
+    if (underWay.size >= max) endSlowest();
+    const download: Download = {
+      progressBytes: Number.POSITIVE_INFINITY,
+      end: () => void raw.destroy(),
+    };
+    underWay.add(download);
+    let sentBytes = socket.bytesWritten;
+    const measuring = setInterval(() => {
+      download.progressBytes = socket.bytesWritten - sentBytes;
+      sentBytes = socket.bytesWritten;
+    }, slowMs);
+    const late = setTimeout(download.end, deadlineMs);
     raw.once('close', () => {
+      clearInterval(measuring);
       clearTimeout(late);
-      underWay -= 1;
+      underWay.delete(download);
     });
-    raw.setTimeout(stalledMs, end);
+    raw.setTimeout(stalledMs, download.end);
     await send();
   };
 };

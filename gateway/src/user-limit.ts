@@ -1,0 +1,27 @@
+/** A limit on the requests of one user that this process answers at one time. */
+import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+
+const RETRY_AFTER_S = 2;
+
+export interface UserLimit {
+  /** Takes one of the places of the user; calling the result frees it. Throws 429 when there is none. */
+  enter(userId: number): () => void;
+}
+
+export const createUserLimit = (max: number): UserLimit => {
+  const taken = new Map<number, number>();
+  return {
+    enter: (userId) => {
+      const places = taken.get(userId) ?? 0;
+      if (places >= max) {
+        throw rateLimited({ allowed: false, limit: max, remaining: 0, resetS: RETRY_AFTER_S });
+      }
+      taken.set(userId, places + 1);
+      return () => {
+        const left = (taken.get(userId) ?? 0) - 1;
+        if (left > 0) taken.set(userId, left);
+        else taken.delete(userId);
+      };
+    },
+  };
+};
