@@ -17,7 +17,11 @@ export const accountLimitKey = (login: string, userId: number | undefined): stri
 type LimitDependencies = Pick<Dependencies, 'limiter' | 'limits'>;
 
 /** Counts an anonymous request or attempt of a password reset; false when a limit is reached. */
-export type TakeReset = (account: string, address: string) => Promise<boolean>;
+export interface TakeReset {
+  /** Before anything else is done for the caller. */
+  ofAddress(address: string): Promise<boolean>;
+  ofAccount(account: string, address: string): Promise<boolean>;
+}
 
 /**
  * Longer than the window of `accountCodes` by more than the time limit of a Redis command: between two calls that the
@@ -39,15 +43,17 @@ export const createTakeReset = ({ limiter, limits }: LimitDependencies): TakeRes
     return false;
   };
 
-  return async (account, address) => {
-    // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
-    if (!(await isWithin(limits.resetsPerAddress, address))) return false;
-    if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
-    if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-    const state = (await isCounted(account))
-      ? await limiter.consume(limits.accountCodes, account)
-      : await limiter.peek(limits.accountCodes, account);
-    return state.allowed;
+  return {
+    ofAddress: (address) => isWithin(limits.resetsPerAddress, address),
+    ofAccount: async (account, address) => {
+      // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
+      if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
+      if (!(await isWithin(limits.resetsPerAccount, account))) return false;
+      const state = (await isCounted(account))
+        ? await limiter.consume(limits.accountCodes, account)
+        : await limiter.peek(limits.accountCodes, account);
+      return state.allowed;
+    },
   };
 };
 

@@ -1,5 +1,5 @@
-import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
-import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import { SECOND_MS } from './clock.ts';
+import { AppError, message } from './error.ts';
 
 /** Runs `work` when it is the turn of `owner`. */
 export type FairQueue = <T>(owner: string, work: () => Promise<T>) => Promise<T>;
