@@ -17,10 +17,10 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
  */
 export const createCleanImage =
   ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) =>
-  async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
+  async (file: StoredFile, mimeType: string, owner: string): Promise<StoredFile> => {
     if (!isImage(mimeType)) return file;
     try {
-      const content = await images.render({ open: () => storage.openReceived(file), mimeType });
+      const content = await images.render({ open: () => storage.openReceived(file), mimeType, owner });
       if (typeof content === 'string') throw invalid({ file: REFUSALS[content] });
       return await storage.receive(Readable.from([content]));
     } finally {
