@@ -24,7 +24,7 @@ export const startIdentity = async (
   const dependencies = await createDependencies(runtime, config, overrides);
   const useCases = createUseCases(dependencies);
   return runtime.serve({
-    routes: createRoutes(useCases, { baseUrl: config.PUBLIC_BASE_URL, limits: dependencies.limits }),
+    routes: createRoutes(useCases, config.PUBLIC_BASE_URL),
     prepareHttp: createOauthPlugin({
       ...dependencies,
       signIn: useCases.signIn,

@@ -302,7 +302,9 @@ const takeLimit = async (
   if (route.limit === undefined) return;
   const { caller } = request;
   const key = caller.kind === 'user' ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
-  const state = await limiter.consume(route.limit, key);
+  const state = await (typeof route.limit === 'function'
+    ? route.limit(caller)
+    : limiter.consume(route.limit, key));
   reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);
 };

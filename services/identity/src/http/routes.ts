@@ -1,6 +1,5 @@
 /** Every public route of identity. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deleteDeleteAccountRoute } from './delete-delete-account.ts';
 import { deleteTokenRoute } from './delete-token.ts';
@@ -24,13 +23,8 @@ import { putMeRoute } from './put-me.ts';
 import { putRoleRoute } from './put-role.ts';
 import { putUserRoute } from './put-user.ts';
 
-interface RouteOptions {
-  /** The public origin, for the links of lists. */
-  baseUrl: string;
-  limits: Limits;
-}
-
-export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptions): Route[] => [
+/** `baseUrl`: the public origin, for the links of lists. */
+export const createRoutes = (useCases: UseCases, baseUrl: string): Route[] => [
   postRegisterRoute(useCases),
   postLoginRoute(useCases),
   postLogoutRoute(useCases),
@@ -39,7 +33,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   putChangePasswordRoute(useCases),
   postForgotPasswordRoute(useCases),
   postResetPasswordRoute(useCases),
-  postDeleteAccountRoute(useCases, limits),
+  postDeleteAccountRoute(useCases),
   deleteDeleteAccountRoute(useCases),
   getTokensRoute(useCases, baseUrl),
   postTokenRoute(useCases),
