@@ -18,6 +18,7 @@ describe('the limits', () => {
     expect(figuresOf()).toEqual({
       accountCodes: [5, 60],
       countedAnonymousCodes: 2,
+      limitedTokenCodes: [5, 60],
       resetsPerAccountAndAddress: [5, 60],
       resetsPerAccount: [20, 60],
       resetsPerAddress: [30, 60],

@@ -111,6 +111,7 @@ const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
 export const limitsOf = (config: IdentityConfig): Limits => ({
   accountCodes: perMinute('account-codes', config.CODE_CALLS_PER_ACCOUNT),
   countedAnonymousCodes: config.CODE_CALLS_ANONYMOUS,
+  limitedTokenCodes: perMinute('limited-token-codes', config.CODE_CALLS_PER_ACCOUNT),
   resetsPerAccountAndAddress: perMinute('resets-account-address', config.RESETS_PER_ACCOUNT_AND_ADDRESS),
   resetsPerAccount: perMinute('resets-account', config.RESETS_PER_ACCOUNT),
   resetsPerAddress: perMinute('resets-address', config.RESETS_PER_ADDRESS),

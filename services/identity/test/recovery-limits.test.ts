@@ -1,8 +1,14 @@
 /** Strangers cannot keep an owner from recovering or deleting their account, nor spend SMS without limit (contract 11). */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type Answer, apiClient, eventually } from '@fitness/shared/testing/harness.ts';
+import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { type Answer, apiClient, eventually, testConfig } from '@fitness/shared/testing/harness.ts';
+import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
+import { REQUESTS_AT_ONCE, REQUESTS_WAITING } from '../src/app/reset-password.ts';
 import { startIdentity } from '../src/service.ts';
 import {
   type Harness,
@@ -95,6 +101,34 @@ describe.each([
       ),
     );
     expect(own.map(({ status }) => status).sort()).toEqual([...Array(3).fill(422), ...Array(7).fill(429)]);
+  });
+
+  test.each(['restricted', 'oauth'] as const)(
+    'are reduced by two at most by a token that is %s, which is heard five times itself',
+    async (tokenKind) => {
+      const person = await join(harness);
+      const limited = { ...person, caller: { ...person.caller, permissions: new Set<never>(), tokenKind } };
+      const callTenTimes = async (as: Person): Promise<number[]> => {
+        const calls = Array.from({ length: 10 }, (_, index) =>
+          deleteAccount({ ...harness, send: replicas[index % 2] as Harness['send'] }, as),
+        );
+        return (await Promise.all(calls)).map(({ status }) => status).sort();
+      };
+      expect(await callTenTimes(limited)).toEqual([...Array(5).fill(422), ...Array(5).fill(429)]);
+      // With strangers together.
+      await Promise.all(Array.from({ length: 5 }, () => reset(harness, person.user.username)));
+      expect(await callTenTimes(person)).toEqual([...Array(3).fill(422), ...Array(7).fill(429)]);
+      const refused = await deleteAccount(harness, limited);
+      expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+    },
+  );
+
+  test.each(['session', 'personal'] as const)('count every call of a %s token', async (tokenKind) => {
+    const person = await join(harness);
+    const own = { ...person, caller: { ...person.caller, tokenKind } };
+    for (let call = 1; call <= 5; call += 1) expect((await deleteAccount(harness, own)).status).toBe(422);
+    const refused = await deleteAccount(harness, own);
+    expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '5']);
   });
 
   test('are spent for strangers too when the owner has spent them', async () => {
@@ -212,6 +246,85 @@ describe('the limits of anonymous calls', () => {
     for (let call = 1; call <= 3; call += 1) await reset(harness, `somebody.${call}`, undefined, address);
     expect((await reset(harness, login, code, address)).status).toBe(422);
     expect((await reset(harness, login, code)).status).toBe(200);
+  });
+});
+
+describe('requests of forgotten passwords', () => {
+  /** Holds what is sent to the SMS provider until `release`. */
+  const startHeldSms = async () => {
+    const released = Promise.withResolvers<void>();
+    let held = 0;
+    const server = createServer(async (request, response) => {
+      const body = await text(request);
+      held += 1;
+      await released.promise;
+      const headers = { 'content-type': String(request.headers['content-type']) };
+      const answer = await fetch(`${sandbox.url}${request.url}`, { method: 'POST', headers, body });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    return {
+      url: `http://127.0.0.1:${port}/kavenegar`,
+      held: () => held,
+      release: () => released.resolve(),
+      close: () => new Promise((resolve) => server.close(resolve)),
+    };
+  };
+
+  let sms: Awaited<ReturnType<typeof startHeldSms>>;
+  let harness: Harness;
+  let watch: CommandWatch;
+  beforeAll(async () => {
+    sms = await startHeldSms();
+    const env = {
+      ...monitored({ MONGODB_URI: String(testConfig('identity').MONGODB_URI) }),
+      ...{ KAVENEGAR_BASE_URL: sms.url, KAVENEGAR_TIMEOUT_MS: '60000', SMS_DEADLINE_MS: '60000' },
+      RESETS_PER_ADDRESS: '3',
+    };
+    harness = await start(env);
+    watch = watchCommands(harness.config.MONGODB_DATABASE);
+  });
+  afterAll(async () => {
+    sms.release();
+    await harness.close();
+    await sms.close();
+  });
+
+  const isLookUp = ({ name, collection, command }: SentCommand): boolean =>
+    name === 'find' && collection === 'login_keys' && JSON.stringify(command.filter).includes('nobody.');
+
+  test('cause no query past the limit of their address', async () => {
+    const address = newAddress();
+    const commands = await watch.during(async () => {
+      for (let call = 1; call <= 40; call += 1)
+        expect((await forgot(harness, `nobody.${call}`, address)).status).toBe(200);
+    });
+    expect(commands.filter(isLookUp).length).toBeLessThanOrEqual(3);
+  });
+
+  test('are worked on a few at a time; of those past the places nothing is sent, and all are answered', async () => {
+    const people = await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => join(harness)));
+    const commands = await watch.during(async () => {
+      for (const person of people) await forgot(harness, person.user.username);
+      await eventually(() => sms.held() === REQUESTS_AT_ONCE);
+      for (let call = 1; call <= REQUESTS_WAITING + 50; call += 1)
+        expect((await forgot(harness, `nobody.${call}`)).status).toBe(200);
+      sms.release();
+      await Promise.all(people.map((person) => waitForSms(person, 1)));
+      // Until those that waited are done, so that a new one has a place.
+      const others: Person[] = [];
+      await eventually(async () => {
+        const other = await join(harness);
+        others.push(other);
+        await forgot(harness, other.user.username);
+        const sent = await Promise.all(others.map(smsOf));
+        return sent.some(({ length }) => length === 1);
+      });
+    });
+    const lookedUp = commands.filter(isLookUp).length;
+    expect(lookedUp).toBeGreaterThan(REQUESTS_WAITING / 2);
+    expect(lookedUp).toBeLessThanOrEqual(REQUESTS_WAITING);
   });
 });
 

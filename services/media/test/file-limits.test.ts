@@ -13,6 +13,7 @@ import {
   MEBIBYTE,
   OWNER,
   openHarness,
+  PNG,
   POST,
   SERVICE,
   userTarget,
@@ -73,6 +74,14 @@ describe('a target with as many public files as allowed', () => {
       const refused = await harness.upload(caller, target);
       expect([refused.status, fieldsOf(refused)]).toEqual([422, ['file']]);
       expect(refused.body.errors.file).toEqual([`No more than ${limit} files can be attached here.`]);
+      expect(await harness.filesOnDisk()).toEqual(before);
+      // Nor is an image decoded that cannot be attached.
+      const damaged = await harness.upload(
+        caller,
+        target,
+        Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)]),
+      );
+      expect(damaged.body.errors).toEqual(refused.body.errors);
       expect(await harness.filesOnDisk()).toEqual(before);
       const [first] = await harness.rows(target);
       expect((await harness.send('DELETE', `/media/${first?._id}`, { as: caller })).status).toBe(204);

@@ -403,10 +403,22 @@ test('images that would wait too long are refused with 503; the next ones are en
   const images = createImages({ waitMs: 100 });
   const never = Promise.withResolvers<Readable>();
   const mimeType = 'image/png';
-  const blocked = [1, 2].map(() => images.render({ open: () => never.promise, mimeType }));
+  const blocked = ['a', 'b'].map((owner) => images.render({ open: () => never.promise, mimeType, owner }));
   const open = async () => Readable.from([PNG]);
-  await expect(images.render({ open, mimeType })).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(images.render({ open, mimeType, owner: 'c' })).rejects.toMatchObject({ kind: 'unavailable' });
   never.reject(new Error('gone'));
   for (const result of await Promise.allSettled(blocked)) expect(result.status).toBe('rejected');
-  expect(await images.render({ open, mimeType })).toBeInstanceOf(Buffer);
+  expect(await images.render({ open, mimeType, owner: 'a' })).toBeInstanceOf(Buffer);
+});
+
+test('a user who uploads many images occupies one place: the image of another one does not wait for them', async () => {
+  const images = createImages({ waitMs: 5_000 });
+  const never = Promise.withResolvers<Readable>();
+  const mimeType = 'image/png';
+  const occupying = { open: () => never.promise, mimeType, owner: 'user:1' };
+  const uploads = Array.from({ length: 20 }, () => images.render(occupying));
+  const other = images.render({ open: async () => Readable.from([PNG]), mimeType, owner: 'user:2' });
+  expect(await other).toBeInstanceOf(Buffer);
+  never.reject(new Error('gone'));
+  for (const result of await Promise.allSettled(uploads)) expect(result.status).toBe('rejected');
 });

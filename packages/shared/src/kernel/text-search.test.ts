@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import {
   documentGrams,
   EVERY_SEARCH,
+  foldedSpellings,
   foldText,
   GRAMS_MAX,
   indexGrams,
   matchesFolded,
   queryGrams,
+  textMatcher,
 } from './text-search.ts';
 
 /** Every run checks the same examples. */
@@ -178,5 +180,88 @@ describe('the grams of a document', () => {
       { seed: SEED },
     );
     expect(Array.from(EVERY_SEARCH).length).toBeGreaterThan(3);
+  });
+});
+
+describe('folding takes linear time', () => {
+  /** How texts were folded before; it takes quadratic time. */
+  const oldFold = (text: string): string =>
+    text
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/[\p{Mn}\p{Cf}\u0640]/gu, '')
+      .replace(/\s+/gu, ' ')
+      .trim();
+  const oldSpellings = (text: string): string[] =>
+    text.includes('\u200c')
+      ? [oldFold(text.replace(/\s*\u200c[\s\u200c]*/g, '\u200c')), oldFold(text.replace(/\u200c/g, ' '))]
+      : [oldFold(text)];
+
+  test('and gives the same spellings as before', () => {
+    const common = [
+      '\u200c',
+      ' ',
+      '\n',
+      '\u00a0',
+      '\u3000',
+      'a',
+      'Z',
+      'م',
+      '\u0301',
+      '\u0323',
+      '\ufdfa',
+      '💪',
+    ];
+    const unit = fc.oneof(fc.constantFrom(...common), fc.string({ unit: 'grapheme', maxLength: 1 }));
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 25 }), (text) => {
+        // Letters that are replaced were replaced before as well, by the same table.
+        const expected = oldSpellings(text).map(foldText);
+        expect(foldedSpellings(text)).toEqual(expected);
+      }),
+      { numRuns: 5_000, seed: SEED },
+    );
+  });
+
+  /** Microseconds of CPU: the least of three runs, so that other work of the machine does not count. */
+  const cpuOf = (text: string): number => {
+    const match = textMatcher('zzz');
+    const runs = Array.from({ length: 3 }, () => {
+      const start = process.cpuUsage();
+      match(text);
+      const { user, system } = process.cpuUsage(start);
+      return user + system;
+    });
+    return Math.min(...runs);
+  };
+  /** Shorter work is not measured exactly. */
+  const NOISE_US = 20_000;
+  const filled = (part: string, length: number): string => part.repeat(Math.ceil(length / part.length));
+
+  test.each<[string, (length: number) => string]>([
+    ['white space beside one half-space', (length) => `\u200ca${filled(' ', length)}b`],
+    ['white space and half-spaces', (length) => `${filled('\u200c    ', length)}a`],
+    ['half-spaces', (length) => filled('\u200c', length)],
+    ['letters, white space and half-spaces', (length) => filled('a \u200c b  ', length)],
+    ['characters that become eighteen', (length) => filled('\ufdfa', length)],
+    [
+      'marks that normalization sorts',
+      (length) => `a${filled('\u0301', length / 2)}${filled('\u0323', length / 2)}`,
+    ],
+    [
+      'spacing marks that normalization sorts',
+      (length) => `a${filled('\u302e', length / 2)}${filled('\u{16ff0}', length / 2)}`,
+    ],
+    ['letters that become marks', (length) => filled('\u0301\uff9e', length)],
+  ])('%s: twice the length takes less than three times as long', (_name, textOf) => {
+    const [once = 0, twice = 0] = [10_000, 20_000].map((length) => cpuOf(textOf(length)));
+    expect(twice).toBeLessThan(3 * once + NOISE_US);
+  });
+
+  test('what a search has read is measured as it was folded', () => {
+    expect(textMatcher('zzz')('abc').characters).toBe(3);
+    expect(textMatcher('zzz')('\ufdfa').characters).toBe(18);
+    expect(textMatcher('zzz')('a\u200cb').characters).toBe(5);
+    expect(textMatcher('zzz')(' '.repeat(50)).characters).toBe(50);
   });
 });

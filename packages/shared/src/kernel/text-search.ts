@@ -18,7 +18,8 @@ export const GRAMS_MAX = 8_000;
 /** Longer than a gram, so that no query contains it. */
 export const EVERY_SEARCH = 'every search';
 const HALF_SPACE = /\u200c/g;
-const HALF_SPACES_AND_AROUND = /\s*\u200c[\s\u200c]*/g;
+// A pattern such as /\s*\u200c/ takes quadratic time for white space without a half-space after it.
+const HALF_SPACES_OR_SPACE = /[\s\u200c]+/g;
 
 const REPLACEMENTS: Readonly<Record<string, string>> = {
   ي: 'ی',
@@ -38,6 +39,10 @@ const REPLACED = new RegExp(`[${Object.keys(REPLACEMENTS).join('')}]`, 'gu');
 const ARABIC_DIGITS = /[\u0660-\u0669\u06f0-\u06f9]/g;
 // Diacritics, the tatweel, and invisible characters (ZWNJ, ZWJ, direction marks, BOM).
 const INVISIBLE = /[\p{Mn}\p{Cf}\u0640]/gu;
+/** Characters that normalization may reorder; those that are no marks decompose to one. */
+const REORDERED = /[\p{M}\uff9e\uff9f]{30}/gu;
+/** Normalization reorders no characters across it, and folding removes it. */
+const GRAPHEME_JOINER = '\u034f';
 
 const codePointsOf = (text: string): readonly string[] => Array.from(text);
 
@@ -47,6 +52,8 @@ const codePointsOf = (text: string): readonly string[] => Array.from(text);
  */
 export const foldText = (text: string): string =>
   text
+    // As in the stream-safe text format of Unicode (UAX 15): sorting a run of marks takes quadratic time.
+    .replace(REORDERED, `$&${GRAPHEME_JOINER}`)
     .normalize('NFKD')
     .toLowerCase()
     .replace(INVISIBLE, '')
@@ -55,13 +62,16 @@ export const foldText = (text: string): string =>
     .replace(/\s+/gu, ' ')
     .trim();
 
+const withoutSpaceAtHalfSpaces = (text: string): string =>
+  text.replace(HALF_SPACES_OR_SPACE, (run) => (run.includes('\u200c') ? '\u200c' : run));
+
 /**
  * The folded spellings of a text: one, or two if it contains a half-space. A query matches a text if one of its
  * spellings is a substring of one of the text's (see `matchesFolded`).
  */
 export const foldedSpellings = (text: string): readonly string[] =>
   text.includes('\u200c')
-    ? [foldText(text.replace(HALF_SPACES_AND_AROUND, '\u200c')), foldText(text.replace(HALF_SPACE, ' '))]
+    ? [foldText(withoutSpaceAtHalfSpaces(text)), foldText(text.replace(HALF_SPACE, ' '))]
     : [foldText(text)];
 
 const addGrams = (
@@ -122,18 +132,33 @@ export const queryGrams = (query: string): string[] => {
   return [...grams];
 };
 
-/** Whether a text, which is not folded, contains the query: folds the query once for many texts. */
-export const textMatcher = (query: string): ((text: string) => boolean) => {
+export interface TextMatch {
+  isMatch: boolean;
+  /** What was folded and searched: a character may have eighteen in its folded form, or none. */
+  characters: number;
+}
+
+/** Searches a text, which is not folded, for the query: folds the query once for many texts. */
+export const textMatcher = (query: string): ((text: string) => TextMatch) => {
   const wanted = foldedSpellings(query);
-  return (text) => foldedSpellings(text).some((spelling) => wanted.some((part) => spelling.includes(part)));
+  return (text) => {
+    const spellings = foldedSpellings(text);
+    return {
+      isMatch: spellings.some((spelling) => wanted.some((part) => spelling.includes(part))),
+      characters: Math.max(text.length, foldedLength(spellings)),
+    };
+  };
 };
+
+export const foldedLength = (spellings: readonly string[]): number =>
+  spellings.reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Whether the folded text contains the folded query.
  * @param text not folded: a folded text has lost its half-spaces
  * @param query not folded; one that folds to '' matches every text
  */
-export const matchesFolded = (text: string, query: string): boolean => textMatcher(query)(text);
+export const matchesFolded = (text: string, query: string): boolean => textMatcher(query)(text).isMatch;
 
 /** Whether a query restricts the result: it is given and does not fold to ''. */
 export const hasSearchTerms = (query: string | undefined): query is string =>

@@ -1,6 +1,13 @@
 /** Estimates by a sample how common the grams of a query are. This decides how a search is executed, never its result. */
 import type { Collection } from 'mongoose';
-import { EVERY_SEARCH, foldedSpellings, queryGrams, textMatcher } from '../kernel/text-search.ts';
+import {
+  EVERY_SEARCH,
+  foldedLength,
+  foldedSpellings,
+  queryGrams,
+  type TextMatch,
+  textMatcher,
+} from '../kernel/text-search.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -13,13 +20,29 @@ export interface Gram {
 const textsOf = (row: Row, fields: readonly string[]): string[] =>
   fields.map((field) => (row[field] as string | undefined) ?? '');
 
-/** Whether one of the fields of a row contains the query. */
-export const rowMatcher = (fields: readonly string[], query: string): ((row: Row) => boolean) => {
-  const matches = textMatcher(query);
-  return (row) => textsOf(row, fields).some(matches);
+/** Searches the fields of a row for the query, until one contains it. */
+export const rowMatcher = (fields: readonly string[], query: string): ((row: Row) => TextMatch) => {
+  const match = textMatcher(query);
+  return (row) => {
+    let characters = 0;
+    for (const text of textsOf(row, fields)) {
+      const found = match(text);
+      characters += found.characters;
+      if (found.isMatch) return { isMatch: true, characters };
+    }
+    return { isMatch: false, characters };
+  };
 };
 
-/** The number of characters that a search reads in a row. */
+/** Characters that are searched between two turns of the event loop. */
+export const PORTION_CHARACTERS = 100_000;
+
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+/** The number of characters that a row stores in its searched fields. */
 export const textLength = (row: Row, fields: readonly string[]): number =>
   textsOf(row, fields).reduce((sum, text) => sum + text.length, 0);
 
@@ -50,12 +73,19 @@ export const rarestGram = async (
   const projection = Object.fromEntries(fields.map((field) => [field, 1]));
   const ids = spreadIds(newest, size);
   const rows = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();
-  const spellings = rows.map((row) =>
-    textsOf(row, fields).flatMap((text) => foldedSpellings(text.slice(0, SAMPLED_LENGTH))),
-  );
-  const shareOf = (gram: string): number =>
-    spellings.filter((texts) => texts.some((text) => text.includes(gram))).length / Math.max(rows.length, 1);
-  return grams
-    .map((text): Gram => ({ text, share: shareOf(text) }))
+  const containing = new Map(grams.map((gram) => [gram, 0]));
+  let characters = 0;
+  for (const row of rows) {
+    const texts = textsOf(row, fields).flatMap((text) => foldedSpellings(text.slice(0, SAMPLED_LENGTH)));
+    for (const gram of grams) {
+      if (texts.some((text) => text.includes(gram))) containing.set(gram, (containing.get(gram) ?? 0) + 1);
+    }
+    characters += foldedLength(texts);
+    if (characters < PORTION_CHARACTERS) continue;
+    await nextTurn();
+    characters = 0;
+  }
+  return [...containing]
+    .map(([text, count]): Gram => ({ text, share: count / Math.max(rows.length, 1) }))
     .reduce((rarest, gram) => (gram.share < rarest.share ? gram : rarest));
 };

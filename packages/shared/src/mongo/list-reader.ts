@@ -9,8 +9,16 @@
  */
 import type { Collection } from 'mongoose';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
-import { hasSearchTerms } from '../kernel/text-search.ts';
-import { candidateConditions, type Gram, rarestGram, rowMatcher, textLength } from './gram-shares.ts';
+import { hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
+import {
+  candidateConditions,
+  type Gram,
+  nextTurn,
+  PORTION_CHARACTERS,
+  rarestGram,
+  rowMatcher,
+  textLength,
+} from './gram-shares.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -64,15 +72,13 @@ export interface ListReader {
 
 /** A search that would have to read more rows than this is not counted. */
 export const COUNTED_MAX = 1_000;
-/** How much one page of a search reads. */
+/** How much one page of a search reads; of the texts in their folded form. */
 export const SEARCHED_ROWS_MAX = 5_000;
 export const SEARCHED_CHARACTERS_MAX = 8_000_000;
 /** Rows that are read at once: many short ones or few long ones. */
 const SEARCH_CHUNK = COUNTED_MAX + 1;
 const FIRST_SEARCH_CHUNK = 250;
 const SEARCH_CHUNK_CHARACTERS = 1_000_000;
-/** Characters that are searched between two turns of the event loop. */
-const PORTION_CHARACTERS = 100_000;
 /** Sample sizes for the estimate of a text's frequency; the second one if the first estimate was wrong. */
 const SAMPLES = [128, 1_024] as const;
 /** An estimate is wrong after this many times the expected rows. */
@@ -136,11 +142,6 @@ const idsBeyond = (edge: number, width: number, newest: number, order: Order): n
   order === 'ASC'
     ? Array.from({ length: Math.max(Math.min(width, newest - edge), 0) }, (_, index) => edge + 1 + index)
     : Array.from({ length: Math.max(Math.min(width, edge - 1), 0) }, (_, index) => edge - 1 - index);
-
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 
 /** Limits the cursor, which is client input, to the range of ids. */
 const firstEdge = ({ order, after }: Slice, newest: number): number =>
@@ -259,7 +260,7 @@ export const createListReader = (
   async function* search(
     { rows, edge, isLast }: Batch,
     accept: (row: ListRow) => boolean,
-    matches: (row: ListRow) => boolean,
+    match: (row: ListRow) => TextMatch,
   ): AsyncGenerator<Omit<Portion, 'isCountable'>> {
     let found: ListRow[] = [];
     let read = 0;
@@ -267,8 +268,9 @@ export const createListReader = (
     for (const row of rows) {
       read += 1;
       if (accept(row)) {
-        characters += textLength(row, texts);
-        if (matches(row)) found.push(row);
+        const searched = match(row);
+        characters += searched.characters;
+        if (searched.isMatch) found.push(row);
       }
       if (characters < PORTION_CHARACTERS) continue;
       yield { rows: found, edge: row._id, isLast: false, read, characters };
@@ -285,7 +287,7 @@ export const createListReader = (
     projection: Projection,
   ): AsyncGenerator<Portion> {
     const { accept, search: text } = query;
-    const matches = hasSearchTerms(text) ? rowMatcher(texts, text) : undefined;
+    const match = hasSearchTerms(text) ? rowMatcher(texts, text) : undefined;
     let rest = slice;
     let seen = 0;
     let kept = 0;
@@ -295,15 +297,14 @@ export const createListReader = (
         : undefined;
       const plan = cheapestPlan(query, rest, gram, seen === 0 ? 1 : (kept + 1) / seen);
       const { isCountable } = plan;
-      const budget =
-        size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : budgetOf(plan, matches !== undefined);
+      const budget = size === SAMPLES.at(-1) ? Number.POSITIVE_INFINITY : budgetOf(plan, match !== undefined);
       for await (const batch of batches(plan, query, rest, projection)) {
-        if (matches === undefined) {
+        if (match === undefined) {
           const rows = batch.rows.filter(accept);
           kept += rows.length;
           yield { ...batch, rows, read: batch.rows.length, characters: 0, isCountable };
         } else
-          for await (const portion of search(batch, accept, matches)) {
+          for await (const portion of search(batch, accept, match)) {
             kept += portion.rows.length;
             yield { ...portion, isCountable };
           }

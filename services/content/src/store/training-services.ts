@@ -114,8 +114,8 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
   /** All that are boosted now. Boosts cost money, so they are few. */
   const boosted = async (filter: ServiceFilter, now: Date): Promise<Leader[]> => {
     const facets = new Set(filter.facets);
-    const matches = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
-    const fields = ['facets', 'price', 'boost_level', ...(matches === undefined ? [] : TEXTS)];
+    const match = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
+    const fields = ['facets', 'price', 'boost_level', ...(match === undefined ? [] : TEXTS)];
     const found = await collection
       .find(
         { boosted_until: { $gt: now } },
@@ -124,7 +124,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       .toArray();
     return (found as unknown as ListRow[])
       .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
-      .filter((row) => matches === undefined || matches(row))
+      .filter((row) => match === undefined || match(row).isMatch)
       .map(({ _id, boost_level }) => ({ id: _id, rank: Number(boost_level ?? BASIC_LEVEL) }));
   };
 

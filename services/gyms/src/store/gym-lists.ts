@@ -1,13 +1,21 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
-import { candidateConditions, rarestGram, rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
+import {
+  candidateConditions,
+  nextTurn,
+  PORTION_CHARACTERS,
+  rarestGram,
+  rowMatcher,
+} from '@fitness/shared/mongo/gram-shares.ts';
 import {
   COUNTED_MAX,
   createListReader,
   type Leader,
   type ListRow,
   readLedPage,
+  SEARCHED_CHARACTERS_MAX,
+  SEARCHED_ROWS_MAX,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
 import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
@@ -160,17 +168,14 @@ const createNearest = (connection: Connection, totals: Totals) => {
   const gyms = gymModel(connection);
 
   /** Only ids and locations: the gyms of the page are read after sorting. */
-  const locate = async (filter: Filter, from: Point, search?: string): Promise<Placed[]> => {
-    const texts = search === undefined ? [] : SEARCHED;
-    const matches = search === undefined ? undefined : rowMatcher(SEARCHED, search);
-    const fields = ['lat', 'lng', ...texts];
-    const found = await gyms.aggregate<{ _id: number; lat: number; lng: number }>([
-      ...toStages(filter),
-      { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
-    ]);
-    return found
-      .filter((row) => matches === undefined || matches({ ...row }))
-      .map(({ _id, lat, lng }) => ({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) }));
+  const locate = async (filter: Filter, from: Point): Promise<Placed[]> => {
+    const stages = [...toStages(filter), { $project: { lat: 1, lng: 1 } }];
+    const placed: Placed[] = [];
+    // A cursor reads in batches, between which other requests are served.
+    for await (const { _id, lat, lng } of gyms.aggregate<{ _id: number; lat: number; lng: number }>(stages)) {
+      placed.push({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) });
+    }
+    return placed;
   };
 
   const inCells = async (query: GymQuery, cells: readonly string[], from: Point): Promise<Placed[]> => {
@@ -183,26 +188,25 @@ const createNearest = (connection: Connection, totals: Totals) => {
     return perCell.flat();
   };
 
-  /** Every gym that matches the filters and the text. */
-  const matching = async (query: GymQuery, from: Point): Promise<Placed[]> => {
+  /** Every gym that matches the filters and, where there is a text, may contain it. */
+  const candidates = async (query: GymQuery, from: Point): Promise<Placed[]> => {
     const { search, ownerId } = query;
     if (!hasSearchTerms(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
     const sample = { newest: await totals.newest(), size: 128 };
     const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
     const conditions = conditionsOf(query);
-    const candidates = gram === undefined ? [{}] : candidateConditions(gram);
-    const found = candidates.map((grams) => {
+    const found = (gram === undefined ? [{}] : candidateConditions(gram)).map((grams) => {
       // Usually a text is more selective than a city, and an owner more than a text.
       const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
-      return locate({ ...filter, geohash: ANY_GEOHASH }, from, search);
+      return locate({ ...filter, geohash: ANY_GEOHASH }, from);
     });
     return (await Promise.all(found)).flat();
   };
 
   return {
     /**
-     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order. `isAll`: all
-     * gyms were read.
+     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order; of a search
+     * all candidates. `isAll`: all gyms were read.
      */
     find: async (
       query: GymQuery,
@@ -211,20 +215,75 @@ const createNearest = (connection: Connection, totals: Totals) => {
       after: (gym: Placed) => boolean,
     ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
       if (isFiltered(query) || hasSearchTerms(query.search)) {
-        const found = await matching(query, from);
+        const found = await candidates(query, from);
         return { ordered: found.filter(after).toSorted(byDistance), isAll: true };
       }
       for (const length of CELL_LENGTHS) {
         const around = neighbourhood(from, length);
         if (around === undefined) break;
-        const candidates = await inCells(query, around.cells, from);
-        const certain = candidates.filter((gym) => gym.metres <= around.radiusM && after(gym));
+        const near = await inCells(query, around.cells, from);
+        const certain = near.filter((gym) => gym.metres <= around.radiusM && after(gym));
         if (certain.length > wanted) return { ordered: certain.toSorted(byDistance), isAll: false };
       }
       const all = await locate({ geohash: ANY_GEOHASH, ...conditionsOf(query) }, from);
       return { ordered: all.filter(after).toSorted(byDistance), isAll: true };
     },
   };
+};
+
+interface DistanceSearch {
+  /** In the order of their distance. */
+  candidates: readonly Placed[];
+  text: string;
+  wanted: number;
+  counted: boolean;
+  signal: AbortSignal | undefined;
+}
+
+interface FoundByDistance {
+  ordered: Placed[];
+  /** All candidates were read. */
+  isAll: boolean;
+  /** The search ended at its limit, before it had found enough: the next page continues after this gym. */
+  edge?: Placed;
+}
+
+/** Rows that are read at once. */
+const SEARCH_CHUNK = 250;
+
+/**
+ * Reads the texts of candidates in the order of their distance: as much as a page of any search (docs/adr/0043), and all
+ * of few candidates, to count the matches.
+ */
+const searchByDistance = async (
+  texts: (ids: readonly number[]) => Promise<ReadonlyMap<number, ListRow>>,
+  { candidates, text, wanted, counted, signal }: DistanceSearch,
+): Promise<FoundByDistance> => {
+  const match = rowMatcher(SEARCHED, text);
+  const isCountable = counted && candidates.length <= COUNTED_MAX;
+  const ordered: Placed[] = [];
+  let characters = 0;
+  let portion = 0;
+  for (let start = 0; start < candidates.length; start += SEARCH_CHUNK) {
+    const chunk = candidates.slice(start, start + SEARCH_CHUNK);
+    const rows = await texts(chunk.map(({ id }) => id));
+    for (const [index, gym] of chunk.entries()) {
+      const searched = match(rows.get(gym.id) ?? {});
+      if (searched.isMatch) ordered.push(gym);
+      characters += searched.characters;
+      portion += searched.characters;
+      const isSpent =
+        start + index + 1 >= SEARCHED_ROWS_MAX ||
+        characters >= SEARCHED_CHARACTERS_MAX ||
+        signal?.aborted === true;
+      if (ordered.length > wanted && (isSpent || !isCountable)) return { ordered, isAll: false };
+      if (isSpent) return { ordered, isAll: false, edge: gym };
+      if (portion < PORTION_CHARACTERS) continue;
+      await nextTurn();
+      portion = 0;
+    }
+  }
+  return { ordered, isAll: true };
 };
 
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
@@ -236,14 +295,14 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
   /** The gyms of a list with a live boost. Boosts cost money, so they are few. */
   const findBoosted = async (query: GymQuery, now: Date): Promise<Leader[]> => {
     const { search } = query;
-    const matches = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
-    const fields = [...FILTERED, ...BOOST, ...(matches === undefined ? [] : SEARCHED)];
+    const match = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
+    const fields = [...FILTERED, ...BOOST, ...(match === undefined ? [] : SEARCHED)];
     const found = await gyms
       .find({ boostedUntil: trusted({ $gt: now }) }, Object.fromEntries(fields.map((field) => [field, 1])))
       .lean<GymDocument[]>();
     return found
       .filter(accepts(query))
-      .filter((gym) => matches === undefined || matches({ ...gym }))
+      .filter((gym) => match === undefined || match({ ...gym }).isMatch)
       .map(({ _id, boostLevel }) => ({ id: _id, rank: boostLevel }));
   };
 
@@ -271,6 +330,31 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     return readLedPage({ leaders, findMany, readRest, total: extent.total, search: query.search }, page);
   };
 
+  const textsOf = async (ids: readonly number[]): Promise<Map<number, ListRow>> => {
+    const projection = Object.fromEntries(SEARCHED.map((field) => [field, 1]));
+    const found = await gyms.find({ _id: trusted({ $in: [...ids] }) }, projection).lean<ListRow[]>();
+    return new Map(found.map((row) => [row._id, row]));
+  };
+
+  const findNearest = async (
+    query: GymQuery,
+    {
+      from,
+      wanted,
+      after,
+      page,
+    }: { from: Point; wanted: number; after: (gym: Placed) => boolean; page: PageRequest },
+  ): Promise<FoundByDistance> => {
+    const found = await near.find(query, from, wanted, after);
+    const { search: text } = query;
+    if (!hasSearchTerms(text)) return found;
+    const counted = page.mode === 'page';
+    return searchByDistance(textsOf, {
+      ...{ candidates: found.ordered, text, wanted },
+      ...{ counted, signal: page.signal },
+    });
+  };
+
   const listNearest: GymLists['listNearest'] = async (query, from, page) => {
     const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
     const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
@@ -280,19 +364,19 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
       const placed = await totals.ofPlaced(query);
       if (skip >= placed) return { rows: [], total: placed, next: undefined };
     }
-    const { ordered, isAll } = await near.find(query, from, skip + page.perPage, after);
-    const window = ordered.slice(skip, skip + page.perPage);
+    const wanted = skip + page.perPage;
+    const found = await findNearest(query, { from, wanted, after, page });
+    const window = found.ordered.slice(skip, wanted);
     const rows = await findMany(window.map((gym) => gym.id));
-    const last = window.at(-1);
-    const more = ordered.length > skip + window.length;
+    const last = found.ordered.length > wanted ? window.at(-1) : found.edge;
     const total = async () => {
-      if (!isAll) return totals.ofPlaced(query);
-      return hasSearchTerms(query.search) && ordered.length > COUNTED_MAX ? undefined : ordered.length;
+      if (found.isAll) return found.ordered.length;
+      return hasSearchTerms(query.search) ? undefined : totals.ofPlaced(query);
     };
     return {
       rows,
       total: page.mode === 'page' ? await total() : undefined,
-      next: last && more ? [last.metres, last.id] : undefined,
+      next: last && [last.metres, last.id],
     };
   };
 

@@ -1,23 +1,30 @@
 /** Rate limits that a use case consumes itself, and their keys. */
 import { createHash } from 'node:crypto';
-import { type RateLimit, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import { SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type RateLimit, type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { canonicalLogin } from '../domain/login.ts';
 
 /** Hashed, because the store must not keep what was typed. */
 const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
+const userLimitKey = (userId: number): string => `user:${userId}`;
+
 /**
- * The account that a login belongs to; the server uses the same key for the limit of a route with a signed-in caller.
+ * The account that a login belongs to, by the key of its signed-in calls.
  * An unknown login is limited too, in all its spellings together, so that the response does not reveal that it is unknown.
  */
 export const accountLimitKey = (login: string, userId: number | undefined): string =>
-  userId === undefined ? `login:${hashed(canonicalLogin(login))}` : `user:${userId}`;
+  userId === undefined ? `login:${hashed(canonicalLogin(login))}` : userLimitKey(userId);
 
 type LimitDependencies = Pick<Dependencies, 'limiter' | 'limits'>;
 
 /** Counts an anonymous request or attempt of a password reset; false when a limit is reached. */
-export type TakeReset = (account: string, address: string) => Promise<boolean>;
+export interface TakeReset {
+  /** Before anything else is done for the caller. */
+  ofAddress(address: string): Promise<boolean>;
+  ofAccount(account: string, address: string): Promise<boolean>;
+}
 
 /**
  * Longer than the window of `accountCodes` by more than the time limit of a Redis command: between two calls that the
@@ -25,29 +32,56 @@ export type TakeReset = (account: string, address: string) => Promise<boolean>;
  */
 const SLOT_S = 65;
 
-export const createTakeReset = ({ limiter, limits }: LimitDependencies): TakeReset => {
+/** The budget that the owner needs, taken by a call that others can make: a few of them count, so that they cannot spend it. */
+const createTakePart = ({ limiter, limits }: LimitDependencies) => {
   const slot: RateLimit = { name: 'anonymous-codes', points: 1, windowS: SLOT_S };
+  const isCounted = async (account: string): Promise<boolean> => {
+    for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
+      if ((await limiter.consume(slot, `${account}:${number}`)).allowed) return true;
+    }
+    return false;
+  };
+  return async (account: string): Promise<RateLimitState> =>
+    (await isCounted(account))
+      ? limiter.consume(limits.accountCodes, account)
+      : limiter.peek(limits.accountCodes, account);
+};
+
+export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
+  const { limiter, limits } = dependencies;
+  const takePart = createTakePart(dependencies);
 
   const isWithin = async (limit: RateLimit, key: string): Promise<boolean> =>
     (await limiter.consume(limit, key)).allowed;
 
-  /** Whether this call counts against the limit that the owner needs: a stranger must not be able to spend it. */
-  const isCounted = async (account: string): Promise<boolean> => {
-    for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
-      if (await isWithin(slot, `${account}:${number}`)) return true;
-    }
-    return false;
+  return {
+    ofAddress: (address) => isWithin(limits.resetsPerAddress, address),
+    ofAccount: async (account, address) => {
+      // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
+      if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
+      if (!(await isWithin(limits.resetsPerAccount, account))) return false;
+      return (await takePart(account)).allowed;
+    },
   };
+};
 
-  return async (account, address) => {
-    // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
-    if (!(await isWithin(limits.resetsPerAddress, address))) return false;
-    if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
-    if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-    const state = (await isCounted(account))
-      ? await limiter.consume(limits.accountCodes, account)
-      : await limiter.peek(limits.accountCodes, account);
-    return state.allowed;
+/** Counts a call that deletes the own account. */
+export type TakeDeletion = (caller: UserCaller) => Promise<RateLimitState>;
+
+/**
+ * A restricted or OAuth token is in the hands of others: as for anonymous calls, few of its calls count for the budget that
+ * the owner needs. It has a limit of its own besides.
+ */
+export const createTakeDeletion = (dependencies: LimitDependencies): TakeDeletion => {
+  const { limiter, limits } = dependencies;
+  const takePart = createTakePart(dependencies);
+  return async ({ userId, tokenKind }) => {
+    const account = userLimitKey(userId);
+    if (SESSION_AND_PERSONAL.includes(tokenKind)) return limiter.consume(limits.accountCodes, account);
+    const own = await limiter.consume(limits.limitedTokenCodes, account);
+    if (!own.allowed) return own;
+    const state = await takePart(account);
+    return state.allowed ? own : state;
   };
 };
 

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { createFairQueue } from '../domain/fair-queue.ts';
 import { computeScore } from '../domain/referral-score.ts';
 import type { CachedScore } from '../store/referral-scores.ts';
 

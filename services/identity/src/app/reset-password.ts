@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -35,22 +36,42 @@ interface ResetPassword {
   ): Promise<void>;
 }
 
+/** Requests that are worked on at the same time: other routes need the database as well. */
+export const REQUESTS_AT_ONCE = 16;
+/** Of those past it nothing is sent. */
+export const REQUESTS_WAITING = 200;
+
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
   const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
   const { sendCode, backgroundTasks, responseDelayMs, securityNotices } = dependencies;
 
-  /** Undefined for an unknown login, and when a rate limit is exceeded. */
-  const findWithinLimit = async (login: string, clientAddress: string): Promise<User | undefined> => {
+  // By address, so that a stranger with many requests does not take the places of others.
+  const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, places: () => REQUESTS_WAITING });
+
+  /** Undefined for an unknown login, and when a rate limit is exceeded. `isHeard`: the limit of the address is not. */
+  const findWithinLimit = async (
+    login: string,
+    clientAddress: string,
+    isHeard: boolean,
+  ): Promise<User | undefined> => {
     const user = await store.users.findByLogin(login);
-    const allowed = await takeReset(accountLimitKey(login, user?._id), clientAddress);
+    const key = accountLimitKey(login, user?._id);
+    const allowed = isHeard && (await takeReset.ofAccount(key, clientAddress));
     return user !== null && allowed ? user : undefined;
   };
 
   const send = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
-    const user = await findWithinLimit(login, clientAddress);
+    const user = await findWithinLimit(login, clientAddress, true);
     if (user === undefined || !(await smsBudget.takeAnonymous(user.phone))) return;
     const { outcome } = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
     if (outcome === 'failed') log.warn({ user_id: user._id }, 'a reset code was not sent');
+  };
+
+  const start = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
+    if (!(await takeReset.ofAddress(clientAddress))) return;
+    backgroundTasks.run('reset code', () =>
+      requests(clientAddress, () => send(login, locale, clientAddress)),
+    );
   };
 
   const commit = async (
@@ -73,12 +94,12 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
 
   return {
     request: async (login, { locale, clientAddress }) => {
-      backgroundTasks.run('reset code', () => send(login, locale, clientAddress));
-      await sleep(responseDelayMs);
+      await Promise.all([start(login, locale, clientAddress), sleep(responseDelayMs)]);
     },
 
     reset: async ({ login, code, password }, { clientAddress, locale }) => {
-      const user = await findWithinLimit(login, clientAddress);
+      const isHeard = await takeReset.ofAddress(clientAddress);
+      const user = await findWithinLimit(login, clientAddress, isHeard);
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password, clientAddress);
       const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());

@@ -1,7 +1,7 @@
 /** Passwords are hashed by argon2id. Each hash occupies a thread of Node's thread pool, so concurrency is bounded. */
 import { availableParallelism } from 'node:os';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import { type Algorithm, hash, type Options, verify } from '@node-rs/argon2';
-import { createFairQueue } from '../domain/fair-queue.ts';
 
 /** Callers take turns by their address. `unavailable` when too many of them wait. */
 export interface Passwords {

@@ -41,7 +41,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   putChangePasswordRoute(useCases),
   postForgotPasswordRoute(useCases),
   postResetPasswordRoute(useCases),
-  postDeleteAccountRoute(useCases, limits),
+  postDeleteAccountRoute(useCases),
   deleteDeleteAccountRoute(useCases),
   getTokensRoute(useCases, baseUrl),
   postTokenRoute(useCases),

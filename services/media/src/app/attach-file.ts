@@ -47,6 +47,8 @@ const INSERT_ATTEMPTS = 5;
 
 const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
+const tooManyFiles = (max: number): AppError => invalid({ file: message('validation.max_files', { max }) });
+
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
   const { store, storage, targets, licenseOwners, sequences, clock } = dependencies;
   const cleanImage = createCleanImage(dependencies);
@@ -67,12 +69,20 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
     },
 
     attach: async (caller, attachment, received) => {
-      const file = await cleanImage(received, attachment.mimeType);
       const kind = attachableKind(attachment.attachableType) as AttachableKind;
+      const target = { attachable_type: TYPE_BY_KIND[kind], attachable_id: attachment.attachableId };
+      // Also in the transaction, which decides. Here, because an image that is refused later has been encoded for nothing.
+      if (
+        attachment.purpose === undefined &&
+        (await store.media.isFull(undefined, target, MAX_PUBLIC_FILES[kind]))
+      ) {
+        await storage.discard(received);
+        throw tooManyFiles(MAX_PUBLIC_FILES[kind]);
+      }
+      const file = await cleanImage(received, attachment.mimeType, `user:${caller.userId}`);
       const row: MediaRow = {
         _id: await sequences.next('media'),
-        attachable_type: TYPE_BY_KIND[kind],
-        attachable_id: attachment.attachableId,
+        ...target,
         purpose: attachment.purpose ?? null,
         filename: attachment.filename,
         mime_type: attachment.mimeType,
@@ -135,7 +145,7 @@ const replace = async (
     if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
   }
   if (row.purpose === null && (await store.media.isFull(session, row, maxPublic))) {
-    throw invalid({ file: message('validation.max_files', { max: maxPublic }) });
+    throw tooManyFiles(maxPublic);
   }
   const replaced = row.purpose === null ? [] : await store.media.deleteByPurpose(session, row, row.purpose);
   for (const old of replaced) await publishDeleted(outbox, session, old);

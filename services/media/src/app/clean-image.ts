@@ -17,17 +17,17 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
  * under `file` for an image that cannot be decoded; nothing remains stored when it fails.
  */
 export const createCleanImage = ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) => {
-  const clean = async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
-    const content = await images.render({ open: () => storage.openReceived(file), mimeType });
+  const clean = async (file: StoredFile, mimeType: string, owner: string): Promise<StoredFile> => {
+    const content = await images.render({ open: () => storage.openReceived(file), mimeType, owner });
     if (content === 'no_image') return file;
     if (typeof content === 'string') throw invalid({ file: REFUSALS[content] });
     return storage.receive(Readable.from([content]));
   };
-  return async (file: StoredFile, mimeType: string): Promise<StoredFile> => {
+  return async (file: StoredFile, mimeType: string, owner: string): Promise<StoredFile> => {
     if (!isImage(mimeType)) return file;
     let cleaned: StoredFile | undefined;
     try {
-      cleaned = await clean(file, mimeType);
+      cleaned = await clean(file, mimeType, owner);
       return cleaned;
     } finally {
       if (cleaned !== file) await storage.discard(file);

@@ -9,10 +9,10 @@ import { assertMayDownload } from './may-download.ts';
 
 export interface DownloadFile {
   /**
-   * The row, for a caller that may download it; with `width` and of an image, with the file of the smaller image. Throws
+   * The row, for a caller that may download it; with `smaller` and of an image, with the file of the smaller image. Throws
    * 401, 403, 404, or 503 when the target's service is down.
    */
-  find(caller: Caller, id: number, width: number | undefined): Promise<MediaRow>;
+  find(caller: Caller, id: number, smaller?: { width: number; clientAddress: string }): Promise<MediaRow>;
   /** The bytes; throws 404 when the file was deleted after `find`. */
   open(row: MediaRow, range: ByteRange | undefined): Promise<Readable>;
 }
@@ -23,11 +23,13 @@ export const createDownloadFile = (
   const { store, storage, targets } = dependencies;
   const findVariant = createFindVariant(dependencies);
   return {
-    find: async (caller, id, width) => {
+    find: async (caller, id, smaller) => {
       const row = await store.media.find(id);
       if (row === undefined) throw notFound();
       await assertMayDownload(caller, row, targets);
-      return width === undefined ? row : findVariant(row, width);
+      return smaller === undefined
+        ? row
+        : findVariant(row, smaller.width, `address:${smaller.clientAddress}`);
     },
     open: (row, range) =>
       storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {

@@ -4,8 +4,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { isImage } from '../domain/file-types.ts';
 import { FILE_MISSING, type MediaRow, type Variant } from '../domain/media.ts';
 
-/** The row with the file of a smaller image. */
-type FindVariant = (row: MediaRow, width: number) => Promise<MediaRow>;
+/** The row with the file of a smaller image. `owner`: see `Images`. */
+type FindVariant = (row: MediaRow, width: number, owner: string) => Promise<MediaRow>;
 
 /**
  * Makes the smaller image at its first request; concurrent requests share it. Of other files, and of images that cannot
@@ -15,17 +15,18 @@ export const createFindVariant = (
   dependencies: Pick<Dependencies, 'store' | 'storage' | 'images' | 'log'>,
 ): FindVariant => {
   const underWay = new Map<string, Promise<Variant | undefined>>();
-  const shared = (row: MediaRow, width: number): Promise<Variant | undefined> => {
+  const shared = (row: MediaRow, width: number, owner: string): Promise<Variant | undefined> => {
     const key = `${row._id}:${width}`;
     const found = underWay.get(key);
     if (found !== undefined) return found;
-    const made = makeVariant(dependencies, row, width).finally(() => underWay.delete(key));
+    const made = makeVariant(dependencies, row, width, owner).finally(() => underWay.delete(key));
     underWay.set(key, made);
     return made;
   };
-  return async (row, width) => {
+  return async (row, width, owner) => {
     if (!isImage(row.mime_type)) return row;
-    const stored = row.variants?.find((variant) => variant.width === width) ?? (await shared(row, width));
+    const stored =
+      row.variants?.find((variant) => variant.width === width) ?? (await shared(row, width, owner));
     if (stored === undefined) return row;
     return { ...row, size: stored.size, sha256: stored.sha256, storage_key: stored.storage_key };
   };
@@ -36,12 +37,13 @@ const makeVariant = async (
   { store, storage, images, log }: Pick<Dependencies, 'store' | 'storage' | 'images' | 'log'>,
   row: MediaRow,
   width: number,
+  owner: string,
 ): Promise<Variant | undefined> => {
   const open = (): Promise<Readable> =>
     storage.open(row.storage_key).catch((error: { code?: unknown }) => {
       throw error.code === FILE_MISSING ? notFound() : error;
     });
-  const content = await images.render({ open, mimeType: row.mime_type }, width);
+  const content = await images.render({ open, mimeType: row.mime_type, owner }, width);
   if (typeof content === 'string') return undefined;
   const file = await storage.receive(Readable.from([content]));
   // Placed before the row names it: a crash can leave a file without a row, which the sweeper deletes.

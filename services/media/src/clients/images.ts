@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { MAX_IMAGE_PIXELS } from '../domain/file-types.ts';
 
@@ -10,6 +11,8 @@ interface ImageSource {
   /** At most as long as an upload. */
   open(): Promise<Readable>;
   mimeType: string;
+  /** Who has it encoded: one image of each at a time. */
+  owner: string;
 }
 
 /** The image cannot be decoded, or it has more pixels or frames than are decoded. */
@@ -26,7 +29,7 @@ export interface Images {
   render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal | NoImage>;
 }
 
-/** Images at once: one for each of two processors. The others wait. */
+/** Images at once: one for each of two processors. The others wait, and their owners take turns. */
 const JOBS = 2;
 /** The gateway waits for 30 s; an image that could be encoded only later is refused. */
 const WAIT_MS = 8 * SECOND_MS;
@@ -55,12 +58,12 @@ export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
   // Only decoders of accepted types: a flaw of any other one cannot be reached.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: DECODERS });
-  const jobs = createSlots(JOBS, waitMs);
+  const jobs = createFairQueue({ maxRunning: JOBS, maxPerOwner: 1, maxWaitMs: waitMs });
   // Decoded images take up to nine bytes for each pixel: two large ones are not decoded together.
   const pixels = createSlots(MAX_IMAGE_PIXELS, waitMs);
   return {
-    render: ({ open, mimeType }, maxWidth) =>
-      jobs(1, async () => {
+    render: ({ open, mimeType, owner }, maxWidth) =>
+      jobs(owner, async () => {
         const content = await buffer(await open());
         const metadata = await readMetadata(content, mimeType);
         if (typeof metadata === 'string') return metadata;

@@ -37,6 +37,9 @@ export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 export const SNIFF_BYTES = 4_100;
 
 const MAX_NAME_CHARACTERS = 120;
+/** A form allows names of 80 KiB, and normalization takes quadratic time for combining marks. */
+const cutName = (name: string): string =>
+  name.length > 1_000 ? name.slice(0, 900) + name.slice(-100) : name;
 const EXTENSION = /(?<=.)\.[^.\s]{1,15}$/su;
 
 /**
@@ -44,8 +47,11 @@ const EXTENSION = /(?<=.)\.[^.\s]{1,15}$/su;
  * marks that make `fdp.exe` look like a document. Letters of any script remain. A long name keeps its extension.
  */
 export const cleanFilename = (given: string | undefined): string => {
-  const base = (given ?? '').normalize('NFC').split(/[\\/]/).at(-1) ?? '';
-  const visible = base.replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu, '').trim();
+  const base = (given ?? '').split(/[\\/]/).at(-1) ?? '';
+  const visible = cutName(base)
+    .normalize('NFC')
+    .replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu, '')
+    .trim();
   const extension = Array.from(EXTENSION.exec(visible)?.[0] ?? '');
   const stem = Array.from(visible).slice(0, -extension.length || undefined);
   const shortened = [...stem.slice(0, MAX_NAME_CHARACTERS - extension.length), ...extension].join('');

@@ -34,9 +34,9 @@ const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, down
     produces: 'application/octet-stream',
     errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
-    handle: async ({ params: { id }, query: { width }, caller, request, reply }) => {
-      const size = width === undefined ? undefined : Number(width);
-      await serve(downloads, await downloads.downloadFile.find(caller, id, size), request, reply);
+    handle: async ({ params: { id }, query: { width }, caller, clientAddress, request, reply }) => {
+      const smaller = width === undefined ? undefined : { width: Number(width), clientAddress };
+      await serve(downloads, await downloads.downloadFile.find(caller, id, smaller), request, reply);
       return undefined;
     },
   });

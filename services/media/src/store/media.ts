@@ -83,7 +83,7 @@ export interface Media {
   /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
   findPublic(targets: readonly LimitedTarget[]): Promise<MediaRow[]>;
   /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
-  isFull(session: ClientSession, target: Target, limit: number): Promise<boolean>;
+  isFull(session: ClientSession | undefined, target: Target, limit: number): Promise<boolean>;
   /** Those of `keys` that belong to a row, to its file or to a smaller image. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
@@ -146,7 +146,7 @@ export const createMedia = (connection: Connection): Media => {
     },
     isFull: async (session, target, limit) => {
       const found = await model
-        .find({ public_target: targetKey(target) }, { _id: 1 }, { session, limit })
+        .find({ public_target: targetKey(target) }, { _id: 1 }, { limit, ...(session && { session }) })
         .lean<Pick<MediaRow, '_id'>[]>();
       return found.length >= limit;
     },

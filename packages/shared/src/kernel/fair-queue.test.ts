@@ -2,9 +2,10 @@ import { expect, test } from '@jest/globals';
 import { createFairQueue } from './fair-queue.ts';
 
 /** Calls that finish one by one, when `finishNext` is called; `log` has their names in the order of their starts. */
-const fixture = (options: { maxRunning?: number; places?: number } = {}) => {
+const fixture = (options: { maxRunning?: number; maxPerOwner?: number; places?: number } = {}) => {
   const queue = createFairQueue({
     maxRunning: options.maxRunning ?? 1,
+    ...(options.maxPerOwner === undefined ? {} : { maxPerOwner: options.maxPerOwner }),
     places: () => options.places ?? Number.POSITIVE_INFINITY,
     retryAfterMs: 1_500,
   });
@@ -71,4 +72,23 @@ test('a call that fails passes its place on', async () => {
   const next = queue('b', async () => 'done');
   await expect(failing).rejects.toThrow('failed');
   expect(await next).toBe('done');
+});
+
+test('an owner with as many running calls as allowed waits, while others start', async () => {
+  const { call, log, settle, finishAll } = fixture({ maxRunning: 2, maxPerOwner: 1 });
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) call(name);
+  await settle();
+  expect(log).toEqual(['a1', 'b1']);
+  await finishAll();
+  expect(log).toEqual(['a1', 'b1', 'a2', 'c1', 'a3']);
+});
+
+test('a call that waits too long is refused, and the next ones are run', async () => {
+  const queue = createFairQueue({ maxRunning: 1, maxWaitMs: 20 });
+  const end = Promise.withResolvers<void>();
+  const running = queue('a', () => end.promise);
+  await expect(queue('b', async () => 'late')).rejects.toMatchObject({ kind: 'unavailable' });
+  end.resolve();
+  await running;
+  expect(await queue('b', async () => 'done')).toBe('done');
 });

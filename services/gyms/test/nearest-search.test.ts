@@ -1,0 +1,121 @@
+import { queryGrams } from '@fitness/shared/kernel/text-search.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { COUNTED_MAX, SEARCHED_ROWS_MAX } from '@fitness/shared/mongo/list-reader.ts';
+import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newGym } from '../src/domain/gym.ts';
+import { type Counters, createCounters } from '../src/store/counters.ts';
+import { gymModel, toDocument } from '../src/store/gym-document.ts';
+import { createGyms } from '../src/store/gyms.ts';
+
+/** Every gram of the query is in every name, the query in the two most distant ones. */
+const QUERY = 'bcabca';
+const NAME = 'abcab cabca';
+const COUNT = SEARCHED_ROWS_MAX + 600;
+const EXPANDED_QUERY = 'qqq';
+/** A character that has eighteen in its folded form, beside the grams of the query. */
+const EXPANDED = `${'\ufdfa'.repeat(1_900)}qq`;
+const EXPANDED_COUNT = 300;
+const FROM = { lat: 35, lng: 51 };
+
+const config = testConfig('gyms');
+let connection: Connection;
+let counters: Counters;
+
+const details = { address: null, description: null, isActive: true, showCrowd: false };
+const placed = (id: number, lng: number) =>
+  toDocument(
+    newGym(
+      id,
+      { ...details, name: null, lat: 35, lng, cityId: null, majorIds: [], ownerId: null },
+      new Date(0),
+    ),
+  );
+/** The grams of one query only, because each is an index key and filling would be slow. */
+const named = (id: number, name: string, query: string, lng: number) => ({
+  ...placed(id, lng),
+  name,
+  grams: queryGrams(query),
+});
+
+beforeAll(async () => {
+  connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  const model = gymModel(connection);
+  await syncIndexes(connection);
+  const common = Array.from({ length: COUNT }, (_, index) =>
+    named(index + 1, index >= COUNT - 2 ? `${NAME} ${QUERY}` : NAME, QUERY, 51 + index / 100_000),
+  );
+  const long = Array.from({ length: EXPANDED_COUNT }, (_, index) => {
+    const name = index === EXPANDED_COUNT - 1 ? EXPANDED_QUERY : EXPANDED;
+    return named(COUNT + 1 + index, name, EXPANDED_QUERY, 60 + index / 100_000);
+  });
+  const documents = [...common, ...long];
+  for (let start = 0; start < documents.length; start += 1_000)
+    await model.collection.insertMany(documents.slice(start, start + 1_000) as never[]);
+  counters = createCounters(connection);
+  await counters.prepare();
+  const totals = { active_placed: documents.length, newest: documents.length };
+  await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, { $set: totals });
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+const search = (text: string, page: { perPage: number; after?: readonly number[]; signal?: AbortSignal }) => {
+  const { perPage, after, signal } = page;
+  return createGyms(connection, counters).listNearest({ viewer: { kind: 'guest' }, search: text }, FROM, {
+    ...(after === undefined
+      ? { mode: 'page' as const, page: 1, perPage, skip: 0 }
+      : { mode: 'cursor' as const, perPage, after }),
+    signal,
+  });
+};
+
+/** The ids on each page, from the first one to the last. */
+const follow = async (text: string, perPage: number): Promise<number[][]> => {
+  const pages: number[][] = [];
+  for (let after: readonly number[] | undefined; ; ) {
+    const { rows, next } = await search(text, { perPage, ...(after && { after }) });
+    pages.push(rows.map(({ id }) => id));
+    if (next === undefined) return pages;
+    after = next;
+  }
+};
+
+test('a search that finds nothing among many near gyms reads limited rows, and is not counted', async () => {
+  const { rows, total, next } = await search(QUERY, { perPage: 30 });
+  expect([rows, total]).toEqual([[], undefined]);
+  expect(next).toBeDefined();
+});
+
+test.each([1, 30])(
+  'every match is found by following the cursor, nearest first, %i a page',
+  async (perPage) => {
+    const pages = await follow(QUERY, perPage);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.flat()).toEqual([COUNT - 1, COUNT]);
+  },
+);
+
+test('a common text is found on the nearest pages, and is not counted', async () => {
+  const { rows, total, next } = await search('cabca', { perPage: 5 });
+  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
+  expect(total).toBeUndefined();
+  const second = await search('cabca', { perPage: 5, ...(next && { after: next }) });
+  expect(second.rows.map(({ id }) => id)).toEqual([6, 7, 8, 9, 10]);
+});
+
+test('a search of texts that become longer when folded reads limited characters', async () => {
+  expect(EXPANDED_COUNT).toBeLessThan(COUNTED_MAX);
+  const first = await search(EXPANDED_QUERY, { perPage: 30 });
+  expect([first.rows, first.total]).toEqual([[], undefined]);
+  expect((await follow(EXPANDED_QUERY, 30)).flat()).toEqual([COUNT + EXPANDED_COUNT]);
+});
+
+test('a search stops when the client has gone', async () => {
+  const { rows, total } = await search('cabca', { perPage: 30, signal: AbortSignal.abort() });
+  expect(rows.length).toBeLessThan(2);
+  expect(total).toBeUndefined();
+});
