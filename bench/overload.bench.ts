@@ -4,10 +4,12 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { api, expectStatus, register, stack } from '../test/e2e/support.ts';
+import { type Account, api, expectStatus, register, stack } from '../test/e2e/support.ts';
 import { measure, ms, pause, quantile } from './figures.ts';
 
 const UPLOADS = 2_000;
+/** Together they take every place for uploads: four each. */
+const UPLOADERS = 64;
 /** More than the gateway's limit on bodies that are on their way. */
 const LOGINS = 2_000;
 const DOWNLOADS = 200;
@@ -44,11 +46,11 @@ const open = async (head: string): Promise<Socket> => {
   return socket;
 };
 
-const stalledUpload = async (): Promise<Socket> => {
+const stalledUpload = async (index: number): Promise<Socket> => {
   const lines = [
     'POST /api/v1/media HTTP/1.1',
     'host: bench',
-    `authorization: Bearer ${token}`,
+    `authorization: Bearer ${uploaders[index % UPLOADERS]?.token}`,
     'content-type: multipart/form-data; boundary=x',
     'content-length: 1000000',
     '',
@@ -86,6 +88,8 @@ const report = (what: string, times: number[]): number => {
   return p99;
 };
 
+const uploaders: Account[] = [];
+for (let index = 0; index < UPLOADERS; index += 1) uploaders.push(await register());
 const fileId = await uploadFile();
 // Compiles the code and opens connections.
 await measure(REQUESTS, AT_ONCE, request);

@@ -3,15 +3,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import replyFrom, { type FastifyReplyFromHooks, type FastifyReplyFromOptions } from '@fastify/reply-from';
 import { API_PREFIX, CLIENT_ADDRESS_HEADER, REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
-import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER, type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
-import { BODY_LIMIT_BYTES, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
+import { BODY_LIMIT_BYTES, clientGone, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
+import { createUserLimit, type UserLimit } from './user-limit.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
@@ -21,6 +22,8 @@ const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR
 const RETRY_DELAY_MS = 50;
 /** How long a token counts as valid after its check, within one request. */
 export const TOKEN_CHECK_VALID_MS = 500;
+/** A sixty-fourth of the default limit on all uploads: one user must not take the places of the others. */
+const UPLOADS_PER_USER = 4;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
@@ -78,6 +81,7 @@ declare module 'fastify' {
 
 export interface Forward {
   target: Target;
+  caller: Caller;
   /** The signed caller context. */
   context: string;
   clientAddress: string;
@@ -94,6 +98,7 @@ type ProxyDependencies = AdmitDependencies &
   Pick<Dependencies, 'urls' | 'agents' | 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
+  const uploads = createUserLimit(UPLOADS_PER_USER);
   await app.register(async (scope) => {
     scope.decorateRequest('forward', null as never);
     scope.removeAllContentTypeParsers();
@@ -109,7 +114,10 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
         method: METHODS,
         url: `${prefix}/*`,
         exposeHeadRoute: false,
-        onRequest: (request, reply) => admit(request, reply, dependencies),
+        onRequest: async (request, reply) => {
+          await admit(request, reply, dependencies);
+          limitUploads(request, reply, uploads);
+        },
         handler: (request, reply) => forward(request, reply, dependencies),
       });
     }
@@ -178,6 +186,15 @@ const admit = async (
   request.forward = forward;
 };
 
+/** Guests are refused by media, before their body. */
+const limitUploads = (request: FastifyRequest, reply: FastifyReply, uploads: UserLimit): void => {
+  const { target, caller } = request.forward;
+  if (caller.kind === 'guest' || transferOf(target, request.method) !== 'uploads') return;
+  // There will be no event that frees the place.
+  if (reply.raw.destroyed) throw clientGone();
+  reply.raw.once('close', uploads.enter(caller.userId));
+};
+
 /** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 when identity does not answer. */
 export const prepareForward = async (
   raw: IncomingMessage,
@@ -189,7 +206,7 @@ export const prepareForward = async (
   if (target === undefined) throw notFound();
   const context = await signer.sign({ from: 'gateway', caller });
   const clientAddress = clientAddressOf(raw, trustedProxies);
-  return { target, context, clientAddress, timeoutMs: serviceTimeoutMs };
+  return { target, caller, context, clientAddress, timeoutMs: serviceTimeoutMs };
 };
 
 const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);

@@ -5,10 +5,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
-import { eventually } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createReadBody } from '../src/body.ts';
-import { bearer, type Harness, startHarness } from './support.ts';
+import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const sockets: Socket[] = [];
 afterEach(() => {
@@ -36,11 +36,20 @@ const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'multipart/form-data; boundary=x';
 
 /** A request whose body stops after `sent`. */
-const stall = (url: string, path: string, { type = JSON_TYPE, length = 300, sent = '{' } = {}) =>
-  talk(
-    url,
-    `POST /api/v1${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n${sent}`,
-  );
+const stall = (
+  url: string,
+  path: string,
+  { type = JSON_TYPE, length = 300, sent = '{', token = '' } = {},
+) => {
+  const lines = [
+    `POST /api/v1${path} HTTP/1.1`,
+    'host: x',
+    ...(token === '' ? [] : [`authorization: Bearer ${token}`]),
+    `content-type: ${type}`,
+    `content-length: ${length}`,
+  ];
+  return talk(url, `${lines.join('\r\n')}\r\n\r\n${sent}`);
+};
 
 const expectOverloaded = async (answer: Response): Promise<void> => {
   expect([answer.status, await answer.json()]).toEqual([
@@ -122,6 +131,31 @@ describe('with the default limits', () => {
       const { status, body } = await uploadSlowly(inChunks, () => undefined);
       expect([status, body, harness.introspections()]).toEqual(['200', 'ab', 2]);
     });
+  });
+
+  test('a user has at most four uploads on their way, of any token; others are not affected', async () => {
+    harness.tokens.set('fps_second', { ...caller(7), tokenId: 'second' });
+    harness.tokens.set('fps_other', caller(8));
+    const { media } = harness.upstreams;
+    const upload = (token: string) =>
+      fetch(`${harness.url}/api/v1/media`, {
+        method: 'POST',
+        headers: { ...bearer(token), 'content-type': FORM_TYPE, 'accept-language': 'fa' },
+        body: 'x',
+      });
+    const tokens = [MEMBER_TOKEN, 'fps_second', MEMBER_TOKEN, 'fps_second'];
+    const stalled = tokens.map((token) => stall(harness.url, '/media', { type: FORM_TYPE, token }));
+    await eventually(() => media.received.length === 4);
+    const refused = await upload('fps_second');
+    expect(refused.status).toBe(429);
+    expect(((await refused.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
+    const limits = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining'];
+    expect(limits.map((name) => refused.headers.get(name))).toEqual(['2', '4', '0']);
+    expect(media.received).toHaveLength(4);
+    expect((await upload('fps_other')).status).toBe(200);
+    expect((await fetch(`${harness.url}/api/v1/media/1`, { headers: bearer() })).status).toBe(200);
+    stalled[0]?.socket.destroy();
+    await eventually(async () => (await upload(MEMBER_TOKEN)).status === 200);
   });
 
   test('300 downloads that are not read delay no other download', async () => {
