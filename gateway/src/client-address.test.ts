@@ -23,6 +23,12 @@ describe('clientAddressOf', () => {
     ['a proxy that sends no header', 1, [], '10.0.0.1'],
     ['a value that is not an address', 1, ['unknown'], '10.0.0.1'],
     ['IPv6', 1, ['2001:db8::7'], '2001:db8::7'],
+    ['IPv4 with a port', 1, ['6.6.6.6, 203.0.113.7:4711'], '203.0.113.7'],
+    ['IPv6 with a port', 1, ['[2001:db8::7]:4711'], '2001:db8::7'],
+    ['IPv6 in brackets', 1, ['[2001:db8::7]'], '2001:db8::7'],
+    ['an IPv4-mapped address with a port', 1, ['[::ffff:203.0.113.7]:4711'], '203.0.113.7'],
+    ['a name with a port', 1, ['proxy:4711'], '10.0.0.1'],
+    ['no address in brackets', 1, ['[203.0.113]:4711'], '10.0.0.1'],
   ])('%s', (_what, trustedProxies, forwardedFor, expected) => {
     expect(clientAddressOf(request('10.0.0.1', ...forwardedFor), trustedProxies)).toBe(expected);
   });

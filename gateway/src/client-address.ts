@@ -3,6 +3,9 @@ import { isIP } from 'node:net';
 
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
+/** Some proxies append the port as well. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
+
 /**
  * The address of the client: of the socket, or with `trustedProxies` in front the one that the outermost trusted proxy
  * appended to `X-Forwarded-For`. Entries further left come from the client and are not trusted.
@@ -11,6 +14,8 @@ export const clientAddressOf = (request: IncomingMessage, trustedProxies: number
   const socketAddress = request.socket.remoteAddress ?? '';
   const forwarded = trustedProxies === 0 ? [] : (request.headersDistinct['x-forwarded-for'] ?? []);
   const hops = [...forwarded.flatMap((line) => line.split(',')), socketAddress];
-  const candidate = hops[Math.max(0, hops.length - 1 - trustedProxies)]?.trim() ?? '';
+  const hop = hops[Math.max(0, hops.length - 1 - trustedProxies)]?.trim() ?? '';
+  const [, v6, v4] = WITH_PORT.exec(hop) ?? [];
+  const candidate = v6 ?? v4 ?? hop;
   return (isIP(candidate) === 0 ? socketAddress : candidate).replace(MAPPED_IPV4, '');
 };
