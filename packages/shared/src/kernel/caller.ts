@@ -3,9 +3,10 @@
  * refuse requests and calls without a valid signature. It is a JWT (RFC 7519, HS256) with the secret of all processes.
  */
 import { createSecretKey } from 'node:crypto';
-import { jwtVerify, SignJWT } from 'jose';
+import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
+import { unavailable } from './error.ts';
 import { isPermission, type Permission } from './permissions.ts';
 
 /** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
@@ -74,7 +75,10 @@ const claimsSchema = z.union([
 
 export interface CallerSigner {
   sign(context: InternalContext): Promise<string>;
-  /** Undefined for a missing, expired or invalid token. */
+  /**
+   * Undefined for a missing or invalid token. Throws 503 for one that is valid but expired: the calling process was late,
+   * and the user's own token, of which a 401 would speak, may well be valid.
+   */
   verify(token: string | undefined): Promise<InternalContext | undefined>;
 }
 
@@ -111,7 +115,8 @@ export const createCallerSigner = (secret: string, clock: Clock): CallerSigner =
         requiredClaims: ['exp'],
       });
       return { context: toContext(claimsSchema.parse(payload)), expiresAt: payload.exp ?? 0 };
-    } catch {
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw unavailable('the caller context has expired', error);
       return undefined;
     }
   };

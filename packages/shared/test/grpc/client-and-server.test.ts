@@ -11,7 +11,7 @@ import {
   createCallerSigner,
   type InternalContext,
 } from '../../src/kernel/caller.ts';
-import { deadlineIn, systemClock } from '../../src/kernel/clock.ts';
+import { deadlineIn, MINUTE_MS, systemClock } from '../../src/kernel/clock.ts';
 import {
   AppError,
   badRequest,
@@ -26,7 +26,8 @@ import {
 } from '../../src/kernel/error.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
-import { caller, eventually, testSigner, workerLoopback } from '../../src/testing/harness.ts';
+import { caller, eventually, TEST_SECRET, testSigner, workerLoopback } from '../../src/testing/harness.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { log, pause } from '../messaging/support.ts';
 
 type GetBalances = GrpcHandlers<WalletDefinition>['GetBalances'];
@@ -225,6 +226,10 @@ describe('who calls', () => {
     forged.set(CALLER_HEADER, await stranger.sign({ from: 'wallet', caller: caller(1) }));
     expect(await unsigned(server.address, new Metadata())).toBe(status.UNAUTHENTICATED);
     expect(await unsigned(server.address, forged)).toBe(status.UNAUTHENTICATED);
+    const late = createCallerSigner(TEST_SECRET, new ManualClock(new Date(Date.now() - MINUTE_MS)));
+    const expired = new Metadata();
+    expired.set(CALLER_HEADER, await late.sign({ from: 'test', caller: caller(1) }));
+    expect(await unsigned(server.address, expired)).toBe(status.UNAUTHENTICATED);
     expect(handled).toBe(0);
     const signed = new Metadata();
     signed.set(CALLER_HEADER, await testSigner.sign({ from: 'test', caller: caller(1) }));

@@ -12,14 +12,16 @@ import {
   GUEST,
   SESSION_ONLY,
 } from '../../src/kernel/caller.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
+import { MINUTE_MS, systemClock } from '../../src/kernel/clock.ts';
 import { badRequest, forbidden, message, unavailable } from '../../src/kernel/error.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 
-const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
+const SECRET = 'a secret of at least thirty-two characters';
+const signer = createCallerSigner(SECRET, systemClock);
 const member: Caller = {
   kind: 'user',
   userId: 7,
@@ -201,6 +203,19 @@ describe('the order of the checks', () => {
   test('an unsigned request is 401 even on a public route', async () => {
     const answer = await app.inject({ method: 'GET', url: '/api/v1/things' });
     expect(answer.statusCode).toBe(401);
+  });
+
+  test('a request that the gateway forwarded too late is 503, not 401, which would sign the user out', async () => {
+    const clock = new ManualClock(new Date(Date.now() - MINUTE_MS));
+    const late = createCallerSigner(SECRET, clock);
+    for (const caller of [member, GUEST]) {
+      const headers = { [CALLER_HEADER]: await late.sign({ from: 'gateway', caller }) };
+      const answer = await app.inject({ method: 'GET', url: '/api/v1/things', headers });
+      expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
+    }
+    const forger = createCallerSigner('another secret of thirty-two characters', clock);
+    const headers = { [CALLER_HEADER]: await forger.sign({ from: 'gateway', caller: member }) };
+    expect((await app.inject({ method: 'GET', url: '/api/v1/things', headers })).statusCode).toBe(401);
   });
 
   test('401 comes before the limit, the limit before the permission, the permission before the body', async () => {
