@@ -6,8 +6,6 @@ import { type Account, api, expectStatus, register, stack } from '../test/e2e/su
 import { pause, residentMiB, timed } from './figures.ts';
 
 const AT_ONCE = 10;
-/** A user has at most four uploads on their way. */
-const UPLOADERS = 3;
 const MEBIBYTE = 1024 * 1024;
 const FILE_BYTES = 25 * MEBIBYTE;
 const ROUNDS = 3;
@@ -18,7 +16,7 @@ Buffer.from('%PDF-1.7\n').copy(content);
 const file = new Blob([content]);
 
 const base = stack().part('gateway').url;
-const accounts = await Promise.all(Array.from({ length: UPLOADERS }, () => register()));
+const account = await register();
 
 const upload = async ({ token }: Account, postId: number): Promise<number> => {
   const form = new FormData();
@@ -44,11 +42,6 @@ const download = async (id: number): Promise<void> => {
   if (bytes !== FILE_BYTES) throw new Error(`download: ${response.status}, ${bytes} bytes`);
 };
 
-interface Target {
-  account: Account;
-  postId: number;
-}
-
 const watched = ['media', 'gateway'].map((name) => {
   const { pid } = stack().part(name);
   return { name, pid, rest: 0, peak: 0 };
@@ -68,18 +61,15 @@ const watch = async (what: string, work: () => Promise<unknown>): Promise<void> 
 };
 
 // Warm-up: compiled code and open connections are not part of the measurement.
-for (const account of accounts) await download(await upload(account, await createPost(account)));
+await download(await upload(account, await createPost(account)));
 await pause(AT_REST_MS);
 for (const part of watched) part.rest = residentMiB(part.pid);
 console.log(watched.map(({ name, rest }) => `${name} at rest ${rest.toFixed(0)} MiB`).join(', '));
 for (let round = 1; round <= ROUNDS; round += 1) {
   let ids: number[] = [];
-  const targets = await Promise.all(
-    accounts.map(async (account) => ({ account, postId: await createPost(account) })),
-  );
-  const uploads = Array.from({ length: AT_ONCE }, (_, index) => targets[index % UPLOADERS] as Target);
+  const postId = await createPost(account);
   await watch(`${AT_ONCE} uploads of 25 MiB at once`, async () => {
-    ids = await Promise.all(uploads.map(({ account, postId }) => upload(account, postId)));
+    ids = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(account, postId)));
   });
   await watch(`${AT_ONCE} downloads of 25 MiB at once`, () => Promise.all(ids.map(download)));
 }

@@ -8,7 +8,7 @@ import { type Account, api, expectStatus, register, stack } from '../test/e2e/su
 import { measure, ms, pause, quantile } from './figures.ts';
 
 const UPLOADS = 2_000;
-/** Together they take every place for uploads: four each. */
+/** Together they take every place for uploads, as one user cannot. */
 const UPLOADERS = 64;
 /** More than the gateway's limit on bodies that are on their way. */
 const LOGINS = 2_000;

@@ -22,8 +22,8 @@ const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR
 const RETRY_DELAY_MS = 50;
 /** How long a token counts as valid after its check, within one request. */
 export const TOKEN_CHECK_VALID_MS = 500;
-/** A sixty-fourth of the default limit on all uploads: one user must not take the places of the others. */
-const UPLOADS_PER_USER = 4;
+/** An eighth of the default limit on all uploads: one user must not take the places of the others. */
+const UPLOADS_PER_USER = 32;
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 

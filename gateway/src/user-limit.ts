@@ -1,10 +1,8 @@
 /** A limit on the requests of one user that this process answers at one time. */
-import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
-
-const RETRY_AFTER_S = 2;
+import { overloaded } from './body.ts';
 
 export interface UserLimit {
-  /** Takes one of the places of the user; calling the result frees it. Throws 429 when there is none. */
+  /** Takes one of the places of the user; calling the result frees it. Throws 503 when there is none. */
   enter(userId: number): () => void;
 }
 
@@ -13,9 +11,7 @@ export const createUserLimit = (max: number): UserLimit => {
   return {
     enter: (userId) => {
       const places = taken.get(userId) ?? 0;
-      if (places >= max) {
-        throw rateLimited({ allowed: false, limit: max, remaining: 0, resetS: RETRY_AFTER_S });
-      }
+      if (places >= max) throw overloaded();
       taken.set(userId, places + 1);
       return () => {
         const left = (taken.get(userId) ?? 0) - 1;

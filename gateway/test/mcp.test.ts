@@ -408,7 +408,7 @@ describe('a batch', () => {
   });
 });
 
-test('a user has at most eight POSTs answered at one time; others are not affected', async () => {
+test('a user has at most 32 POSTs answered at one time; others are not affected', async () => {
   gateway.tokens.set('fps_other', caller(8));
   const waiting: (() => void)[] = [];
   gateway.upstreams.gyms.handler = (_request, response) => {
@@ -433,19 +433,18 @@ test('a user has at most eight POSTs answered at one time; others are not affect
       ...(signal === undefined ? {} : { signal }),
     });
   const leaving = new AbortController();
-  const first = Array.from({ length: 8 }, () => post(MEMBER_TOKEN, message, leaving.signal));
-  await eventually(() => waiting.length === 8);
+  const first = Array.from({ length: 32 }, () => post(MEMBER_TOKEN, message, leaving.signal));
+  await eventually(() => waiting.length === 32);
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const refused = await post(MEMBER_TOKEN, ping);
-  expect(refused.status).toBe(429);
+  expect(refused.status).toBe(503);
   expect(((await refused.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
-  const limits = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining'];
-  expect(limits.map((name) => refused.headers.get(name))).toEqual(['2', '8', '0']);
+  expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   expect((await post('fps_other', ping)).status).toBe(200);
   // Disconnecting frees nothing while the calls are still being made.
   leaving.abort();
   await Promise.allSettled(first);
-  expect((await post(MEMBER_TOKEN, ping)).status).toBe(429);
+  expect((await post(MEMBER_TOKEN, ping)).status).toBe(503);
   for (const answerNow of waiting) answerNow();
   await eventually(async () => (await post(MEMBER_TOKEN, ping)).status === 200);
 });

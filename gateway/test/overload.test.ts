@@ -133,7 +133,7 @@ describe('with the default limits', () => {
     });
   });
 
-  test('a user has at most four uploads on their way, of any token; others are not affected', async () => {
+  test('a user has at most 32 uploads on their way, of any token; others are not affected', async () => {
     harness.tokens.set('fps_second', { ...caller(7), tokenId: 'second' });
     harness.tokens.set('fps_other', caller(8));
     const { media } = harness.upstreams;
@@ -143,15 +143,14 @@ describe('with the default limits', () => {
         headers: { ...bearer(token), 'content-type': FORM_TYPE, 'accept-language': 'fa' },
         body: 'x',
       });
-    const tokens = [MEMBER_TOKEN, 'fps_second', MEMBER_TOKEN, 'fps_second'];
+    const tokens = Array.from({ length: 32 }, (_, n) => (n % 2 === 0 ? MEMBER_TOKEN : 'fps_second'));
     const stalled = tokens.map((token) => stall(harness.url, '/media', { type: FORM_TYPE, token }));
-    await eventually(() => media.received.length === 4);
+    await eventually(() => media.received.length === 32);
     const refused = await upload('fps_second');
-    expect(refused.status).toBe(429);
+    expect(refused.status).toBe(503);
     expect(((await refused.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
-    const limits = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining'];
-    expect(limits.map((name) => refused.headers.get(name))).toEqual(['2', '4', '0']);
-    expect(media.received).toHaveLength(4);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(media.received).toHaveLength(32);
     expect((await upload('fps_other')).status).toBe(200);
     expect((await fetch(`${harness.url}/api/v1/media/1`, { headers: bearer() })).status).toBe(200);
     stalled[0]?.socket.destroy();

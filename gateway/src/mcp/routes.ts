@@ -46,7 +46,7 @@ declare module 'fastify' {
 }
 
 /** A POST makes several calls, whose failures count for all requests (circuit breakers). */
-const POSTS_PER_USER = 8;
+const POSTS_PER_USER = 32;
 
 const BLOCKERS_DEADLINE_MS = 5_000;
 /** Headers of the request that each resulting API call has too. */

@@ -45,14 +45,13 @@ export const postMediaRoute = (
     path: '/media',
     summary: 'Upload a file',
     description:
-      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. A user may have four ' +
-      'uploads on their way at one time; further ones are 429.',
+      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. A user may have 32 ' +
+      'uploads on their way at one time; further ones are 503.',
     tag: 'media',
     access: 'user',
     rawBody: true,
     rawBodySchema: { mediaType: 'multipart/form-data', fields: documentedFields },
-    // 429: from the gateway.
-    errorStatuses: [403, 429],
+    errorStatuses: [403],
     responses: { 201: z.object({ data: mediaSchema }) },
     handle: async ({ caller, request }) => {
       const upload = await readUpload(request, receiveFile, uploadDeadlineMs);
