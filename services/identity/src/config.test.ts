@@ -30,6 +30,7 @@ describe('the limits', () => {
       passwordChecks: [10, 60],
       registrations: [100, 3_600],
       clientRegistrations: [100, 3_600],
+      authorizations: [60, 60],
     });
   });
 
@@ -39,6 +40,7 @@ describe('the limits', () => {
       signedInSmsPerPhone: [200, 86_400],
       registrations: undefined,
       clientRegistrations: undefined,
+      authorizations: undefined,
     });
     expect(() => read({ SEED_DEMO: '1', NODE_ENV: 'production' })).toThrow('SEED_DEMO');
   });

@@ -77,6 +77,7 @@ const shape = {
   /** In an hour, of accounts and of OAuth clients. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
+  AUTHORIZATIONS_PER_ADDRESS: count.default(60),
   /** As many password checks may wait as are finished in this time. */
   PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
   /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
@@ -128,6 +129,9 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
   clientRegistrations: config.SEED_DEMO
     ? undefined
     : perHour('client-registration', config.CLIENT_REGISTRATIONS_PER_ADDRESS),
+  authorizations: config.SEED_DEMO
+    ? undefined
+    : perMinute('authorization', config.AUTHORIZATIONS_PER_ADDRESS),
 });
 
 export const sendsSecuritySms = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): boolean =>

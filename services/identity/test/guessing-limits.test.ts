@@ -1,5 +1,6 @@
 /** Passwords cannot be guessed in numbers, and one address cannot occupy the service (contract 11). */
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
+import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fromGateway, oauthOf } from './oauth-support.ts';
@@ -228,6 +229,59 @@ describe('registrations of OAuth clients from an address', () => {
     try {
       for (let call = 1; call <= 3; call += 1) {
         expect((await register(harness, '192.0.2.1')).answer.status).toBe(201);
+      }
+    } finally {
+      await harness.close();
+    }
+  });
+});
+
+describe('requests for an OAuth authorization from an address', () => {
+  const stored = (harness: Harness): Promise<number> =>
+    harness.database.collection('oauth_records').countDocuments({ _id: /^Interaction/ as never });
+
+  const authorize = async (harness: Harness, address: string, state = 'state') => {
+    const client = oauthOf(harness);
+    const params = { client_id: await clientOf(harness), code_challenge: createPkce().challenge, state };
+    return fetch(`${harness.url}${client.authorizeUrl(params)}`, {
+      redirect: 'manual',
+      headers: { ...(await fromGateway()), 'x-client-address': address },
+    });
+  };
+  const clients = new Map<Harness, Promise<string>>();
+  const clientOf = (harness: Harness): Promise<string> => {
+    const client = clients.get(harness) ?? oauthOf(harness).newClient();
+    clients.set(harness, client);
+    return client;
+  };
+
+  test('are limited a minute, exactly; a refused one stores nothing, and one that is too long is an error page', async () => {
+    const harness = await startHarness({ AUTHORIZATIONS_PER_ADDRESS: '3' });
+    try {
+      const long = await authorize(harness, '192.0.2.1', 'x'.repeat(4_096));
+      expect([long.status, long.headers.get('content-type')]).toEqual([
+        400,
+        expect.stringContaining('text/html'),
+      ]);
+      expect(await stored(harness)).toBe(0);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => authorize(harness, '192.0.2.1')));
+      expect(answers.map(({ status }) => status).sort()).toEqual([
+        ...Array(3).fill(303),
+        ...Array(7).fill(LIMITED),
+      ]);
+      expect(await stored(harness)).toBe(3);
+      const other = await authorize(harness, '192.0.2.2', 'x'.repeat(3_000));
+      expect(other.status).toBe(303);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  test('are unlimited for demonstrations', async () => {
+    const harness = await startHarness({ AUTHORIZATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
+    try {
+      for (let call = 1; call <= 3; call += 1) {
+        expect((await authorize(harness, '192.0.2.1')).status).toBe(303);
       }
     } finally {
       await harness.close();

@@ -9,7 +9,9 @@ import {
   restrictedCaller,
   type Send,
 } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { FREE_ANSWERS, PAUSE_MS } from '../src/app/ask-once.ts';
 import {
   atTheBank,
   decided,
@@ -323,18 +325,30 @@ describe('GET /payments/deposit/callback', () => {
 const startStrangeGateway = async (): Promise<{
   url: string;
   answers: Record<string, unknown>;
+  /** The calls that it received, by their names. */
+  calls: string[];
+  /** It answers after this. */
+  setGate: (gate: Promise<void>) => void;
   server: Server;
 }> => {
   const answers: Record<string, unknown> = { request: { result: 100, trackId: 777 } };
-  const server = createServer((request, response) => {
+  const calls: string[] = [];
+  let gate = Promise.resolve();
+  const server = createServer(async (request, response) => {
     const call = request.url?.split('/').at(-1) ?? '';
+    calls.push(call);
+    await gate;
     const answer = answers[call];
     if (typeof answer === 'string') response.setHeader('content-type', 'text/html').end(answer);
     else if (typeof answer === 'number') response.writeHead(answer).end();
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answers, server };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const setGate = (next: Promise<void>): void => {
+    gate = next;
+  };
+  return { url, answers, calls, setGate, server };
 };
 
 describe('a gateway with unusual answers', () => {
@@ -648,6 +662,42 @@ describe('a gateway with unusual answers', () => {
     const { payment } = (await other.send('GET', callback, { as })).body;
     expect(payment).toMatchObject({ is_done: true, description: 'Wallet deposit' });
     expect(payment.meta).toMatchObject({ ref_number: null, paid_at: '2026-01-15T10:00:00.123Z' });
+    expect(await other.balanceOf(as.userId)).toBe(10_000);
+  });
+
+  test('is asked few times about a deposit that is not paid, and again after two seconds', async () => {
+    const clock = new ManualClock(new Date());
+    const replica = await other.replica({}, clock);
+    const callBack = apiClient(replica.url);
+    const { as, id, callback } = await open();
+    strange.answers.verify = { result: 202, status: -1 };
+    const verifications = () => strange.calls.filter((call) => call === 'verify').length;
+    const before = verifications();
+    for (let call = 1; call <= 60; call += 1) {
+      const { status, body } = await callBack('GET', callback);
+      expect([status, body.payment.is_done]).toEqual([200, false]);
+    }
+    expect(verifications() - before).toBe(FREE_ANSWERS);
+    strange.answers.verify = paid(id);
+    expect((await callBack('GET', callback)).body.payment.is_done).toBe(false);
+    clock.advance(PAUSE_MS);
+    expect((await callBack('GET', callback)).body.payment.is_done).toBe(true);
+    expect(await other.balanceOf(as.userId)).toBe(10_000);
+    expect(verifications() - before).toBe(FREE_ANSWERS + 1);
+    await replica.close();
+  });
+
+  test('is asked once for concurrent callbacks of a deposit', async () => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = paid(id);
+    const gate = Promise.withResolvers<void>();
+    strange.setGate(gate.promise);
+    const before = strange.calls.length;
+    const callbacks = Array.from({ length: 20 }, () => other.send('GET', callback));
+    await eventually(() => strange.calls.length > before);
+    gate.resolve();
+    for (const { body } of await Promise.all(callbacks)) expect(body.payment.is_done).toBe(true);
+    expect(strange.calls.slice(before)).toEqual(['verify']);
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 

@@ -1,4 +1,11 @@
-import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import {
+  apiClient,
+  appCaller,
+  caller,
+  restrictedCaller,
+  type Send,
+} from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decided, eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
 
@@ -315,6 +322,24 @@ describe('the bank account of a withdrawal', () => {
   const OTHER = 'IR120570028780010957775103';
   const stored = async (id: number) =>
     (await harness.connection.collection('payments').findOne({ _id: id as never }))?.meta;
+
+  test('is shown to its user with a log-in or full personal token, and hidden from tokens in the hands of others', async () => {
+    const as = await userWithBalance(1_000);
+    const id = await withdraw(as, 1_000);
+    const seenBy = async (viewer: UserCaller): Promise<unknown[]> => {
+      const one = await send('GET', `/payments/${id}`, { as: viewer });
+      const list = await send('GET', '/payments?type=withdrawal', { as: viewer });
+      expect([one.status, list.status]).toEqual([200, 200]);
+      return [one.body.payment.meta, ...list.body.data.map(({ meta }: { meta: unknown }) => meta)];
+    };
+    const shown = { bank_account_number: ACCOUNT };
+    expect(await seenBy(as)).toEqual([shown, shown]);
+    expect(await seenBy({ ...as, tokenKind: 'personal' })).toEqual([shown, shown]);
+    for (const token of [restrictedCaller, appCaller])
+      expect(await seenBy(token(as.userId, 'payments.view_own'))).toEqual([{}, {}]);
+    const paying = ['payments.view_own', 'payments.settle_withdrawals'] as const;
+    expect(await seenBy(restrictedCaller(as.userId, ...paying))).toEqual([shown, shown]);
+  });
 
   test.each(['pay', 'reject'])(
     'is that of the request, whatever the profile says later, also at the %s',

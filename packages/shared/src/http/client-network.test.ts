@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { networkOf } from './client-network.ts';
+import { networkOf, siteOf } from './client-network.ts';
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],
@@ -15,4 +15,14 @@ test.each([
   ['no address', 'no address'],
 ])('%s is counted as %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+test.each([
+  ['2001:db8:1:2::7', '2001:db8:1:0::/56'],
+  ['2001:db8:1:ff::', '2001:db8:1:0::/56'],
+  ['2001:db8:1:1ff::', '2001:db8:1:100::/56'],
+  ['2001:db8::1', '2001:db8:0:0::/56'],
+  ['192.0.2.1', '192.0.2.1'],
+])('the line of %s is %s', (address, site) => {
+  expect(siteOf(networkOf(address))).toBe(site);
 });

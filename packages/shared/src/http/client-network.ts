@@ -1,5 +1,18 @@
 import { isIPv6 } from 'node:net';
 
+/** What `networkOf` returns for an IPv6 address. */
+const IPV6_NETWORK = /^([\da-f:]+):([\da-f]+)::\/64$/;
+
+/**
+ * The /56 of a /64 network, which is what a home line has; an IPv4 address as it is. For turns only: limits count /64
+ * networks, because those of a /56 can belong to several customers of a data centre.
+ */
+export const siteOf = (network: string): string => {
+  const [, head, last] = IPV6_NETWORK.exec(network) ?? [];
+  if (head === undefined || last === undefined) return network;
+  return `${head}:${(Number.parseInt(last, 16) & 0xff00).toString(16)}::/56`;
+};
+
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 

@@ -57,11 +57,46 @@ test('an owner who fills all places loses one to a newcomer, whose call is next 
   expect(log).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-test('a newcomer does not displace an owner with one waiting call', async () => {
-  const { call, log, refused, finishAll } = fixture({ places: 2 });
+test('of owners with one waiting call each, the one who called most is refused, then the longest waiting', async () => {
+  const { call, log, refused, settle, finishAll } = fixture({ places: 2 });
   for (const name of ['a1', 'b1', 'c1', 'd1']) call(name);
+  await settle();
+  expect(refused).toEqual(['b1']);
+  // The second call of its owner; then c has waited longest of those with one.
+  call('b2');
+  await settle();
+  expect(refused).toEqual(['b1', 'b2']);
+  call('e1');
   await finishAll();
-  expect([log, refused]).toEqual([['a1', 'b1', 'c1'], ['d1']]);
+  expect([log, refused]).toEqual([
+    ['a1', 'd1', 'e1'],
+    ['b1', 'b2', 'c1'],
+  ]);
+});
+
+test('as many owners as there are places, who call again at each refusal, do not keep out a newcomer', async () => {
+  const places = 20;
+  const queue = createFairQueue({ maxRunning: 2, places: () => places });
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  let calls = 0;
+  let isOver = false;
+  const attack = async (owner: string): Promise<void> => {
+    while (!isOver) {
+      calls += 1;
+      await queue(owner, turn).catch(turn);
+    }
+  };
+  const attackers = Array.from({ length: 2 * places }, (_, index) => attack(`attacker ${index}`));
+  while (calls < 20 * places) await turn();
+  let served = 0;
+  for (let index = 0; index < 30; index += 1) {
+    await queue(`newcomer ${index}`, async () => {
+      served += 1;
+    }).catch(() => undefined);
+  }
+  isOver = true;
+  await Promise.all(attackers);
+  expect(served).toBe(30);
 });
 
 test('a call that fails passes its place on', async () => {

@@ -24,7 +24,9 @@ interface Waiting {
 /**
  * Runs at most `maxRunning` calls at a time. Owners with waiting calls take turns; the calls of one owner run in their
  * order. When all places are taken, the latest call of the owner with the most waiting calls is refused (503), so that one
- * owner cannot take the places of the others.
+ * owner cannot take the places of the others. Of owners with equally many it is the one who has called most since the queue
+ * was last empty, then the one that has waited longest: whoever calls again at each refusal, from as many addresses as there
+ * are places, would otherwise keep out everybody else.
  */
 export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   const { maxRunning, maxPerOwner = maxRunning, maxWaitMs } = options;
@@ -69,7 +71,7 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
       };
       const late = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs);
       turns.add(owner, call);
-      if (turns.waiting() > places()) turns.removeBusiest()?.refuse();
+      if (turns.waiting() > places()) turns.removeOne()?.refuse();
     });
 
   return async (owner, work) => {
@@ -84,9 +86,14 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   };
 };
 
+/** More owners than this are forgotten. */
+const COUNTED_OWNERS_MAX = 10_000;
+
 const createTurns = () => {
   /** In the order of their turns. No owner without waiting calls. */
   const owners = new Map<string, Waiting[]>();
+  /** How often each owner has waited since the queue was last empty. */
+  const waits = new Map<string, number>();
   let waiting = 0;
 
   const remove = (owner: string, index: number): Waiting | undefined => {
@@ -94,7 +101,13 @@ const createTurns = () => {
     const [removed] = calls.splice(index, 1);
     if (calls.length === 0) owners.delete(owner);
     if (removed !== undefined) waiting -= 1;
+    if (waiting === 0 || waits.size > COUNTED_OWNERS_MAX) waits.clear();
     return removed;
+  };
+
+  const isBusier = (one: [string, Waiting[]], other: [string, Waiting[]]): boolean => {
+    if (one[1].length !== other[1].length) return one[1].length > other[1].length;
+    return (waits.get(one[0]) ?? 0) > (waits.get(other[0]) ?? 0);
   };
 
   return {
@@ -103,6 +116,7 @@ const createTurns = () => {
       const calls = owners.get(owner);
       if (calls === undefined) owners.set(owner, [call]);
       else calls.push(call);
+      waits.set(owner, (waits.get(owner) ?? 0) + 1);
       waiting += 1;
     },
     remove: (owner: string, call: Waiting): void => {
@@ -121,9 +135,8 @@ const createTurns = () => {
       }
       return call;
     },
-    removeBusiest: (): Waiting | undefined => {
-      // Of owners with equally many, the one whose turn is last.
-      const [busiest] = [...owners].reduce((most, each) => (each[1].length >= most[1].length ? each : most));
+    removeOne: (): Waiting | undefined => {
+      const [busiest] = [...owners].reduce((most, each) => (isBusier(each, most) ? each : most));
       return remove(busiest, -1);
     },
   };

@@ -3,6 +3,7 @@
  * rate limits do not reveal whether an account exists.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { siteOf } from '@fitness/shared/http/client-network.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -70,7 +71,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   const start = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
     if (!(await takeReset.ofAddress(clientAddress))) return;
     backgroundTasks.run('reset code', () =>
-      requests(clientAddress, () => send(login, locale, clientAddress)),
+      requests(siteOf(clientAddress), () => send(login, locale, clientAddress)),
     );
   };
 

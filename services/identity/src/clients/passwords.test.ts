@@ -33,3 +33,19 @@ describe('the queue of password checks', () => {
     expect(await passwords.verifyDummy('a guess', 'flooding')).toBe(false);
   });
 });
+
+test('the networks of one home line do not take the places of others', async () => {
+  // One place.
+  const passwords = await createPasswords(1);
+  const refused: string[] = [];
+  const check = (address: string): Promise<unknown> =>
+    passwords.verifyDummy('a password', address).catch(() => refused.push(address));
+  const line = (from: number): string[] =>
+    Array.from({ length: 60 }, (_, index) => `2001:db8:0:${(from + index).toString(16)}::/64`);
+  const before = line(0).map(check);
+  const honest = check('2001:db8:0:100::/64');
+  const after = line(100).map(check);
+  await Promise.all([...before, honest, ...after]);
+  expect(refused.length).toBeGreaterThan(100);
+  expect(refused).not.toContain('2001:db8:0:100::/64');
+});

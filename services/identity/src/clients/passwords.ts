@@ -1,5 +1,6 @@
 /** Passwords are hashed by argon2id. Each hash occupies a thread of Node's thread pool, so concurrency is bounded. */
 import { availableParallelism } from 'node:os';
+import { siteOf } from '@fitness/shared/http/client-network.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import { type Algorithm, hash, type Options, verify } from '@node-rs/argon2';
 
@@ -39,7 +40,7 @@ export const createPasswords = async (queueMs: number): Promise<Passwords> => {
     retryAfterMs: queueMs,
   });
   const queued = <T>(address: string, work: () => Promise<T>): Promise<T> =>
-    queue(address, async () => {
+    queue(siteOf(address), async () => {
       const { result, durationMs } = await measured(work);
       averageMs += (durationMs - averageMs) * NEWEST_WEIGHT;
       return result;

@@ -26,6 +26,8 @@ export interface Limits {
   registrations: RateLimit | undefined;
   /** Of OAuth clients, likewise. */
   clientRegistrations: RateLimit | undefined;
+  /** Requests of OAuth clients for an authorization, likewise. */
+  authorizations: RateLimit | undefined;
 }
 
 const MINUTE_S = 60;

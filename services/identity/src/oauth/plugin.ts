@@ -23,13 +23,15 @@ interface OauthPluginOptions
     Omit<InteractionDependencies, 'csrfKey'> {
   signer: CallerSigner;
   limiter: RateLimiter;
-  limits: { clientRegistrations: RateLimit | undefined };
+  limits: { clientRegistrations: RateLimit | undefined; authorizations: RateLimit | undefined };
 }
 
 type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
 
 const MAX_FORM_BYTES = 16 * 1_024;
 const MAX_REGISTRATION_BYTES = 4 * 1_024;
+/** Of the query, which is stored until the user has answered. */
+const MAX_AUTHORIZATION_LENGTH = 4 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** The library trusts these headers, and clients could set them. */
 const FORWARDED_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];
@@ -54,7 +56,7 @@ export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServe
         if (context?.from !== 'gateway') throw unauthenticated();
         setOrigin(request.raw, options.issuer);
       });
-      await scope.register(async (library) => addLibraryRoutes(library, provider));
+      await scope.register(async (library) => addLibraryRoutes(library, options, provider));
       await scope.register(async (registration) => addRegistration(registration, options, provider));
       await scope.register(async (pages) => addPages(pages, options.issuer, provider, interactions));
     });
@@ -71,19 +73,35 @@ const setOrigin = (raw: IncomingMessage, issuer: string): void => {
 
 const notInOpenApi = { schema: { hide: true } };
 
-const addLibraryRoutes = (app: HttpServer, provider: () => Promise<Provider>): void => {
+type Limited = Pick<OauthPluginOptions, 'limiter' | 'limits'>;
+
+/** 429 when `limit` is reached for the address of the client; undefined: no limit. */
+const takeLimit = async (limiter: RateLimiter, limit: RateLimit | undefined, request: RawRequest) => {
+  if (limit === undefined) return;
+  const state = await limiter.consume(limit, clientAddressOf(request));
+  if (!state.allowed) throw rateLimited(state);
+};
+
+const addLibraryRoutes = (
+  app: HttpServer,
+  { limiter, limits }: Limited,
+  provider: () => Promise<Provider>,
+): void => {
   // The library parses the body.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const handle = (request: RawRequest, reply: RawReply): Promise<void> =>
     passOn(provider, request.raw, reply);
-  app.get(OAUTH_PATHS.authorize, notInOpenApi, (request, reply) => {
+  app.get(OAUTH_PATHS.authorize, notInOpenApi, async (request, reply) => {
+    const isTooLong = (request.raw.url ?? '').length > MAX_AUTHORIZATION_LENGTH;
     const params = normalizeAuthorizationRequest(request.raw);
-    // The library would redirect to a client that the user cannot trust with a code.
-    if ((params.get('code_challenge') ?? '') === '') {
+    // Without a challenge the library would redirect to a client that the user cannot trust with a code.
+    if (isTooLong || (params.get('code_challenge') ?? '') === '') {
       const locale = negotiateLocale(request.headers['accept-language']);
       return send(reply, { page: problemPage(locale, 400, 'invalid_request') });
     }
+    // Each request stores a record.
+    await takeLimit(limiter, limits.authorizations, request);
     return handle(request, reply);
   });
   app.get(`${OAUTH_PATHS.authorize}/:uid`, notInOpenApi, handle);
@@ -107,7 +125,7 @@ const passOn = async (
 /** Anybody may register clients, so their number and size are limited. */
 const addRegistration = (
   app: HttpServer,
-  { limiter, limits }: Pick<OauthPluginOptions, 'limiter' | 'limits'>,
+  { limiter, limits }: Limited,
   provider: () => Promise<Provider>,
 ): void => {
   app.removeAllContentTypeParsers();
@@ -116,11 +134,7 @@ const addRegistration = (
     { parseAs: 'buffer', bodyLimit: MAX_REGISTRATION_BYTES },
     (_request, body, done) => done(null, body),
   );
-  app.addHook('onRequest', async (request) => {
-    if (limits.clientRegistrations === undefined) return;
-    const state = await limiter.consume(limits.clientRegistrations, clientAddressOf(request));
-    if (!state.allowed) throw rateLimited(state);
-  });
+  app.addHook('onRequest', (request) => takeLimit(limiter, limits.clientRegistrations, request));
   app.post(OAUTH_PATHS.register, notInOpenApi, (request, reply) =>
     passOn(provider, withBody(request.raw, request.body), reply),
   );

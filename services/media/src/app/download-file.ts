@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { siteOf } from '@fitness/shared/http/client-network.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -29,7 +30,7 @@ export const createDownloadFile = (
       await assertMayDownload(caller, row, targets);
       return smaller === undefined
         ? row
-        : findVariant(row, smaller.width, `address:${smaller.clientAddress}`);
+        : findVariant(row, smaller.width, `address:${siteOf(smaller.clientAddress)}`);
     },
     open: (row, range) =>
       storage.open(row.storage_key, range).catch((error: { code?: unknown }) => {

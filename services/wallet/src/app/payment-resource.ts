@@ -1,6 +1,6 @@
 /** The payment in responses (specification 2.3, 2.4). */
 import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
-import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
@@ -65,15 +65,17 @@ const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResoluti
   resolved_at: formatTimestamp(resolvedAt),
 });
 
-/** The resolution of a dispute is for operators; the bank account of a withdrawal for its user and who pays it out. */
+/**
+ * The resolution of a dispute is for operators; the bank account of a withdrawal for who pays it out and for its user, but
+ * not with a restricted or OAuth token: the permission to read payments does not cover the profile.
+ */
 const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
   const resolution = payment.gateway?.resolution ?? null;
   if (resolution !== null && can(viewer, 'payments.view_all'))
     return { ...depositMetaOf(payment), resolution: toResolution(resolution) };
   const withdrawal = withdrawalMetaOf(payment);
   if (withdrawal === undefined) return payment.meta;
-  const isOwner = viewer.kind === 'user' && viewer.userId === payment.userId;
-  if (isOwner || can(viewer, 'payments.settle_withdrawals')) return withdrawal;
+  if (isOwn(viewer, payment.userId) || can(viewer, 'payments.settle_withdrawals')) return withdrawal;
   const { bank_account_number: _hidden, ...shown } = withdrawal;
   return shown;
 };

@@ -8,6 +8,7 @@ import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/k
 import type { Dependencies } from '../dependencies.ts';
 import { isSecretOrderId } from '../domain/deposit.ts';
 import type { Payment } from '../domain/payment.ts';
+import { askOnce } from './ask-once.ts';
 import { type PaymentResource, presentPayment } from './payment-resource.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
@@ -29,14 +30,14 @@ type CallbackResult = { location: string } | { payment: PaymentResource };
 /** Throws 404 unless the order id is right or the caller is the payer; 429 after too many of these. */
 export type ReceiveCallback = (input: CallbackInput) => Promise<CallbackResult>;
 
-export const createReceiveCallback =
-  (
-    dependencies: Pick<Dependencies, 'store' | 'users' | 'log' | 'limiter' | 'depositReturnUrl'> & {
-      settleDeposit: SettleDeposit;
-    },
-  ): ReceiveCallback =>
-  async (input) => {
-    const { store, log, limiter, depositReturnUrl, settleDeposit } = dependencies;
+export const createReceiveCallback = (
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'log' | 'clock' | 'limiter' | 'depositReturnUrl'> & {
+    settleDeposit: SettleDeposit;
+  },
+): ReceiveCallback => {
+  const { store, log, clock, limiter, depositReturnUrl } = dependencies;
+  const settleDeposit = askOnce(dependencies.settleDeposit, clock);
+  return async (input) => {
     const payment = await store.payments.findByTrackId(input.trackId);
     // Before the gateway is asked.
     if (payment === undefined || !mayReturn(payment, input))
@@ -53,6 +54,7 @@ export const createReceiveCallback =
     });
     return { location: returnAddress(depositReturnUrl, settled) };
   };
+};
 
 /** Track ids can be guessed; the order id cannot, so that it proves that this browser comes from the bank. */
 const mayReturn = (payment: Payment, { orderId, caller }: CallbackInput): boolean => {
