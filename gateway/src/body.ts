@@ -124,7 +124,7 @@ class UploadBody extends Transform {
     const { length, onChunk } = this.#options;
     onChunk();
     this.#bytes += chunk.length;
-    if (this.#bytes === length) this.#last = chunk.subarray(-1);
+    if (chunk.length > 0 && this.#bytes === length) this.#last = chunk.subarray(-1);
     if (this.#bytes > UPLOAD_LIMIT_BYTES) done(tooLarge());
     else done(null, chunk.subarray(0, chunk.length - this.#last.length));
   }

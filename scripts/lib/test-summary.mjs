@@ -9,7 +9,8 @@ const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
 function rerunsOf({ project, file, failed }, command) {
-  const whole = `${command} -- --only ${project} ${file}`;
+  // The long tests are two projects and one kind.
+  const whole = `${command} -- --only ${project === 'e2e-long' ? 'long' : project} ${file}`;
   return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
 }
 

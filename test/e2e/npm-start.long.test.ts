@@ -52,7 +52,7 @@ const startProduct = async (): Promise<Started> => {
   const directory = mkdtempSync(join(tmpdir(), 'npm-start-'));
   directories.push(directory);
   const run = randomBytes(4).toString('hex');
-  const ports = await freePorts(PROCESSES.length * 2 + 1);
+  const [redis = 0, operations = 0, ...ports] = await freePorts(PROCESSES.length * 2 + 2);
   const http = new Map(PROCESSES.map((name, index) => [name, ports[index * 2] ?? 0]));
   const { MONGODB_URI, AMQP_URL } = testServers();
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
@@ -65,7 +65,8 @@ const startProduct = async (): Promise<Started> => {
       MONGODB_URI,
       AMQP_URL,
       DATA_DIRECTORY: directory,
-      REDIS_PORT: String(ports.at(-1)),
+      REDIS_PORT: String(redis),
+      GATEWAY_OPERATIONS_PORT: String(operations),
       EVENTS_NAMESPACE: `start-${run}`,
       SEED_DEMO: '0',
       ...Object.fromEntries([...http].map(([name, port]) => [`${prefixOf(name)}_HTTP_PORT`, String(port)])),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { limitsOf, readConfig, sendsSecuritySms } from './config.ts';
+import { limitsOf, readConfig, securitySmsOf } from './config.ts';
 
 const read = (env: Record<string, string> = {}) =>
   readConfig({ INTERNAL_AUTH_SECRET: 'x'.repeat(32), KAVENEGAR_API_KEY: 'key', ...env });
@@ -18,7 +18,6 @@ describe('the limits', () => {
     expect(figuresOf()).toEqual({
       accountCodes: [5, 60],
       countedAnonymousCodes: 2,
-      limitedTokenCodes: [5, 60],
       resetsPerAccountAndAddress: [5, 60],
       resetsPerAccount: [20, 60],
       resetsPerAddress: [30, 60],
@@ -30,7 +29,7 @@ describe('the limits', () => {
       passwordChecks: [10, 60],
       registrations: [100, 3_600],
       clientRegistrations: [100, 3_600],
-      authorizations: [60, 60],
+      authorizations: [600, 60],
     });
   });
 
@@ -69,13 +68,14 @@ describe('the limits', () => {
 });
 
 test.each([
-  [{}, false],
-  [{ NODE_ENV: 'test' }, false],
-  [{ NODE_ENV: 'production' }, true],
-  [{ NODE_ENV: 'production', SECURITY_SMS: '0' }, false],
-  [{ SECURITY_SMS: '1' }, true],
-  [{ NODE_ENV: 'production', SECURITY_SMS: '' }, true],
+  [{}, 'phone_changed'],
+  [{ NODE_ENV: 'test' }, 'phone_changed'],
+  [{ SECURITY_SMS: '0' }, 'none'],
+  [{ NODE_ENV: 'production' }, 'all'],
+  [{ NODE_ENV: 'production', SECURITY_SMS: '0' }, 'none'],
+  [{ SECURITY_SMS: '1' }, 'all'],
+  [{ NODE_ENV: 'production', SECURITY_SMS: '' }, 'all'],
 ])('security notices by SMS with %j: %j', (env, expected) => {
   const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
-  expect(sendsSecuritySms(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
+  expect(securitySmsOf(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
 });

@@ -77,7 +77,7 @@ const shape = {
   /** In an hour, of accounts and of OAuth clients. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
-  AUTHORIZATIONS_PER_ADDRESS: count.default(60),
+  AUTHORIZATIONS_PER_ADDRESS: count.default(600),
   /** As many password checks may wait as are finished in this time. */
   PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
   /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
@@ -112,7 +112,6 @@ const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
 export const limitsOf = (config: IdentityConfig): Limits => ({
   accountCodes: perMinute('account-codes', config.CODE_CALLS_PER_ACCOUNT),
   countedAnonymousCodes: config.CODE_CALLS_ANONYMOUS,
-  limitedTokenCodes: perMinute('limited-token-codes', config.CODE_CALLS_PER_ACCOUNT),
   resetsPerAccountAndAddress: perMinute('resets-account-address', config.RESETS_PER_ACCOUNT_AND_ADDRESS),
   resetsPerAccount: perMinute('resets-account', config.RESETS_PER_ACCOUNT),
   resetsPerAddress: perMinute('resets-address', config.RESETS_PER_ADDRESS),
@@ -134,8 +133,13 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
     : perMinute('authorization', config.AUTHORIZATIONS_PER_ADDRESS),
 });
 
-export const sendsSecuritySms = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): boolean =>
-  isOn ?? mode === 'production';
+export type SecuritySms = 'all' | 'phone_changed' | 'none';
+
+/** By default all in production; elsewhere only the one that the old phone needs, because it is told in no other way. */
+export const securitySmsOf = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): SecuritySms => {
+  if (isOn !== undefined) return isOn ? 'all' : 'none';
+  return mode === 'production' ? 'all' : 'phone_changed';
+};
 
 /** Undefined when none is configured. */
 export const firstAdministratorOf = (config: IdentityConfig) => {

@@ -18,7 +18,7 @@ import { createLicenseDocuments, type LicenseDocuments } from './clients/license
 import { createPasswords, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
-import { type IdentityConfig, limitsOf, sendsSecuritySms } from './config.ts';
+import { type IdentityConfig, limitsOf, type SecuritySms, securitySmsOf } from './config.ts';
 import type { Limits } from './domain/limits.ts';
 import { createStore, type Store } from './store/store.ts';
 
@@ -32,7 +32,7 @@ export interface Dependencies {
   /** Sends an SMS that is no code, without the command that has a deadline. */
   textSms: Pick<Kavenegar, 'sendText'>;
   /** Whether security notices are also sent by SMS. */
-  sendsSecuritySms: boolean;
+  securitySms: SecuritySms;
   passwords: Passwords;
   scoreLocks: ScoreLocks;
   backgroundTasks: BackgroundTasks;
@@ -92,7 +92,7 @@ export const createDependencies = async (
     ...createGrpcClients(runtime, config),
     sms,
     textSms: kavenegar,
-    sendsSecuritySms: sendsSecuritySms(config),
+    securitySms: securitySmsOf(config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,

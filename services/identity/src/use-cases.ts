@@ -24,7 +24,7 @@ import { createListUsers } from './app/list-users.ts';
 import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
-import { createSmsBudget, createTakeDeletion, createTakeReset } from './app/rate-limits.ts';
+import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
@@ -58,7 +58,6 @@ export const createUseCases = (dependencies: Dependencies) => {
     signOut: createSignOut(dependencies),
     introspect: createIntrospect(dependencies),
     resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset, securityNotices }),
-    takeDeletion: createTakeDeletion(dependencies),
 
     getProfile: createGetProfile(dependencies),
     updateProfile: createUpdateProfile({ ...dependencies, sendCode, smsBudget, securityNotices }),

@@ -103,33 +103,16 @@ describe.each([
     expect(own.map(({ status }) => status).sort()).toEqual([...Array(3).fill(422), ...Array(7).fill(429)]);
   });
 
-  test.each(['restricted', 'oauth'] as const)(
-    'are reduced by two at most by a token that is %s, which is heard five times itself',
+  test.each(['session', 'personal', 'restricted', 'oauth'] as const)(
+    'count every call of a %s token',
     async (tokenKind) => {
       const person = await join(harness);
-      const limited = { ...person, caller: { ...person.caller, permissions: new Set<never>(), tokenKind } };
-      const callTenTimes = async (as: Person): Promise<number[]> => {
-        const calls = Array.from({ length: 10 }, (_, index) =>
-          deleteAccount({ ...harness, send: replicas[index % 2] as Harness['send'] }, as),
-        );
-        return (await Promise.all(calls)).map(({ status }) => status).sort();
-      };
-      expect(await callTenTimes(limited)).toEqual([...Array(5).fill(422), ...Array(5).fill(429)]);
-      // With strangers together.
-      await Promise.all(Array.from({ length: 5 }, () => reset(harness, person.user.username)));
-      expect(await callTenTimes(person)).toEqual([...Array(3).fill(422), ...Array(7).fill(429)]);
-      const refused = await deleteAccount(harness, limited);
-      expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+      const own = { ...person, caller: { ...person.caller, tokenKind } };
+      for (let call = 1; call <= 5; call += 1) expect((await deleteAccount(harness, own)).status).toBe(422);
+      const refused = await deleteAccount(harness, own);
+      expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '5']);
     },
   );
-
-  test.each(['session', 'personal'] as const)('count every call of a %s token', async (tokenKind) => {
-    const person = await join(harness);
-    const own = { ...person, caller: { ...person.caller, tokenKind } };
-    for (let call = 1; call <= 5; call += 1) expect((await deleteAccount(harness, own)).status).toBe(422);
-    const refused = await deleteAccount(harness, own);
-    expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '5']);
-  });
 
   test('are spent for strangers too when the owner has spent them', async () => {
     const person = await join(harness);

@@ -14,7 +14,7 @@ import {
 } from '../kernel/caller.ts';
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
 import type { Permission } from '../kernel/permissions.ts';
-import type { RateLimit, RateLimitState } from '../kernel/rate-limit.ts';
+import type { RateLimit } from '../kernel/rate-limit.ts';
 
 /** For handlers of raw bodies and streams. */
 export type RawRequest = FastifyRequest;
@@ -81,12 +81,9 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
    * without a permission. `docs/access.md` lists the result for every route.
    */
   tokenKinds?: readonly CallerTokenKind[];
-  /** For each user, or each address of guests, or as the function says; taken before the body is read. */
-  limit?:
-    | RateLimit
-    | ((caller: A extends 'user' ? UserCaller : Caller) => Promise<RateLimitState>)
-    | undefined;
-  /** Counts a `limit` that is no function for each address, also of users. */
+  /** For each user, or each address of guests; taken before the body is read. */
+  limit?: RateLimit | undefined;
+  /** Counts `limit` for each address, also of users. */
   limitPerAddress?: boolean;
   params?: Params;
   query?: Query;

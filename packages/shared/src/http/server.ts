@@ -330,9 +330,7 @@ const takeLimit = async (
   const { caller } = request;
   const isPerUser = caller.kind === 'user' && route.limitPerAddress !== true;
   const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
-  const state = await (typeof route.limit === 'function'
-    ? route.limit(caller)
-    : limiter.consume(route.limit, key));
+  const state = await limiter.consume(route.limit, key);
   reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);
 };

@@ -33,8 +33,11 @@ const NOT_SENT =
  * NotPrimaryOrSecondary.
  */
 const SERVER_LEAVES = new Set([6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436]);
-/** LockTimeout, LockBusy, MaxTimeMSExpired, WriteConflict, NoSuchTransaction, ExceededTimeLimit, Interrupted. */
-const GAVE_UP = new Set([24, 46, 50, 112, 251, 262, 11601]);
+/**
+ * LockTimeout, CursorNotFound, LockBusy, MaxTimeMSExpired, WriteConflict, CursorKilled, NoSuchTransaction, ExceededTimeLimit,
+ * Interrupted.
+ */
+const GAVE_UP = new Set([24, 43, 46, 50, 112, 237, 251, 262, 11601]);
 
 /** ioredis gives most of its errors no name of their own. */
 const REDIS =

@@ -16,7 +16,9 @@ const ROUND_MS = SECOND_MS;
  * Measured by each observer itself: clocks of two machines differ. Far more than a process on a busy machine stalls, and less
  * than the 30 s in which a repeat must finish the work of a dead process.
  */
-const DEAD_AFTER_MS = 15 * SECOND_MS;
+const DEAD_AFTER_MS = 10 * SECOND_MS;
+/** An observer that could not look for this many rounds knows nothing of the time between. */
+const BLIND_ROUNDS = 5;
 /** The driver does not use a session again that was idle for the server's half an hour. */
 const UNUSED_MS = 40 * MINUTE_MS;
 
@@ -141,20 +143,37 @@ export const leaseSessions = ({
   /** The number of each other process, and since when it stands still. */
   const seen = new Map<string, { renewals: number; since: number }>();
 
+  let lookedAt = performance.now();
+
+  const endDead = async ({ _id, renewals, sessions }: Owner): Promise<void> => {
+    await endSessions(connection, sessions);
+    await owners.deleteOne({ _id, renewals });
+    seen.delete(_id);
+    log.warn({ owner: _id, sessions: sessions.length }, 'the transactions of a dead process were ended');
+  };
+
   const lookAfterOthers = async (): Promise<void> => {
-    const now = performance.now();
     const others = (await owners.find().toArray()).filter(({ _id }) => _id !== owner);
-    for (const { _id, renewals, sessions } of others) {
-      const before = seen.get(_id);
-      if (before?.renewals !== renewals) seen.set(_id, { renewals, since: now });
-      else if (now - before.since >= deadAfterMs) {
-        await endSessions(connection, sessions);
-        await owners.deleteOne({ _id, renewals });
-        seen.delete(_id);
-        log.warn({ owner: _id, sessions: sessions.length }, 'the transactions of a dead process were ended');
-      }
+    const now = performance.now();
+    // While the database was lost nobody could renew a lease.
+    if (now - lookedAt > BLIND_ROUNDS * Math.max(roundMs, ROUND_MS)) seen.clear();
+    lookedAt = now;
+    for (const other of others) {
+      const before = seen.get(other._id);
+      if (before?.renewals !== other.renewals) seen.set(other._id, { renewals: other.renewals, since: now });
+      else if (now - before.since >= deadAfterMs) await step(() => endDead(other));
     }
     for (const id of seen.keys()) if (!others.some(({ _id }) => _id === id)) seen.delete(id);
+  };
+
+  /** A step that fails is repeated in the next round, and does not keep the others from running. */
+  const step = (work: () => Promise<void>): Promise<void> =>
+    work().catch((error: unknown) => log.debug({ err: error }, 'a step of the session lease failed'));
+
+  const runRound = async (): Promise<void> => {
+    await step(() => writes.run(owner, renew));
+    await step(endAbandoned);
+    await step(lookAfterOthers);
   };
 
   let closed = false;
@@ -162,13 +181,9 @@ export const leaseSessions = ({
   let round: Promise<void> = Promise.resolve();
   const schedule = (): void => {
     timer = setTimeout(() => {
-      round = endAbandoned()
-        .then(() => writes.run(owner, renew))
-        .then(lookAfterOthers)
-        .catch((error: unknown) => log.debug({ err: error }, 'a session lease was not renewed'))
-        .finally(() => {
-          if (!closed) schedule();
-        });
+      round = runRound().finally(() => {
+        if (!closed) schedule();
+      });
     }, roundMs);
   };
   schedule();

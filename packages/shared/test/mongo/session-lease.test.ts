@@ -13,7 +13,7 @@ import { inTransaction } from '../../src/mongo/transaction.ts';
 import { dropDatabase, log, mongodbUri, openDatabase, until } from '../messaging/support.ts';
 
 const ROUND_MS = 20;
-const DEAD_AFTER_MS = 1_000;
+const DEAD_AFTER_MS = 3_000;
 
 /** Two processes on one database: two connections. */
 let connection: Connection;

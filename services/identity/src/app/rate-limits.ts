@@ -1,7 +1,6 @@
 /** Rate limits that a use case consumes itself, and their keys. */
 import { createHash } from 'node:crypto';
-import { SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type RateLimit, type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import { type RateLimit, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { canonicalLogin } from '../domain/login.ts';
 
@@ -32,24 +31,17 @@ export interface TakeReset {
  */
 const SLOT_S = 65;
 
-/** The budget that the owner needs, taken by a call that others can make: a few of them count, so that they cannot spend it. */
-const createTakePart = ({ limiter, limits }: LimitDependencies) => {
+export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
+  const { limiter, limits } = dependencies;
   const slot: RateLimit = { name: 'anonymous-codes', points: 1, windowS: SLOT_S };
+
+  /** A few of the anonymous calls count, so that strangers cannot spend the budget of the owner. */
   const isCounted = async (account: string): Promise<boolean> => {
     for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
       if ((await limiter.consume(slot, `${account}:${number}`)).allowed) return true;
     }
     return false;
   };
-  return async (account: string): Promise<RateLimitState> =>
-    (await isCounted(account))
-      ? limiter.consume(limits.accountCodes, account)
-      : limiter.peek(limits.accountCodes, account);
-};
-
-export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
-  const { limiter, limits } = dependencies;
-  const takePart = createTakePart(dependencies);
 
   const isWithin = async (limit: RateLimit, key: string): Promise<boolean> =>
     (await limiter.consume(limit, key)).allowed;
@@ -60,28 +52,11 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
       // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
       if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
       if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-      return (await takePart(account)).allowed;
+      const state = (await isCounted(account))
+        ? await limiter.consume(limits.accountCodes, account)
+        : await limiter.peek(limits.accountCodes, account);
+      return state.allowed;
     },
-  };
-};
-
-/** Counts a call that deletes the own account. */
-export type TakeDeletion = (caller: UserCaller) => Promise<RateLimitState>;
-
-/**
- * A restricted or OAuth token is in the hands of others: as for anonymous calls, few of its calls count for the budget that
- * the owner needs. It has a limit of its own besides.
- */
-export const createTakeDeletion = (dependencies: LimitDependencies): TakeDeletion => {
-  const { limiter, limits } = dependencies;
-  const takePart = createTakePart(dependencies);
-  return async ({ userId, tokenKind }) => {
-    const account = userLimitKey(userId);
-    if (SESSION_AND_PERSONAL.includes(tokenKind)) return limiter.consume(limits.accountCodes, account);
-    const own = await limiter.consume(limits.limitedTokenCodes, account);
-    if (!own.allowed) return own;
-    const state = await takePart(account);
-    return state.allowed ? own : state;
   };
 };
 

@@ -9,7 +9,7 @@ import type { DeletionSchedule } from './deletion-schedule.ts';
 import type { DeliverNotification } from './deliver-notification.ts';
 import type { SecurityChange } from './notification-resource.ts';
 
-interface SecurityNoticesDependencies extends Pick<Dependencies, 'outbox' | 'clock' | 'sendsSecuritySms'> {
+interface SecurityNoticesDependencies extends Pick<Dependencies, 'outbox' | 'clock' | 'securitySms'> {
   deliverNotification: DeliverNotification;
 }
 
@@ -25,7 +25,7 @@ export interface SecurityNotices {
     change: SecurityChange,
     by: 'account' | 'operator',
   ): Promise<void>;
-  /** Nothing where SMS notices are off. `phone`: of the owner, which is the previous one when it has changed. */
+  /** Nothing where this SMS notice is off. `phone`: of the owner, which is the previous one when it has changed. */
   requestSms(
     session: ClientSession,
     account: Pick<User, '_id' | 'version'>,
@@ -37,13 +37,13 @@ export const createSecurityNotices = ({
   deliverNotification,
   outbox,
   clock,
-  sendsSecuritySms,
+  securitySms,
 }: SecurityNoticesDependencies): SecurityNotices => ({
   notify: (session, { _id: userId }, change, by) =>
     deliverNotification(session, { userId, type: 'security_alert', data: { change, by }, at: clock.now() }),
 
   requestSms: async (session, { _id: userId, version }, { phone, locale, ...sms }) => {
-    if (!sendsSecuritySms) return;
+    if (securitySms !== 'all' && securitySms !== sms.notice) return;
     await outbox.publish(session, securitySmsRequested, {
       subject: userId,
       aggregateVersion: version,

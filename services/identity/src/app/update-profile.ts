@@ -7,6 +7,8 @@ import {
   unauthenticated,
 } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
+import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { clearLicense } from '../domain/trainer-license.ts';
@@ -93,9 +95,12 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     // Before everything else: without the SMS nothing is changed.
     const code = await sendCode('phone', { userId: user._id, phone: newPhone, locale });
     if (code.outcome === 'failed') throw smsFailed();
+    // From now on a 503 does not mean that no SMS was sent.
+    effectStarted();
     try {
       return await save(user, changes);
     } catch (error) {
+      if (isOutcomeUnknown(error)) throw error;
       await code.withdraw().catch((err: unknown) => log.warn({ err }, 'a code was not withdrawn'));
       throw error;
     }

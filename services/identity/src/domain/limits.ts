@@ -4,10 +4,8 @@ import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 export interface Limits {
   /** Deletion and password reset of an account together (specification 8). */
   accountCodes: RateLimit;
-  /** How many calls without a log-in or full personal token, in a window of `accountCodes`, count for it. */
+  /** How many of the anonymous calls in a window of `accountCodes` count for it. */
   countedAnonymousCodes: number;
-  /** Deletion of an account by its restricted and OAuth tokens together. */
-  limitedTokenCodes: RateLimit;
   /** Requests and attempts of password resets. */
   resetsPerAccountAndAddress: RateLimit;
   resetsPerAccount: RateLimit;

@@ -3,6 +3,7 @@ import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import { codeField, givenPasswordField } from '../domain/account-fields.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
@@ -13,11 +14,10 @@ const scheduledSchema = z.object({
   deletion_scheduled_at: z.string(),
 });
 
-export const postDeleteAccountRoute = ({
-  armDeletion,
-  commitDeletion,
-  takeDeletion,
-}: Pick<UseCases, 'armDeletion' | 'commitDeletion' | 'takeDeletion'>): Route =>
+export const postDeleteAccountRoute = (
+  { armDeletion, commitDeletion }: Pick<UseCases, 'armDeletion' | 'commitDeletion'>,
+  { accountCodes }: Pick<Limits, 'accountCodes'>,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/delete-account',
@@ -28,7 +28,7 @@ export const postDeleteAccountRoute = ({
     access: 'user',
     // A valid token is the only authorization (specification 5, rule 2); the password confirms the user's intent.
     tokenKinds: ALL_TOKEN_KINDS,
-    limit: takeDeletion,
+    limit: accountCodes,
     body: z.object({
       current_password: givenPasswordField,
       confirmation_code: codeField('deletion').optional(),

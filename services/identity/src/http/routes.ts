@@ -41,7 +41,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   putChangePasswordRoute(useCases),
   postForgotPasswordRoute(useCases),
   postResetPasswordRoute(useCases),
-  postDeleteAccountRoute(useCases),
+  postDeleteAccountRoute(useCases, limits),
   deleteDeleteAccountRoute(useCases),
   getTokensRoute(useCases, baseUrl),
   postTokenRoute(useCases),

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { notFound } from '@fitness/shared/kernel/error.ts';
+import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isImage } from '../domain/file-types.ts';
 import { FILE_MISSING, type MediaRow, type Variant } from '../domain/media.ts';
@@ -19,7 +20,10 @@ export const createFindVariant = (
     const key = `${row._id}:${width}`;
     const found = underWay.get(key);
     if (found !== undefined) return found;
-    const made = makeVariant(dependencies, row, width, owner).finally(() => underWay.delete(key));
+    // Several requests wait for it: the deadline of the first is not that of the others.
+    const made = outsideRequest(() => makeVariant(dependencies, row, width, owner)).finally(() =>
+      underWay.delete(key),
+    );
     underWay.set(key, made);
     return made;
   };

@@ -31,8 +31,11 @@ export interface Images {
 
 /** Images at once: one for each of two processors. The others wait, and their owners take turns. */
 const JOBS = 2;
-/** The gateway waits for 30 s; an image that could be encoded only later is refused. */
-const WAIT_MS = 8 * SECOND_MS;
+/**
+ * An image that could be encoded only later is refused. A user may upload twenty photos at once, which are encoded one after
+ * another.
+ */
+const WAIT_MS = 25 * SECOND_MS;
 const TIMEOUT_S = 15;
 const MAX_FRAMES = 1_000;
 

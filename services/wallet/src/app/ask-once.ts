@@ -1,14 +1,16 @@
 /**
  * A callback makes a call to the payment gateway, which limits the calls of a merchant, and anybody can open deposits and repeat
- * their callbacks. Concurrent callbacks of one deposit share a call, and one that is not paid is not asked for again and again.
+ * their callbacks. Concurrent callbacks of one deposit share a call, and one that is not paid is asked for more slowly.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isDisputed, type Payment } from '../domain/payment.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
 /** Returning too early, and a page that is loaded again, are usual. */
 export const FREE_ANSWERS = 3;
-/** After them the gateway is asked again only this much later. */
+/** After them the gateway is asked again only this much later; the callback waits. */
 export const PAUSE_MS = 2_000;
 /** Then the answers are forgotten. */
 const REMEMBERED_MS = 60_000;
@@ -18,11 +20,16 @@ interface Unpaid {
   lastAtMs: number;
 }
 
+interface Inquiry {
+  isSent: boolean;
+  settled: Promise<Payment>;
+}
+
 const isDecided = (payment: Payment): boolean => payment.isDone || isDisputed(payment);
 
-/** `settle` for callbacks; within the pause it returns the payment as it is. Each process counts for itself. */
+/** `settle` for callbacks. Each process counts for itself. */
 export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
-  const underWay = new Map<number, Promise<Payment>>();
+  const underWay = new Map<number, Inquiry>();
   /** By payment, the oldest answer first. */
   const unpaid = new Map<number, Unpaid>();
 
@@ -33,26 +40,47 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
     }
   };
 
-  const ask = async (payment: Payment): Promise<Payment> => {
-    const settled = await settle(payment);
+  const pauseOf = ({ id }: Payment): number => {
     const nowMs = clock.now().getTime();
+    forgetOld(nowMs);
+    const known = unpaid.get(id);
+    if (known === undefined || known.answers < FREE_ANSWERS) return 0;
+    return Math.max(0, known.lastAtMs + PAUSE_MS - nowMs);
+  };
+
+  const ask = async (payment: Payment, inquiry: { isSent: boolean }): Promise<Payment> => {
+    await sleep(pauseOf(payment));
+    inquiry.isSent = true;
+    const settled = await settle(payment);
     const answers = (unpaid.get(payment.id)?.answers ?? 0) + 1;
     unpaid.delete(payment.id);
-    if (!isDecided(settled)) unpaid.set(payment.id, { answers, lastAtMs: nowMs });
+    if (!isDecided(settled)) unpaid.set(payment.id, { answers, lastAtMs: clock.now().getTime() });
     return settled;
   };
 
-  return (payment) => {
-    const asked = underWay.get(payment.id);
-    if (asked !== undefined) return asked;
-    const nowMs = clock.now().getTime();
-    forgetOld(nowMs);
-    const known = unpaid.get(payment.id);
-    const isPaused =
-      known !== undefined && known.answers >= FREE_ANSWERS && nowMs - known.lastAtMs < PAUSE_MS;
-    if (isPaused) return Promise.resolve(payment);
-    const answer = ask(payment).finally(() => underWay.delete(payment.id));
-    underWay.set(payment.id, answer);
-    return answer;
+  const start = (payment: Payment): Promise<Payment> => {
+    const state = { isSent: false };
+    const settled = ask(payment, state).finally(() => underWay.delete(payment.id));
+    underWay.set(payment.id, Object.assign(state, { settled }));
+    return settled;
   };
+
+  /**
+   * Undefined when the answer does not hold for a callback that joined: the inquiry failed with the request that had started it,
+   * or was sent before this callback and the payer may have paid since.
+   */
+  const joined = async ({ isSent: wasSent, settled }: Inquiry): Promise<Payment | undefined> => {
+    const payment = await settled.catch(() => undefined);
+    if (payment === undefined) return undefined;
+    if (isDecided(payment)) effectStarted();
+    else if (wasSent) return undefined;
+    return payment;
+  };
+
+  const settleOnce: SettleDeposit = async (payment) => {
+    const inquiry = underWay.get(payment.id);
+    if (inquiry === undefined) return start(payment);
+    return (await joined(inquiry)) ?? settleOnce(payment);
+  };
+  return settleOnce;
 };
