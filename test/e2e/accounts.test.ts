@@ -101,8 +101,12 @@ describe('an account', () => {
     expect((await login(phone)).body.user.id).toBe(account.id);
     const { data } = expectStatus(await api('GET', '/notifications', { token }), 200).body;
     expect(data).toMatchObject([{ type: 'security_alert', data: { change: 'phone_changed' } }]);
-    // Notices by SMS are off outside of production.
-    expect(await smsOf(account.phone)).toEqual([]);
+    // Only the old phone can tell its owner of a change that somebody else has made.
+    const [notice] = await eventually(async () => {
+      const received = await smsOf(account.phone);
+      return received.length > 0 && received;
+    });
+    expect([notice?.message.includes('phone number'), notice?.message.includes(code)]).toEqual([true, false]);
   });
 
   test('of ten concurrent registrations with one phone number one succeeds', async () => {

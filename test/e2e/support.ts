@@ -109,6 +109,7 @@ export const tokenOf = async (username: string, password = PASSWORD): Promise<st
 export const administratorToken = (): Promise<string> => tokenOf('administrator', 'demo-password-1');
 
 export interface Sms {
+  message: string;
   receptor: string;
   code: string;
 }
