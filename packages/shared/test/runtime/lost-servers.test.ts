@@ -116,11 +116,21 @@ const newId = (): number => {
 const isStored = async (id: number): Promise<boolean> =>
   (await direct.collection('notes').countDocuments({ _id: id as never })) === 1;
 
+/** The driver waits up to half a second between two attempts to connect, as long as a request waits for the database. */
+const isConnectedAgain = (): Promise<void> =>
+  eventually(async () => (await post('read', newId())).status === 201);
+
 /** A request during which the database is lost at this command. */
 const postAndLose = async (name: string, command: string, side: 'before' | 'after' = 'before') => {
   const id = newId();
-  const cut = proxy.cutAt((sent) => sent === command, side);
-  const [answer] = await Promise.all([post(name, id), cut]);
+  await isConnectedAgain();
+  let lostAt: string | undefined;
+  const isCommand = (sent: string): boolean => sent === command;
+  void proxy.cutAt(isCommand, side).then((at) => {
+    lostAt = at;
+  });
+  const answer = await post(name, id);
+  expect(lostAt).toMatch(command);
   return { id, answer };
 };
 
@@ -188,9 +198,16 @@ describe('the database is lost', () => {
 
   test('after the commit and is back at once: the commit is repeated, and its effect is there once', async () => {
     const id = newId();
-    const cut = proxy.cutAt((sent) => sent === 'commitTransaction', 'after').then(() => proxy.restore());
-    const [answer] = await Promise.all([post('transaction', id), cut]);
-    expect(answer.status).toBe(201);
+    await isConnectedAgain();
+    let isLost = false;
+    void proxy
+      .cutAt((sent) => sent === 'commitTransaction', 'after')
+      .then(() => {
+        proxy.restore();
+        isLost = true;
+      });
+    const answer = await post('transaction', id);
+    expect([isLost, answer.status]).toEqual([true, 201]);
     expect(await isStored(id)).toBe(true);
   });
 
