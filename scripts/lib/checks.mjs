@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { root } from './paths.mjs';
 
+/** @typedef {{ name: string, group: 'typecheck' | 'lint', args: string[] }} Check */
+
 /**
- * The checks of the sources, run by the project's own Node. Each counts as one test.
- * @type {{ name: string, group: 'typecheck' | 'lint', args: string[] }[]}
+ * The checks of the sources, run by the project's own Node, the slowest first. Each counts as one test.
+ * @type {Check[]}
  */
 export const checks = [
   {

@@ -69,32 +69,41 @@ function mongodServer(context, command, engine) {
  * @param {string} engine
  * @param {string} command
  * @param {string[]} args before the options that all its forms have
+ * @param {string} [uri]
  */
-function secantusServer(context, engine, command, args) {
+function secantusServer(context, engine, command, args, uri = uriIn(context)) {
   const directory = dataDirectory(context, engine);
   const options = [
     ...['--host', '127.0.0.1', '--port', String(context.ports.mongodb), '--storage-path', directory],
     ...['--cache-size', '512M', '--sync-on-commit'],
   ];
   const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
-  return processServer(context, uriIn(context), launch, replicaSetAnswers(uriIn(context), ''));
+  return processServer(context, uri, launch, replicaSetAnswers(uri, ''));
 }
 
 /** The server preallocates its write-ahead log: 2 GiB by default, in memory during tests. */
 const rustOptions = ['--log-file-max', '128MB'];
 
-/** The last release whose wheels contain the server as a program; for systems that have such a wheel. */
-const prebuilt = { requirement: 'SecantusDB==0.6.0b17', script: 'secantusd-rs', options: rustOptions };
+/**
+ * The last release whose wheels contain the server as a program; for systems that have such a wheel. At each retryable write
+ * it sorts all those that it remembers, which costs more than the write (ADR 16), so that the driver sends none.
+ */
+const prebuilt = {
+  requirement: 'SecantusDB==0.6.0b17',
+  script: 'secantusd-rs',
+  options: rustOptions,
+  query: '&retryWrites=false',
+};
 
 /** The same server in Python, where no such wheel fits or it has been withdrawn: several times slower. */
-const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py', options: [] };
+const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py', options: [], query: '' };
 
 /**
  * @param {Context} context
  * @param {string} engine
- * @param {{ requirement: string, script: string, options: string[] }} release
+ * @param {{ requirement: string, script: string, options: string[], query: string }} release
  */
-async function secantusFromPyPI(context, engine, { requirement, script, options }) {
+async function secantusFromPyPI(context, engine, { requirement, script, options, query }) {
   const found = await ensurePythonScript(context, {
     server: 'MongoDB',
     name: requirement.toLowerCase().replace('==', '-'),
@@ -102,7 +111,8 @@ async function secantusFromPyPI(context, engine, { requirement, script, options 
     script,
   });
   if (typeof found === 'string') return found;
-  return secantusServer(context, engine, found.command, [...found.args, ...options]);
+  const args = [...found.args, ...options];
+  return secantusServer(context, engine, found.command, args, `${uriIn(context)}${query}`);
 }
 
 const downloadSite = 'https://fastdl.mongodb.org';

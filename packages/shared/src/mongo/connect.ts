@@ -75,8 +75,6 @@ const openOnce = async ({
     serverSelectionTimeoutMS: waitMs ?? SERVER_SELECTION_TIMEOUT_MS,
     connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
-    retryWrites: true,
-    retryReads: true,
     // The driver would repeat a commit without saying so; `inTransaction` must know whether a response was lost.
     maxAdaptiveRetries: 0,
   });
