@@ -83,7 +83,10 @@ module.exports = {
       severity: 'error',
       comment: 'Tests may start the sandbox in place of the outside world.',
       from: { path: '^services/([^/]+)/' },
-      to: { path: '^(?:services/|gateway/|sandbox/)', pathNot: '^services/$1/|^sandbox/src/service\\.ts$' },
+      to: {
+        path: '^(?:services/|gateway/|sandbox/)',
+        pathNot: '^services/$1/|^sandbox/src/(?:service|providers/index)\\.ts$',
+      },
     },
     {
       name: 'only-tests-start-the-sandbox',

@@ -4,11 +4,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { LogLevel } from './config.ts';
 import { control } from './control.ts';
 import { renderHome, sendPage } from './page.ts';
-import { cafebazaar } from './providers/cafebazaar.ts';
-import { googlePlay } from './providers/google-play.ts';
-import { kavenegar } from './providers/kavenegar.ts';
-import { myket } from './providers/myket.ts';
-import { zibal } from './providers/zibal.ts';
+import { PROVIDERS } from './providers/index.ts';
 import { SandboxState } from './state.ts';
 import type { Harness } from './wire.ts';
 
@@ -31,15 +27,6 @@ export interface Sandbox {
 const SLOW_MS = 30 * SECOND_MS;
 /** Purchase tokens are long, and they are path segments. */
 const MAX_SEGMENT_LENGTH = 4_096;
-
-const MOUNTED = {
-  '/kavenegar': kavenegar,
-  '/zibal': zibal,
-  '/cafebazaar/devapi/v2': cafebazaar,
-  '/myket': myket,
-  '/google-play': googlePlay,
-  '/_sandbox': control,
-};
 
 /** An empty body is no body, whatever its content type says; a body of an unknown type is ignored. */
 function acceptBodies(app: FastifyInstance): void {
@@ -89,7 +76,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   app.get('/', async (_request, reply) => sendPage(reply, renderHome(harness.state)));
   app.get('/health/live', async () => ({ status: 'ok' }));
-  for (const [prefix, mount] of Object.entries(MOUNTED)) {
+  for (const { prefix, mount } of [...PROVIDERS, { prefix: '/_sandbox', mount: control }]) {
     await app.register(async (scope) => mount(scope, harness), { prefix });
   }
 

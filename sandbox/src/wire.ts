@@ -1,6 +1,6 @@
 /** The failures of emulated providers: no answer, a late answer, or an invalid one. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Purchase, SandboxState } from './state.ts';
 
 export interface Harness {
@@ -8,6 +8,14 @@ export interface Harness {
   clock: Clock;
   /** How long the mode `slow` keeps a caller waiting. */
   slowMs: number;
+}
+
+export interface Provider {
+  /** Path of its routes in the sandbox. */
+  prefix: string;
+  /** The variables with which the product calls it. `base` is the sandbox's origin with the prefix. */
+  environment(base: string): Record<string, string>;
+  mount(app: FastifyInstance, harness: Harness): Promise<void>;
 }
 
 /** Closes the connection without a response, as when a provider is down. */

@@ -1,6 +1,8 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeBinary, root } from './paths.mjs';
 import { services, variablePrefix } from './process-definitions.mjs';
 
 /**
@@ -21,27 +23,15 @@ function internalSecret(directory) {
   return secret;
 }
 
-/** @param {string} sandbox its origin @returns {NodeJS.ProcessEnv} */
-const providersInSandbox = (sandbox) => ({
-  SANDBOX_URL: sandbox,
-  KAVENEGAR_BASE_URL: `${sandbox}/kavenegar`,
-  KAVENEGAR_API_KEY: 'sandbox',
-  ZIBAL_BASE_URL: `${sandbox}/zibal`,
-  ZIBAL_MERCHANT: 'zibal',
-  CAFEBAZAAR_BASE_URL: `${sandbox}/cafebazaar/devapi/v2`,
-  CAFEBAZAAR_API_SECRET: 'sandbox',
-  MYKET_BASE_URL: `${sandbox}/myket/api/partners`,
-  MYKET_ACCESS_TOKEN: 'sandbox',
-  GOOGLE_PLAY_BASE_URL: `${sandbox}/google-play`,
-  GOOGLE_PLAY_TOKEN_URL: `${sandbox}/google-play/token`,
-  GOOGLE_PLAY_CLIENT_EMAIL: 'sandbox@example.com',
-});
-
-/** The sandbox accepts any key, but the configuration requires a valid one. */
-const randomPrivateKey = () =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
+/**
+ * A process of the project's own Node reads them: `npm start` may run under one that does not run TypeScript.
+ * @param {string} sandbox its origin
+ * @returns {NodeJS.ProcessEnv}
+ */
+const providersInSandbox = (sandbox) =>
+  JSON.parse(
+    execFileSync(nodeBinary, [join(root, 'sandbox/src/environment-cli.ts'), sandbox], { encoding: 'utf8' }),
+  );
 
 /**
  * The variables of all processes. The caller's environment has priority.
@@ -74,9 +64,6 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
-    ...(sandbox && caller.STORE_CHANNEL === 'google_play'
-      ? { GOOGLE_PLAY_PRIVATE_KEY: randomPrivateKey() }
-      : {}),
     ...caller,
     // Chosen already, with priority for the caller's environment.
     ...servers,

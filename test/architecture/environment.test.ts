@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import {
   composeEnvironment,
@@ -16,6 +17,30 @@ import {
 import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
 const EXAMPLE = '.env.example';
+const COMPOSE = 'docker-compose.yml';
+const DEMO = 'deploy/demo.env';
+/** `UPDATE_DOCS=1 npm test -- --only architecture environment` writes the missing lines of the three files. */
+const mustWrite = process.env.UPDATE_DOCS === '1';
+
+/** Below the last line that is not empty of the first part of `file` that `part` matches. */
+const append = (file: string, part: RegExp, lines: readonly string[]): void => {
+  const text = read(file);
+  const match = part.exec(text);
+  if (match === null) throw new Error(`${file} has no part ${part}`);
+  const end = text.slice(0, match.index + match[0].length).trimEnd().length;
+  writeFileSync(join(root, file), `${text.slice(0, end)}\n${lines.join('\n')}${text.slice(end)}`);
+};
+
+/** The section of one process, or that of all. */
+const sectionOf = (readers: ReadonlySet<string>): RegExp => {
+  const [reader = ''] = readers;
+  const title = readers.size === 1 ? reader.replace('services/', '').replace('-', ' ') : 'all processes';
+  return new RegExp(`^# ${title}\n# -+\n(?:(?!# --).*\n)*`, 'im');
+};
+
+/** The variables of one process in docker-compose.yml. */
+const environmentOf = (owner: string): RegExp =>
+  new RegExp(`^  ${owner.replace('services/', '')}:\\n(?: {4}.*\\n)*? {4}environment:\\n(?: {6}.*\\n)*`, 'm');
 
 let variables: readonly Variable[] = [];
 beforeAll(async () => {
@@ -42,13 +67,17 @@ test('the schema of every process is recorded', () => {
   expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual([...owners].sort());
 });
 
-test('every variable of a schema is in .env.example', () => {
+test('every variable of a schema is in .env.example; UPDATE_DOCS=1 adds it', () => {
   const shown = documented();
   const missing = new Map<string, Set<string>>();
   for (const { reader, name, field } of variables.filter((variable) => !shown.has(variable.name))) {
     const standard = field.safeParse(undefined);
-    const line = `${name}=${standard.success ? JSON.stringify(standard.data ?? '') : '(required)'}`;
+    const line = `${name}=${standard.data ?? ''}`;
     missing.set(line, (missing.get(line) ?? new Set()).add(reader));
+  }
+  if (mustWrite) {
+    for (const [line, readers] of missing) append(EXAMPLE, sectionOf(readers), [`# ${line}`]);
+    return;
   }
   const lines = [...missing].map(([line, readers]) => `${line}  # ${[...readers].join(', ')}`);
   expect(lines.sort()).toEqual([]);
@@ -166,9 +195,12 @@ describe('docker-compose.yml', () => {
     ZIBAL_MERCHANT: 'q',
   };
 
-  test.each(owners)('passes every variable of %s', (owner) => {
+  test.each(owners)('passes every variable of %s; UPDATE_DOCS=1 adds it', (owner) => {
     const given = new Set([...passed(owner), ...imageVariables()]);
-    expect(namesOf(owner).filter((name) => !given.has(name))).toEqual([]);
+    const missing = namesOf(owner).filter((name) => !given.has(name));
+    const lines = missing.map((name) => `      ${name}:`);
+    if (mustWrite && missing.length > 0) append(COMPOSE, environmentOf(owner), lines);
+    else expect(missing).toEqual([]);
   });
 
   test('passes no unknown variable', () => {
@@ -205,8 +237,19 @@ describe('docker-compose.yml', () => {
       '127.0.0.1:8081:8081',
     ]);
     expect(composeEnvironment('gateway', required).TRUST_PROXY).toBe('1');
-    expect(composeEnvironment('gateway', parseEnvFile('deploy/demo.env')).TRUST_PROXY).toBe('0');
+    expect(composeEnvironment('gateway', parseEnvFile(DEMO)).TRUST_PROXY).toBe('0');
   });
+});
+
+test('deploy/demo.env points the product at every provider of the sandbox; UPDATE_DOCS=1 adds a missing line', () => {
+  const given = parseEnvFile(DEMO);
+  const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090'))
+    // A key is made at each start.
+    .filter(([name, value]) => !value.startsWith('-----BEGIN') && given[name] !== value);
+  const lines = wrong.map(([name, value]) => `${name}=${value}`);
+  const isAbsent = wrong.length > 0 && wrong.every(([name]) => given[name] === undefined);
+  if (mustWrite && isAbsent) append(DEMO, /.*/s, lines);
+  else expect(lines).toEqual([]);
 });
 
 describe('deploy/kubernetes', () => {

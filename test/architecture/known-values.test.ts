@@ -1,5 +1,6 @@
 /** No process runs in production on a value that everybody knows, and no deployment file contains one (ADR 33). */
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { type Configurations, loadConfigurations, owners } from './configurations.ts';
 import {
   composeEnvironment,
@@ -73,7 +74,10 @@ const knownFor = ({ name, field }: Configurations['variables'][number]): string[
 /** Not the limits that are named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`. */
 const LIMITS = /_PER_|_MS$/;
 const NAMES_OF_SECRETS = /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^AMQP_URL$|^REDIS_URL$/;
-const PROVIDERS = /^(?:KAVENEGAR|ZIBAL|CAFEBAZAAR|MYKET|GOOGLE_PLAY)_(?:BASE|TOKEN)_URL$/;
+const providers = productEnvironment('http://sandbox');
+const PROVIDERS: ReadonlySet<string> = new Set(
+  Object.keys(providers).filter((name) => providers[name]?.startsWith('http://sandbox/')),
+);
 
 const refusalOf = (owner: string, env: Environment): string => {
   try {
@@ -109,13 +113,12 @@ describe.each(owners)('%s in production', (owner) => {
     const untried = configurations.variables
       .filter(
         ({ reader, name }) =>
-          reader === owner && ((NAMES_OF_SECRETS.test(name) && !LIMITS.test(name)) || PROVIDERS.test(name)),
+          reader === owner && ((NAMES_OF_SECRETS.test(name) && !LIMITS.test(name)) || PROVIDERS.has(name)),
       )
       .filter((variable) => {
         const values = knownFor(variable);
         return (
-          values.length === 0 ||
-          (PROVIDERS.test(variable.name) && !ofSandbox.every((v) => values.includes(v)))
+          values.length === 0 || (PROVIDERS.has(variable.name) && !ofSandbox.every((v) => values.includes(v)))
         );
       });
     expect(untried.map(({ name }) => name)).toEqual([]);

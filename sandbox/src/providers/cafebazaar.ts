@@ -1,6 +1,14 @@
 /** Cafe Bazaar's developer API, version 2. Paths end in a slash, as the real ones must. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
+import {
+  asRecord,
+  asText,
+  findPurchase,
+  type Harness,
+  judgeCredential,
+  type Provider,
+  settledState,
+} from '../wire.ts';
 
 function fail(reply: FastifyReply, status: number, error: string, description: string): FastifyReply {
   return reply.code(status).send({ error, error_description: description });
@@ -22,7 +30,7 @@ interface ValidateParams {
   token: string;
 }
 
-export async function cafebazaar(app: FastifyInstance, harness: Harness): Promise<void> {
+async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.get<{ Params: ValidateParams }>(
     '/api/validate/:package/inapp/:sku/purchases/:token/',
     async (request, reply) => {
@@ -54,3 +62,12 @@ export async function cafebazaar(app: FastifyInstance, harness: Harness): Promis
     return reply.send({});
   });
 }
+
+export const cafebazaar: Provider = {
+  prefix: '/cafebazaar/devapi/v2',
+  environment: (base) => ({
+    CAFEBAZAAR_BASE_URL: base,
+    CAFEBAZAAR_API_SECRET: 'sandbox',
+  }),
+  mount,
+};

@@ -1,10 +1,19 @@
 /** Google Play's Android Publisher API for one-time products, and the OAuth endpoint that opens it. */
+import { generateKeyPairSync } from 'node:crypto';
 import formbody from '@fastify/formbody';
 import { DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Purchase } from '../state.ts';
-import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
+import {
+  asRecord,
+  asText,
+  findPurchase,
+  type Harness,
+  judgeCredential,
+  type Provider,
+  settledState,
+} from '../wire.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -153,7 +162,7 @@ async function act(
   return reply.code(204).send();
 }
 
-export async function googlePlay(app: FastifyInstance, harness: Harness): Promise<void> {
+async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   await app.register(formbody);
 
   app.post('/token', async (request, reply) => {
@@ -193,3 +202,23 @@ export async function googlePlay(app: FastifyInstance, harness: Harness): Promis
     return reply.send(listVoided(harness, query.data));
   });
 }
+
+let generatedKey: string | undefined;
+/** The sandbox accepts any key, but the product requires a valid one. */
+const privateKey = () => {
+  generatedKey ??= generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+  return generatedKey;
+};
+
+export const googlePlay: Provider = {
+  prefix: '/google-play',
+  environment: (base) => ({
+    GOOGLE_PLAY_BASE_URL: base,
+    GOOGLE_PLAY_TOKEN_URL: `${base}/token`,
+    GOOGLE_PLAY_CLIENT_EMAIL: 'sandbox@example.com',
+    GOOGLE_PLAY_PRIVATE_KEY: privateKey(),
+  }),
+  mount,
+};

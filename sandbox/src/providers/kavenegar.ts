@@ -2,7 +2,15 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { foldDigits, normaliseReceptor, type Sms } from '../state.ts';
-import { asRecord, asText, dropConnection, type Harness, judgeCredential, waitSlowly } from '../wire.ts';
+import {
+  asRecord,
+  asText,
+  dropConnection,
+  type Harness,
+  judgeCredential,
+  type Provider,
+  waitSlowly,
+} from '../wire.ts';
 
 const MESSAGES: Record<number, string> = {
   200: 'تایید شد',
@@ -139,7 +147,7 @@ const METHODS: Record<string, Method> = {
   'sms/status.json': status,
 };
 
-export async function kavenegar(app: FastifyInstance, harness: Harness): Promise<void> {
+async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   await app.register(formbody);
   // Parameters sent as JSON do not reach the real service; dropping them here shows that early.
   app.removeContentTypeParser('application/json');
@@ -154,3 +162,12 @@ export async function kavenegar(app: FastifyInstance, harness: Harness): Promise
     },
   });
 }
+
+export const kavenegar: Provider = {
+  prefix: '/kavenegar',
+  environment: (base) => ({
+    KAVENEGAR_BASE_URL: base,
+    KAVENEGAR_API_KEY: 'sandbox',
+  }),
+  mount,
+};

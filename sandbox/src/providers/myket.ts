@@ -1,6 +1,14 @@
 /** Myket's partner API: verify and consume. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { asRecord, asText, findPurchase, type Harness, judgeCredential, settledState } from '../wire.ts';
+import {
+  asRecord,
+  asText,
+  findPurchase,
+  type Harness,
+  judgeCredential,
+  type Provider,
+  settledState,
+} from '../wire.ts';
 
 function fail(reply: FastifyReply, status: number, messageCode: string, message: string): FastifyReply {
   return reply.code(status).send({ code: status, messageCode, translatedMessage: message });
@@ -16,7 +24,7 @@ function refusedToken(request: FastifyRequest, reply: FastifyReply): boolean {
   return verdict !== 'good';
 }
 
-export async function myket(app: FastifyInstance, harness: Harness): Promise<void> {
+async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.post<{ Params: { sku: string } }>(
     '/api/partners/applications/:package/purchases/products/:sku/verify',
     async (request, reply) => {
@@ -52,3 +60,12 @@ export async function myket(app: FastifyInstance, harness: Harness): Promise<voi
     },
   );
 }
+
+export const myket: Provider = {
+  prefix: '/myket',
+  environment: (base) => ({
+    MYKET_BASE_URL: `${base}/api/partners`,
+    MYKET_ACCESS_TOKEN: 'sandbox',
+  }),
+  mount,
+};

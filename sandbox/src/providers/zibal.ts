@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { renderPaymentPage, sendPage } from '../page.ts';
 import type { Payment } from '../state.ts';
-import { asRecord, dropConnection, type Harness, judgeCredential } from '../wire.ts';
+import { asRecord, dropConnection, type Harness, judgeCredential, type Provider } from '../wire.ts';
 
 const MESSAGES: Record<number, string> = {
   100: 'success',
@@ -109,7 +109,7 @@ export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Da
   return (payment.status === 3) === (click === 'cancel') ? 'done' : 'closed';
 }
 
-export async function zibal(app: FastifyInstance, harness: Harness): Promise<void> {
+async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.addHook('onRequest', async (request, reply) => {
     if (harness.state.zibalMode === 'unreachable') dropConnection(request, reply);
   });
@@ -152,3 +152,12 @@ export async function zibal(app: FastifyInstance, harness: Harness): Promise<voi
     );
   });
 }
+
+export const zibal: Provider = {
+  prefix: '/zibal',
+  environment: (base) => ({
+    ZIBAL_BASE_URL: base,
+    ZIBAL_MERCHANT: 'zibal',
+  }),
+  mount,
+};

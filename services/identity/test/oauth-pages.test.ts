@@ -36,7 +36,7 @@ describe('a page', () => {
   });
 
   test('is in English, from left to right, otherwise', async () => {
-    const { login } = await openLogin({}, { 'accept-language': 'de' });
+    const { login } = await openLogin({}, { 'accept-language': 'xx' });
     expect(login.html).toContain('<html lang="en" dir="ltr">');
     expect(login.html).toContain('Password');
   });

@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
-import { EMULATORS } from './emulators.ts';
+import { REFUSED_CREDENTIALS } from './emulators.ts';
 import { type Behaviour, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
 import {
   environment,
@@ -113,7 +113,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 
   test('refused credentials are never a verdict on the purchase', async () => {
-    const channel = open(name, EMULATORS[name].refusedCredentials);
+    const channel = open(name, REFUSED_CREDENTIALS[name]);
     const product = await bought('purchased');
     expect(await channel.verify(product)).toMatchObject({ kind: 'credentials_refused' });
     expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });

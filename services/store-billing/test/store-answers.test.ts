@@ -1,8 +1,9 @@
 /** The table of contract 7, row by row, for every channel: what an answer of the store means for client and journal. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../src/channels/index.ts';
-import { EMULATORS } from './emulators.ts';
+import { REFUSED_CREDENTIALS } from './emulators.ts';
 import { type Behaviour, say, storeThat } from './misbehaving-store.ts';
 import {
   count,
@@ -109,7 +110,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     let store: Awaited<ReturnType<typeof storeThat>>;
     let behave: Behaviour;
     let client: Send;
-    const at = (url: string) => ({ STORE_CHANNEL: channel, ...EMULATORS[channel].variables(url) });
+    const at = (url: string) => ({ STORE_CHANNEL: channel, ...productEnvironment(url) });
     beforeAll(async () => {
       store = await storeThat((response, socket) => behave(response, socket));
       ({ send: client } = await harness.replica(at(store.url)));
@@ -150,8 +151,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   });
 
   test('refused credentials: a provider error, open, and granted once they are corrected', async () => {
-    const { refusedCredentials } = EMULATORS[channel];
-    const wrong = await harness.replica({ STORE_CHANNEL: channel, ...refusedCredentials });
+    const wrong = await harness.replica({ STORE_CHANNEL: channel, ...REFUSED_CREDENTIALS[channel] });
     const [token, user] = [newToken(), newUser()];
     await putPurchase(harness, token);
     const answer = await present(token, {}, user, wrong.send);

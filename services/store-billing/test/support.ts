@@ -25,10 +25,10 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import mongoose, { type Connection } from 'mongoose';
+import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
 import { type RunningStoreBilling, type StoreBillingOverrides, startStoreBilling } from '../src/service.ts';
-import { emulatorVariables } from './emulators.ts';
 
 /** STORE_TIMEOUT_MS, longer than the sandbox takes on a busy machine and shorter than its state `slow`. */
 export const LONG_STORE_TIMEOUT_MS = 20_000;
@@ -149,7 +149,7 @@ export const environment = (
   WALLET_GRPC_ADDRESS: others,
   GYMS_GRPC_ADDRESS: others,
   CONTENT_GRPC_ADDRESS: others,
-  ...emulatorVariables(sandboxUrl),
+  ...productEnvironment(sandboxUrl),
   STORE_TIMEOUT_MS: String(LONG_STORE_TIMEOUT_MS),
   ...change,
 });

@@ -9,8 +9,9 @@ export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
   if (acceptLanguage === undefined) return DEFAULT_LOCALE;
   const negotiator = new Negotiator({ headers: { 'accept-language': acceptLanguage } });
   for (const tag of negotiator.languages()) {
-    // Any language except those with q=0 (`en;q=0, *`).
-    if (tag === '*') return negotiator.languages([...LOCALES]).find(isLocale) ?? DEFAULT_LOCALE;
+    // The default, or another language if it has q=0 (`en;q=0, *`).
+    if (tag === '*')
+      return negotiator.languages([DEFAULT_LOCALE, ...LOCALES]).find(isLocale) ?? DEFAULT_LOCALE;
     const language = tag.split('-')[0]?.toLowerCase() ?? '';
     if (isLocale(language)) return language;
   }
