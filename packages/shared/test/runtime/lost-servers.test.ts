@@ -117,7 +117,7 @@ const isStored = async (id: number): Promise<boolean> =>
   (await direct.collection('notes').countDocuments({ _id: id as never })) === 1;
 
 /** The driver waits up to half a second between two attempts to connect, as long as a request waits for the database. */
-const isConnectedAgain = (): Promise<void> =>
+const isConnectedAgain = (): Promise<true> =>
   eventually(async () => (await post('read', newId())).status === 201);
 
 /** A request during which the database is lost at this command. */
