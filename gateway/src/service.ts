@@ -36,8 +36,8 @@ export const startGateway = async (
     cleanup.defer('http server', () => app.close());
     const ownUrl = ownUrlOf(app);
     if (config.SEED_DEMO) seedDemo(config, dependencies, ownUrl, cleanup);
-    cleanup.defer('readiness', () => health.stopping());
-    health.started();
+    cleanup.defer('readiness', () => health.markStopping());
+    health.markStarted();
     log.info({ url, grpc: grpc.address, operations: operationsUrl }, 'listening');
     return { url: ownUrl, operationsUrl, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {

@@ -126,7 +126,8 @@ const wrap =
     });
     const answer = async (): Promise<void> => {
       const signature = firstValue(call.metadata, CALLER_HEADER);
-      // An expired one, too: to the calling process, UNAUTHENTICATED without details is a failure of this one.
+      // An expired one as well. Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call,
+      // not for the user's (see errors.ts).
       const context = await signer.verify(signature).catch(() => undefined);
       if (context === undefined) {
         stop({ code: 'UNAUTHENTICATED' });

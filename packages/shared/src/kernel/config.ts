@@ -1,6 +1,6 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value that everybody knows.
+ * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a publicly known value (known-values.ts).
  */
 import { z } from 'zod';
 import { refusedInProduction } from './known-values.ts';
@@ -43,10 +43,10 @@ export const flag = z.stringbool();
 const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
 export const url = z.url();
 /** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
-export const providerUrl = (standard: string) =>
+export const providerUrl = (defaultUrl: string) =>
   url
     .transform((value) => value.replace(/\/+$/, ''))
-    .default(standard)
+    .default(defaultUrl)
     .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();

@@ -3,7 +3,10 @@ import type { Logger } from '../kernel/log.ts';
 import { outsideRequest } from '../kernel/request-scope.ts';
 
 export interface BackgroundTasks {
-  /** Starts `task` now, without the deadline of the request. A failure is only logged: a task that must succeed is repeated by a job. */
+  /**
+   * Starts `task` now, without the deadline of the request. A failure is only logged, so a task that must succeed needs a
+   * job that repeats it.
+   */
   run(name: string, task: () => Promise<unknown>): void;
   /** Resolves when no task is running. */
   idle(): Promise<void>;

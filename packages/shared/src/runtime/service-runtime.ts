@@ -19,8 +19,7 @@ import type { EventConsumer } from '../messaging/consumer.ts';
 import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
-import type { Connection } from '../mongo/connect.ts';
-import { connectMongo, pingMongo } from '../mongo/connect.ts';
+import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
 import { syncIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
@@ -30,8 +29,7 @@ import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import type { Redis } from './redis.ts';
-import { connectRedis, pingRedis } from './redis.ts';
+import { connectRedis, pingRedis, type Redis } from './redis.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
 export interface RuntimeConfig {
@@ -151,7 +149,7 @@ const open = async (
       database: config.MONGODB_DATABASE,
       log,
       appName: service,
-      waitMs: overrides.databaseWaitMs,
+      serverSelectionTimeoutMs: overrides.databaseWaitMs,
     }).then((opened) => {
       cleanup.defer('mongodb', () => opened.close());
       return opened;
@@ -230,7 +228,7 @@ const serve = async (
     await createRateLimitIndexes(connection);
     await createIdempotencyIndexes(connection);
     const sessions = leaseSessions({ connection, owner: random.uuid(), log });
-    cleanup.defer('database sessions', () => sessions.close());
+    cleanup.defer('session lease', () => sessions.close());
     await upgradeData({ connection, clock, log }, transports.upgrades ?? []);
     await transports.beforeTransports?.();
     const relay = startRelay({ connection, broker, log, clock });
@@ -269,8 +267,8 @@ const serve = async (
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of transports.jobs ?? []) cleanup.defer(`job ${job.name}`, startJob(job, log));
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
-    cleanup.defer('readiness', () => health.stopping());
-    health.started();
+    cleanup.defer('readiness', () => health.markStopping());
+    health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
     return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {

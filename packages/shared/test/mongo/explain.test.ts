@@ -63,7 +63,7 @@ const fill = async (): Promise<void> => {
     created({ data: {} }),
   );
   await fillLike(connection, 'idempotency_keys', (n) => ({ _id: `key-${n}`, user_id: n, expires_at: NEVER }));
-  await createRateLimitWindows(connection).take({ points: 3, windowS: 60 }, 'first');
+  await createRateLimitWindows(connection).consume({ points: 3, windowS: 60 }, 'first');
   await fillLike(connection, 'rate_limits', (n) => ({ _id: `key-${n}`, expire: NEVER }));
 };
 
@@ -180,13 +180,13 @@ describe('an Idempotency-Key', () => {
 });
 
 test('a rate-limit window that starts, continues, is spent and ends', async () => {
-  const { take } = createRateLimitWindows(connection);
+  const { consume } = createRateLimitWindows(connection);
   await expectServed('rate_limits', async () => {
-    for (const points of [2, 2, 2, 3]) await take({ points, windowS: 60 }, 'new');
+    for (const points of [2, 2, 2, 3]) await consume({ points, windowS: 60 }, 'new');
     await connection
       .collection('rate_limits')
       .updateOne({ _id: 'new' as never }, { $set: { expire: new Date(0) } });
-    await take({ points: 2, windowS: 60 }, 'new');
+    await consume({ points: 2, windowS: 60 }, 'new');
   });
 });
 
