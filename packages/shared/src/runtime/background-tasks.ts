@@ -16,7 +16,8 @@ export const createBackgroundTasks = (log: Logger): BackgroundTasks => {
   const running = new Set<Promise<void>>();
   return {
     run: (name, task) => {
-      const started: Promise<void> = outsideRequest(task)
+      // Async: a task that throws synchronously must not fail the request.
+      const started: Promise<void> = outsideRequest(async () => task())
         .then(() => undefined)
         .catch((error: unknown) => log.warn({ err: error, task: name }, 'a background task failed'))
         .finally(() => running.delete(started));
