@@ -1,4 +1,5 @@
 /** Composition root of the gateway. */
+import { grpcAddress } from '@fitness/shared/grpc/address.ts';
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -25,7 +26,7 @@ export const startGateway = async (
     const dependencies = await createDependencies(config, overrides, log, cleanup);
     const { health, metrics, signer } = dependencies;
     const app = await createHttpServer(dependencies);
-    const address = `${config.HOST}:${config.GRPC_PORT}`;
+    const address = grpcAddress(config.HOST, config.GRPC_PORT);
     const grpc = await startGrpcServer({ address, services: [], signer, metrics, log });
     cleanup.defer('grpc server', () => grpc.close());
     const operations = createOperationsServer(dependencies);

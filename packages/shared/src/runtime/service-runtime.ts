@@ -4,6 +4,7 @@
  */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { FastifyInstance } from 'fastify';
+import { grpcAddress } from '../grpc/address.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
@@ -234,7 +235,7 @@ const serve = async (
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
     const grpc = await startGrpcServer({
-      address: `${config.HOST}:${config.GRPC_PORT}`,
+      address: grpcAddress(config.HOST, config.GRPC_PORT),
       services: transports.grpc,
       signer,
       metrics,
