@@ -67,7 +67,7 @@ export const startCrashTestProcess = (
   let leavesSessions = false;
   const gone = ended.then(() => (leavesSessions ? undefined : endSessions(config.MONGODB_URI, sessions)));
   const url = readyAt(child);
-  // A test that awaits it gets the rejection.
+  // Without this handler a test that does not await it would end with an unhandled rejection.
   url.catch(() => undefined);
   let lastQuestion = 0;
   return {
