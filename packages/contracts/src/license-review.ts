@@ -1,4 +1,4 @@
-/** The parts that the reviews of gym and trainer licenses have in common (contract 4). */
+/** The parts that the reviews of gym and trainer licenses have in common. */
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 

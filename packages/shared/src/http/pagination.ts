@@ -1,5 +1,5 @@
 /**
- * Lists (contract 1): `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
+ * Lists: `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
  * a cursor is the last key of a page, so that every page costs the same.
  */
 import { z } from 'zod';

@@ -80,7 +80,7 @@ export const issuesToFields = (issues: readonly Issue[], root: string): Record<s
   return fields;
 };
 
-/** Query parameters without empty values, which count as absent (contract 1). */
+/** Query parameters without empty values, which count as absent. */
 export const withoutEmpty = (parameters: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {

@@ -1,4 +1,4 @@
-/** The state behind `/health/ready` (contract 10). */
+/** The readiness of a process, as `/health/ready` shows it. */
 import { finishesWithin } from './timing.ts';
 
 interface DependencyHealth {

@@ -48,7 +48,7 @@ const schemaOf = (definition: EventDefinition) => {
   return known;
 };
 
-/** The outbox of one service's database. Await `syncIndexes(connection)` before the first `publish`. */
+/** The outbox of one service's database. Await `ensureIndexes(connection)` before the first `publish`. */
 export const createOutbox = ({ connection, service, clock, random }: OutboxOptions): Outbox => {
   const { outbox } = registerEventModels(connection);
   const sequences = createSequences(connection);

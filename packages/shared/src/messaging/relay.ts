@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
 import type { Broker } from './broker.ts';
-import { type OutboxDocument, prepareEventModels, registerEventModels } from './models.ts';
+import { ensureEventIndexes, type OutboxDocument, registerEventModels } from './models.ts';
 import { createRelayLease, type RelayLease } from './relay-lease.ts';
 import { createWakeableSleep, onCommittedEvents } from './wake.ts';
 
@@ -102,7 +102,7 @@ const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
 
   /** `woken`: events were committed, so that the outbox is not empty; otherwise a cheap read tells. */
   return async (woken: boolean): Promise<DrainOutcome> => {
-    await prepareEventModels(connection);
+    await ensureEventIndexes(connection);
     if (!woken && (await isEmpty())) return 'drained';
     if (!(await lease.take())) return 'busy';
     try {

@@ -17,7 +17,7 @@ import { closeChannel, stopConsuming } from './channel.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer.ts';
 import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-letters.ts';
 import { handleOnce } from './inbox.ts';
-import { prepareEventModels } from './models.ts';
+import { ensureEventIndexes } from './models.ts';
 import { type DeliveryHistory, decideRetry, type RetryContext, readHistory } from './retry.ts';
 import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
 
@@ -63,7 +63,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   const { prefetch = PREFETCH } = options;
   rejectDuplicates(consumers);
   if (consumers.length === 0) return { close: async () => undefined };
-  await prepareEventModels(connection);
+  await ensureEventIndexes(connection);
   const byType = Map.groupBy(consumers, ({ event }) => event.type);
   const eraseDeadLetters = createEraseDeadLetters(options);
   const context: ConsumerContext = {

@@ -35,7 +35,7 @@ export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(valu
 
 /**
  * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
- * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `syncIndexes` creates indexes
+ * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `ensureIndexes` creates indexes
  * and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {

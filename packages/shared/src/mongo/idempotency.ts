@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` (contract 1): per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
+ * `Idempotency-Key`: per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
  * crash leaves both or neither.
  */
 import { createHash } from 'node:crypto';

@@ -46,7 +46,7 @@ export const createRateLimitIndexes = async (connection: Connection): Promise<vo
 export const createRateLimitWindows = (connection: Connection): RateLimitWindows => {
   const windows = connection.collection<Window>(COLLECTION);
 
-  /** Undefined when the window changed between two queries: try again. */
+  /** Undefined when another process changed the window between two queries: the caller tries again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
     const now = systemClock.now();
     const taken = await windows.findOneAndUpdate(

@@ -67,7 +67,7 @@ export const inTransaction = async <T>(
   let isLost = false;
   try {
     await registerSession(connection, session);
-    const result = await untilCommitted(session, settings, work, deadline);
+    const result = await runUntilCommitted(session, settings, work, deadline);
     if (isEffect) effectStarted();
     await runHooks(session, options.log);
     return result;
@@ -80,7 +80,7 @@ export const inTransaction = async <T>(
   }
 };
 
-const untilCommitted = async <T>(
+const runUntilCommitted = async <T>(
   session: ClientSession,
   settings: TransactionSettings,
   work: (session: ClientSession) => Promise<T>,

@@ -22,7 +22,7 @@ import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
 import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
-import { syncIndexes } from '../mongo/indexes.ts';
+import { ensureIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { createSequences, type Sequences } from '../mongo/sequence.ts';
 import { leaseSessions } from '../mongo/session-lease.ts';
@@ -225,7 +225,7 @@ const serve = async (
     runtime;
   try {
     // Unique indexes must exist before the first write.
-    await syncIndexes(connection);
+    await ensureIndexes(connection);
     await createRateLimitIndexes(connection);
     await createIdempotencyIndexes(connection);
     const sessions = leaseSessions({ connection, owner: random.uuid(), log });

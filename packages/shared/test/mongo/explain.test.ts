@@ -14,7 +14,7 @@ import {
   type StoredReply,
   storedKey,
 } from '../../src/mongo/idempotency.ts';
-import { syncIndexes } from '../../src/mongo/indexes.ts';
+import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { createRateLimitIndexes, createRateLimitWindows } from '../../src/mongo/rate-limit-windows.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
@@ -71,7 +71,7 @@ beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   redis = await connectRedis({ url: redisUrl(), log });
   broker = await openBroker();
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await createIdempotencyIndexes(connection);
   await createRateLimitIndexes(connection);
   await fill();
