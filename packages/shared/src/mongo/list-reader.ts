@@ -68,9 +68,10 @@ export const COUNTED_MAX = 1_000;
 /** How much one page of a search reads at most; characters count in the folded form. */
 export const SEARCHED_ROWS_MAX = 5_000;
 export const SEARCHED_CHARACTERS_MAX = 8_000_000;
-/** Rows of one query of a search: the first time, then as many as have about {@link SEARCH_CHUNK_CHARACTERS}. */
+/** Rows of one query of a search at most. */
 const SEARCH_CHUNK = COUNTED_MAX + 1;
 const FIRST_SEARCH_CHUNK = 250;
+/** Later queries of a search read as many rows as have about this many characters. */
 const SEARCH_CHUNK_CHARACTERS = 1_000_000;
 /** Sample sizes for the estimate of how common a gram is. The second one is used if the first estimate was wrong. */
 const SAMPLES = [128, 1_024] as const;
