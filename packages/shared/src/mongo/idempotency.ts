@@ -194,7 +194,11 @@ export const createIdempotency = ({
         return undefined;
       throw runningError();
     }
-    if (found.request_hash !== requestHash) throw otherRequestError();
+    if (found.request_hash !== requestHash) {
+      // The check had lost the first request, and has registered this one: a repeat of the first would be refused.
+      await crossServiceCheck.release(id, requestHash);
+      throw otherRequestError();
+    }
     if (found.reply !== null) return found.reply;
     if (found.claimed_until > now) throw runningError();
     // `claimed_until` is a part of the condition: the other run may have renewed its claim meanwhile.
