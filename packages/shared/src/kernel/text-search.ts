@@ -134,7 +134,7 @@ export const queryGrams = (query: string): string[] => {
 
 export interface TextMatch {
   isMatch: boolean;
-  /** The work of the search: the length of the text or of its folded form, whichever is larger. One character may fold to eighteen. */
+  /** The cost of the search: the length of the text or of its folded form (one character may fold to eighteen). */
   characters: number;
 }
 
