@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { testServers } from '@fitness/shared/testing/harness.ts';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
@@ -169,7 +169,7 @@ const asked = process.argv[2];
 if (asked === undefined) {
   createStore(connection, log);
   await connection.dropDatabase();
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   for (const tree of TREES) await report(tree);
   await connection.dropDatabase();
 } else {

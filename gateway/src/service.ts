@@ -1,4 +1,5 @@
 /** Composition root of the gateway. */
+import { grpcAddress } from '@fitness/shared/grpc/address.ts';
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -25,7 +26,7 @@ export const startGateway = async (
     const dependencies = await createDependencies(config, overrides, log, cleanup);
     const { health, metrics, signer } = dependencies;
     const app = await createHttpServer(dependencies);
-    const address = `${config.HOST}:${config.GRPC_PORT}`;
+    const address = grpcAddress(config.HOST, config.GRPC_PORT);
     const grpc = await startGrpcServer({ address, services: [], signer, metrics, log });
     cleanup.defer('grpc server', () => grpc.close());
     const operations = createOperationsServer(dependencies);
@@ -36,8 +37,8 @@ export const startGateway = async (
     cleanup.defer('http server', () => app.close());
     const ownUrl = ownUrlOf(app);
     if (config.SEED_DEMO) seedDemo(config, dependencies, ownUrl, cleanup);
-    cleanup.defer('readiness', () => health.stopping());
-    health.started();
+    cleanup.defer('readiness', () => health.markStopping());
+    health.markStarted();
     log.info({ url, grpc: grpc.address, operations: operationsUrl }, 'listening');
     return { url: ownUrl, operationsUrl, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {

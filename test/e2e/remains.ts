@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
-import { commandQueue } from '@fitness/shared/messaging/rpc.ts';
 import {
+  commandQueue,
   deadLetterQueue,
   eventsQueue,
   RETRY_DELAYS_MS,

@@ -153,7 +153,7 @@ const createContext = (
     caller: readCaller,
     callApi: (apiRequest) => callApi(apiRequest, request, asCaller),
     deletionBlockers: async () => readBlockers(dependencies.identity, await readCaller(), t),
-    explain: (error) => t(toAppError(error).text),
+    explain: (error) => t(toAppError(error).publicMessage),
   };
 };
 

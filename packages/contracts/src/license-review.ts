@@ -1,4 +1,4 @@
-/** A review of a license may name the document that was looked at (contract 4). */
+/** The parts that the reviews of gym and trainer licenses have in common. */
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 
@@ -15,8 +15,8 @@ export const licenseReplacedSchema = z
   .object({ message: z.string(), code: z.literal(REPLACED) })
   .meta({ id: 'LicenseReplaced' });
 
-/** Whether a review gives a reason beside a verdict other than a rejection. The request alone decides it. */
-export const contradictsItself = (
+/** Whether a review that does not reject gives a reason. Looks at the request only, not at the stored license. */
+export const hasReasonWithoutRejection = (
   approved: boolean | null | undefined,
   reason: string | null | undefined,
 ): boolean => reason != null && approved !== undefined && approved !== false;

@@ -1,4 +1,4 @@
-/** The media resource (specification 2.7, contract 6), and its reader. */
+/** The media resource (specification 2.7), and its reader. */
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';

@@ -38,8 +38,8 @@ const publicShape = {
   current_subscription: subscriptionSchema.nullable(),
 };
 
-/** Absent, not null, for viewers who may not see them ({@link canSeeAllFields}). */
-const hiddenShape = {
+/** The limited-access fields: absent, not null, for viewers who may not see them ({@link canSeeAllFields}). */
+const limitedAccessShape = {
   email: z.string(),
   phone: z.string(),
   bank_account_number: z.string().nullable(),
@@ -55,18 +55,21 @@ const hiddenShape = {
   deletion_scheduled_at: timestampSchema.nullable(),
 };
 
-const hiddenSchema = z.object(hiddenShape);
+const limitedAccessSchema = z.object(limitedAccessShape);
 
-/** The fields of {@link canSeeAllFields}. */
-export const LIMITED_ACCESS_FIELDS = Object.keys(hiddenShape) as readonly (keyof typeof hiddenShape)[];
+export const LIMITED_ACCESS_FIELDS = Object.keys(
+  limitedAccessShape,
+) as readonly (keyof typeof limitedAccessShape)[];
 
-export const userSchema = z.object({ ...publicShape, ...hiddenSchema.partial().shape }).meta({ id: 'User' });
+export const userSchema = z
+  .object({ ...publicShape, ...limitedAccessSchema.partial().shape })
+  .meta({ id: 'User' });
 
 /** A user as a viewer sees them. */
 export type UserResource = z.output<typeof userSchema>;
-type HiddenFields = z.output<typeof hiddenSchema>;
+type LimitedAccessFields = z.output<typeof limitedAccessSchema>;
 /** A user with every field. */
-export type WholeUser = UserResource & HiddenFields;
+export type WholeUser = UserResource & LimitedAccessFields;
 
 /**
  * Whether `viewer` sees the limited-access fields of user `userId`, and the license document. Every OAuth token sees the
@@ -79,14 +82,14 @@ export const canSeeAllFields = (viewer: Caller, userId: number): boolean =>
 /** The fields of `user` that `viewer` may see. */
 export const limitUser = (user: WholeUser, viewer: Caller): UserResource => {
   if (canSeeAllFields(viewer, user.id)) return user;
-  const hidden: readonly string[] = LIMITED_ACCESS_FIELDS;
-  const visible = Object.entries(user).filter(([field]) => !hidden.includes(field));
+  const limited: readonly string[] = LIMITED_ACCESS_FIELDS;
+  const visible = Object.entries(user).filter(([field]) => !limited.includes(field));
   return Object.fromEntries(visible) as UserResource;
 };
 
 /**
  * The placeholder for an erased account where a response must contain its user. Usernames cannot contain a colon, so this
- * one belongs to nobody else.
+ * one cannot belong to another user.
  */
 export const erasedUser = (id: number, createdAt: string): UserResource => ({
   id,
@@ -112,17 +115,17 @@ const withoutNull = <Fields extends object>(fields: Fields): WithoutNull<Fields>
 
 const isWhole = (user: UserResource): user is WholeUser => user.email !== undefined;
 
-/** The gRPC message of a limited or whole user; {@link fromUserMessage} is its inverse. */
+/** The gRPC message of a limited or whole user; its part `hidden` has the limited-access fields. */
 export const toUserMessage = (user: UserResource): UserMessage => {
   const fields = withoutNull(user);
   if (!isWhole(user)) return fields;
   const hidden = LIMITED_ACCESS_FIELDS.map((field) => [field, user[field]]);
-  return { ...fields, hidden: withoutNull(Object.fromEntries(hidden) as HiddenFields) };
+  return { ...fields, hidden: withoutNull(Object.fromEntries(hidden) as LimitedAccessFields) };
 };
 
-type HiddenMessage = NonNullable<UserMessageOutput['hidden']>;
+type LimitedAccessMessage = NonNullable<UserMessageOutput['hidden']>;
 
-const fromHiddenMessage = (hidden: HiddenMessage): HiddenFields => ({
+const fromLimitedAccessMessage = (hidden: LimitedAccessMessage): LimitedAccessFields => ({
   email: hidden.email,
   phone: hidden.phone,
   bank_account_number: hidden.bank_account_number ?? null,
@@ -153,7 +156,7 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
   media: user.media.map(fromMediaMessage),
   current_subscription:
     user.current_subscription === null ? null : fromSubscriptionMessage(user.current_subscription),
-  ...(user.hidden === null ? {} : fromHiddenMessage(user.hidden)),
+  ...(user.hidden === null ? {} : fromLimitedAccessMessage(user.hidden)),
 });
 
 /** Both methods make one call, and throw `unavailable` without an answer. */

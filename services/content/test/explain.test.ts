@@ -6,7 +6,7 @@ import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { createCrossServiceCheck } from '@fitness/shared/runtime/cross-service-idempotency.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
@@ -80,7 +80,7 @@ beforeAll(async () => {
     boosts: { find: async () => new Map(), findOrEmpty: async () => new Map() },
   };
   useCases = createUseCases(dependencies);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await createIdempotencyIndexes(connection);
   await dependencies.store.counters.prepare();
   for (let index = 0; index < OWN; index += 1) {

@@ -1,6 +1,6 @@
 import { queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { COUNTED_MAX, SEARCHED_ROWS_MAX } from '@fitness/shared/mongo/list-reader.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -42,7 +42,7 @@ const named = (id: number, name: string, query: string, lng: number) => ({
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   const model = gymModel(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   const common = Array.from({ length: COUNT }, (_, index) =>
     named(index + 1, index >= COUNT - 2 ? `${NAME} ${QUERY}` : NAME, QUERY, 51 + index / 100_000),
   );

@@ -1,5 +1,5 @@
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { distanceM, type Point } from '../src/domain/geohash.ts';
@@ -31,7 +31,7 @@ const TEHRAN = { lat: 35.7, lng: 51.4 };
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   const model = gymModel(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   const details = { name: null, address: null, description: null, isActive: true, showCrowd: false };
   const documents = Array.from({ length: 600 }, (_, index) => {
     const id = index + 1;

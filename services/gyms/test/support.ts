@@ -15,7 +15,7 @@ import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts'
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -151,7 +151,7 @@ const blockersClient = (address: string) =>
 const openTestPublisher = async (config: GymsConfig, broker: Broker) => {
   const database = `${config.MONGODB_DATABASE}_publisher`;
   const connection = await connectMongo({ uri: config.MONGODB_URI, database });
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   const log = createLog({ service: 'publisher', level: 'silent' });
   const relay = startRelay({ connection, broker, log, clock: systemClock });
   const publish: Harness['publish'] = async (service, definition, { subject, data, version = 1 }) => {

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
@@ -18,7 +18,7 @@ let people = 0;
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   codes = createCodes(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
 });
 afterAll(async () => {
   await connection.close();

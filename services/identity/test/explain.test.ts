@@ -1,6 +1,6 @@
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
@@ -99,7 +99,7 @@ beforeAll(async () => {
     connection,
     createLog({ service: 'test', level: 'silent' }),
   ));
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, {
     exceptions: EXCEPTIONS,

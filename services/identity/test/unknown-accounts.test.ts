@@ -1,7 +1,7 @@
 /** Known and unknown accounts cause the same database commands, so that response times do not reveal which exist. */
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -44,7 +44,7 @@ beforeAll(async () => {
     .asPromise();
   users = createUsers(connection);
   codes = createCodes(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await inTransaction(connection, (session) =>
     users.insert(
       session,

@@ -1,5 +1,5 @@
 /** The writes of a booking as one command, and one by one for MongoDB before version 8. */
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -18,7 +18,7 @@ beforeAll(async () => {
     .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE, autoIndex: false })
     .asPromise();
   models = registerModels(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
 });
 
 afterAll(async () => {

@@ -1,6 +1,6 @@
 /** Every query of the wallet uses an index, in its order, among 20,000 documents of each collection. */
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
@@ -145,7 +145,7 @@ beforeAll(async () => {
     .asPromise();
   store = createStore(connection, createSequences(connection), systemClock);
   const seals = createSeals(connection);
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await seals.prepare();
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });

@@ -39,7 +39,7 @@ interface CallOptions {
   deadlineMs?: number;
   /** The user on whose behalf the call is made. */
   caller?: Caller;
-  /** Retry once when the target was not reached. Only for reads and for calls with an idempotency key. */
+  /** Retry once when the target is unavailable. Only for reads and for calls with an idempotency key. */
   retry?: boolean;
 }
 
@@ -108,7 +108,7 @@ export const createGrpcClient = <Definition>(
     target,
     metrics,
     resetTimeoutMs: BREAKER_RESET_MS,
-    // A request that had little time left does not mean that the target is slow.
+    // A call that had little time left says nothing about the target.
     isRefusal: (error) => isRefusal(error as ServiceError) || remainingMs() <= 0,
   });
   const fire = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {

@@ -55,7 +55,7 @@ export const toServiceError = (error: AppError): Partial<ServiceError> => {
   const payload = {
     kind: error.kind,
     code: error.code,
-    ...error.text,
+    ...error.publicMessage,
     fields: error.fields,
     retry_after_s: error.retryAfterS,
   };

@@ -1,4 +1,4 @@
-/** Loads the `.proto` contracts. The options must equal those of the generated types, else fields are lost. */
+/** Loads the `.proto` contracts with the options of the generated types (generate-proto-types.mjs), else fields are lost. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';

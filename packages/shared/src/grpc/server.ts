@@ -18,6 +18,7 @@ import type { Metrics } from '../kernel/metrics.ts';
 import { toOutage } from '../kernel/outage.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
+import { hostOf } from './address.ts';
 import { toServiceError } from './errors.ts';
 
 interface Method {
@@ -54,7 +55,7 @@ export const grpcService = <Definition>(
 });
 
 export interface GrpcServerOptions {
-  /** `host:port`; port 0 picks a free one. */
+  /** From `grpcAddress`; port 0 picks a free one. */
   address: string;
   services: GrpcService[];
   signer: CallerSigner;
@@ -65,7 +66,7 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
-  /** `host:port` as bound. */
+  /** With the port as bound. */
   address: string;
   close(): Promise<void>;
 }
@@ -85,14 +86,13 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   }
   const health = new HealthImplementation({ '': 'SERVING' });
   health.addToServer(server);
-  const [host] = options.address.split(':');
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     );
   });
   return {
-    address: `${host}:${port}`,
+    address: `${hostOf(options.address)}:${port}`,
     close: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
@@ -126,7 +126,8 @@ const wrap =
     });
     const answer = async (): Promise<void> => {
       const signature = firstValue(call.metadata, CALLER_HEADER);
-      // An expired one, too: to the calling process, UNAUTHENTICATED without details is a failure of this one.
+      // An expired one as well. Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call,
+      // not for the user's (see errors.ts).
       const context = await signer.verify(signature).catch(() => undefined);
       if (context === undefined) {
         stop({ code: 'UNAUTHENTICATED' });

@@ -1,11 +1,12 @@
+/** The networks by which limits and queues tell clients apart. */
 import { isIPv6 } from 'node:net';
 
 /** What `networkOf` returns for an IPv6 address. */
 const IPV6_NETWORK = /^([\da-f:]+):([\da-f]+)::\/64$/;
 
 /**
- * The /56 of a /64 network, which is what a home line has; an IPv4 address as it is. For turns only: limits count /64
- * networks, because those of a /56 can belong to several customers of a data centre.
+ * The /56 prefix of a /64 network, the usual size of a home connection; an IPv4 address as it is. Only for fair queues:
+ * limits count /64 networks, because those of one /56 may belong to several customers of a data centre.
  */
 export const siteOf = (network: string): string => {
   const [, head, last] = IPV6_NETWORK.exec(network) ?? [];
@@ -20,14 +21,14 @@ const groupsOf = (text: string | undefined): string[] =>
   text === undefined || text === '' ? [] : text.split(':');
 
 /**
- * The address, or the /64 network of an IPv6 address: a host chooses its addresses in its network freely, so that a limit of
- * an address would not limit it.
+ * The address, or the /64 network of an IPv6 address: a host can use any address of its network, so that a limit for each
+ * address would not limit the host.
  */
 export const networkOf = (address: string): string => {
   if (!isIPv6(address)) return address;
   const [before, after] = address.split('::');
   const [head, tail] = [groupsOf(before), groupsOf(after)];
-  // An IPv4 address at the end is two groups; it is in the network only if nothing else is.
+  // An IPv4 address at the end takes the place of two groups. They are the last ones, outside of the network.
   const length = tail.length + (tail.at(-1)?.includes('.') === true ? 1 : 0);
   const zeros =
     after === undefined ? [] : Array<string>(Math.max(0, GROUPS - head.length - length)).fill('0');

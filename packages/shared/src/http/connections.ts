@@ -40,9 +40,9 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'error.request_timeout'],
 };
 
-/** Answers what is not HTTP, in the form of all other errors. */
+/** Answers a request that Node could not parse or did not get in time, in the form of all other errors. */
 export const answerUnreadable = (error: { code?: string }, socket: Socket): void => {
-  // While another response of this connection is pending, the client would read this one as part of it.
+  // While another response of this connection is being sent, the client would read this one as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;

@@ -1,5 +1,5 @@
 /**
- * A route as data. The server makes the checks in the order of the contract: caller (401), limit (429), the route's
+ * A route as data. The server makes the checks in this order on every route: caller (401), limit (429), the route's
  * permission (403), all before the body is read; then the input (422). The use case decides the rest (404, 403 of the
  * resource, state).
  */
@@ -25,7 +25,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** `user`: a valid token is required. `guest`: a token is optional. */
 export type Access = 'user' | 'guest';
 
-/** `message`: `{message}`. `error_code`: `{error, code}` for 400, 404 and 500 (contract 1). */
+/** `message`: `{message}`. `error_code`: `{error, code}` for 400, 404 and 500. */
 export type ErrorStyle = 'message' | 'error_code';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
@@ -81,9 +81,9 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
    * without a permission. `docs/access.md` lists the result for every route.
    */
   tokenKinds?: readonly CallerTokenKind[];
-  /** For each user, or each address of guests; taken before the body is read. */
+  /** Counted for each user, and for guests by address; before the body is read. */
   limit?: RateLimit | undefined;
-  /** Counts `limit` for each address, also of users. */
+  /** Counts `limit` by address for users as well. */
   limitPerAddress?: boolean;
   params?: Params;
   query?: Query;

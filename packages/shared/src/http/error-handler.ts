@@ -72,7 +72,7 @@ const bodyOf = (
   t: ReturnType<typeof translator>,
 ): Record<string, unknown> => {
   if (appError.body !== undefined) return appError.body(t);
-  const text = t(appError.text);
+  const text = t(appError.publicMessage);
   if (appError.kind === 'validation') {
     const entries = Object.entries(appError.fields ?? {}).map(([name, texts]) => [name, texts.map(t)]);
     return { message: text, errors: Object.fromEntries(entries) };

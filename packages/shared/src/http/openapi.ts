@@ -26,7 +26,7 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
     ...(route.produces === undefined ? {} : { produces: [route.produces] }),
     ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    response: { ...refusals(route), ...Object.fromEntries(responses) },
+    response: { ...errorResponses(route), ...Object.fromEntries(responses) },
   };
 };
 
@@ -71,7 +71,7 @@ const idempotencyHeaders = z.object({
 });
 
 /** The error responses of the server for this route, and those that the route declares in `errorStatuses`. */
-const refusals = (route: Route): Record<number, z.ZodType> => {
+const errorResponses = (route: Route): Record<number, z.ZodType> => {
   const takesBody = route.body !== undefined || route.rawBody === true;
   const statuses = new Set([401, 500, 503, ...(route.errorStatuses ?? [])]);
   if (takesBody) for (const status of [400, 408, 413, 415]) statuses.add(status);
@@ -81,10 +81,10 @@ const refusals = (route: Route): Record<number, z.ZodType> => {
     for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
   if (route.limit !== undefined) statuses.add(429);
   if (route.idempotent === true) for (const status of [409, 422]) statuses.add(status);
-  return Object.fromEntries([...statuses].map((status) => [status, refusalBody(route, status)]));
+  return Object.fromEntries([...statuses].map((status) => [status, errorBodySchema(route, status)]));
 };
 
-const refusalBody = (route: Route, status: number): z.ZodType => {
+const errorBodySchema = (route: Route, status: number): z.ZodType => {
   if (status === 422) return validationBody;
   if (status === 503) return unavailableBody;
   return route.errorStyle === 'error_code' && CODED_STATUSES.has(status) ? codedErrorBody : errorBody;

@@ -1,5 +1,5 @@
 /**
- * Lists (contract 1): `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
+ * Lists: `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
  * a cursor is the last key of a page, so that every page costs the same.
  */
 import { z } from 'zod';
@@ -133,7 +133,7 @@ export const listBody = <Row>(options: {
   const { total } = page;
   const lastPage = total === undefined ? undefined : Math.max(1, Math.ceil(total / request.perPage));
   const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;
-  // A search that ended at its limit before the page was full: the next page number would search the same rows again.
+  // A search ended at its limit before the page was full. The next page number would search the same rows again, a cursor not.
   const isCut = lastPage === undefined && page.rows.length < request.perPage && nextCursor !== null;
   const from = page.rows.length === 0 ? null : request.skip + 1;
   const to = page.rows.length === 0 ? null : request.skip + page.rows.length;

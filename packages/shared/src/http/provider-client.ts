@@ -37,7 +37,7 @@ export interface ProviderClient {
   close(): void;
 }
 
-/** There was no answer. */
+/** There was no answer, or a 5xx. */
 class ProviderFailure extends Error {
   override name = 'ProviderFailure';
 }

@@ -75,7 +75,7 @@ export interface BaseServerOptions {
   connections?: Partial<ConnectionLimits>;
   /** Adds hooks that run for unknown paths too. */
   addFirstHooks?: (app: FastifyInstance) => void;
-  /** Reads the bodies of JSON, with its own limits. */
+  /** Reads JSON bodies instead of Fastify, with its own limits. */
   readBody?: (source: IncomingMessage) => Promise<Buffer>;
 }
 
@@ -110,7 +110,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.uuid();
     },
-    // As long as a request line may be: an invalid id of any length is 404.
+    // No shorter than a request line may be, so that an invalid id of any length is 404.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     clientErrorHandler: answerUnreadable,
     // For a path that cannot be decoded; no hook runs for it.
@@ -120,7 +120,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     },
   }) as unknown as FastifyInstance;
   endConnectionsWithServer(app, limits.closeGraceMs);
-  // An expectation other than 100-continue may be ignored; Node would answer it with an empty body.
+  // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
   app.decorateRequest('scope', null);
@@ -162,6 +162,7 @@ const withAcceptedType = (error: unknown, route: Route | undefined): unknown => 
   const text = message('error.form_expected');
   return new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
 };
+
 const runInContext = (request: FastifyRequest, fn: () => void): void =>
   runWithTrace({ traceparent: String(request.headers.traceparent), requestId: request.id }, () =>
     runInScope(request.scope ?? createRequestScope(), fn),
@@ -225,7 +226,7 @@ const hidden = { schema: { hide: true } };
 const addHealthRoutes = (app: FastifyInstance, health: Health): void => {
   app.get('/health/live', hidden, async () => ({ status: 'live' }));
   app.get('/health/ready', hidden, async (_request, reply) => {
-    const readiness = await health.ready();
+    const readiness = await health.readiness();
     return reply.code(readiness.status === 'ready' ? 200 : 503).send(readiness);
   });
 };
@@ -297,7 +298,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       if (missing !== undefined) {
         throw request.caller.kind === 'guest' ? unauthenticated() : forbidden(`needs ${missing}`);
       }
-      // A body that is missing has no media type that could be wrong.
+      // Without a body there is no wrong media type: a missing body is answered as an empty one.
       if (isBodyMissing(request)) delete request.headers['content-type'];
     },
     handler: (request, reply) => handle(route, request, reply),
@@ -314,7 +315,7 @@ const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<
   return context.caller;
 };
 
-/** What limits count: the client's IP address, or its IPv6 network. */
+/** The client as limits count it: its IP address, or its IPv6 network. */
 export const clientAddressOf = (request: FastifyRequest): string => {
   const header = request.headers[CLIENT_ADDRESS_HEADER];
   return networkOf(typeof header === 'string' ? header : request.ip);

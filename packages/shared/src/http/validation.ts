@@ -80,7 +80,7 @@ export const issuesToFields = (issues: readonly Issue[], root: string): Record<s
   return fields;
 };
 
-/** Without empty values: they count as absent (contract 1). */
+/** Query parameters without empty values, which count as absent. */
 export const withoutEmpty = (parameters: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
@@ -110,7 +110,7 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
 export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
   parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
 
-/** A schema for text that OpenAPI shows as the parsed type. */
+/** Replaces what OpenAPI shows of `schema`, for a text that is parsed into another type. */
 const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<string, unknown>): Schema => {
   schema._zod.toJSONSchema = () => ({ ...json });
   return schema;
@@ -132,7 +132,7 @@ export const queryBoolean = z
   .enum(['true', 'false', '1', '0'])
   .transform((value) => value === 'true' || value === '1');
 
-/** Digits in a query string that stand for a number up to `max`: another form and a larger number read differently. */
+/** A number up to `max` in a query string. Another form and a larger number have different messages. */
 const digits = (form: RegExp, max: number) =>
   z
     .string()

@@ -76,8 +76,8 @@ const claimsSchema = z.union([
 export interface CallerSigner {
   sign(context: InternalContext): Promise<string>;
   /**
-   * Undefined for a missing or invalid token. Throws 503 for one that is valid but expired: the calling process was late,
-   * and the user's own token, of which a 401 would speak, may well be valid.
+   * Undefined for a missing or invalid token. Throws 503 for one that is valid but expired: the calling process was late.
+   * A 401 would tell the user that their own token is invalid, which it need not be.
    */
   verify(token: string | undefined): Promise<InternalContext | undefined>;
 }
@@ -122,7 +122,7 @@ export const createCallerSigner = (secret: string, clock: Clock): CallerSigner =
   };
   /** Tokens of this process without a user, by process name. */
   const ownTokens = new Map<string, { token: Promise<string>; issuedAt: number }>();
-  /** Verified tokens of other processes without a user. */
+  /** Verified tokens of other processes, without a user. */
   const verifiedTokens = new Map<string, Verified>();
   return {
     sign: (context) => {

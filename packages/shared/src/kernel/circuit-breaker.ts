@@ -12,7 +12,7 @@ interface CircuitBreakerOptions {
   isRefusal?: (error: Error) => boolean;
 }
 
-/** Opens when half of at least ten calls within ten seconds have failed. Deadlines are up to `call`. */
+/** Opens when half of at least ten calls within ten seconds have failed. `call` limits its own duration. */
 export const createCircuitBreaker = <Args extends unknown[], Result>(
   call: (...args: Args) => Promise<Result>,
   { target, metrics, resetTimeoutMs, isRefusal = () => false }: CircuitBreakerOptions,

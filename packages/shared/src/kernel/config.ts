@@ -1,6 +1,6 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value that everybody knows.
+ * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a publicly known value (known-values.ts).
  */
 import { z } from 'zod';
 import { refusedInProduction } from './known-values.ts';
@@ -42,12 +42,9 @@ const port = z.coerce.number().int().min(0).max(65_535);
 export const flag = z.stringbool();
 const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
 export const url = z.url();
+const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
-export const providerUrl = (standard: string) =>
-  url
-    .transform((value) => value.replace(/\/+$/, ''))
-    .default(standard)
-    .register(providerUrls);
+export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
 
@@ -60,7 +57,7 @@ export const commonShape = (httpPort: number) => ({
   /** HMAC key of the signed caller context, the same in every process. */
   INTERNAL_AUTH_SECRET: z.string().min(32, 'must have at least 32 characters'),
   /** The origin that clients use, for links in responses; without a trailing slash. */
-  PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080').transform((value) => value.replace(/\/+$/, '')),
+  PUBLIC_BASE_URL: urlWithoutSlash.default('http://127.0.0.1:8080'),
 });
 
 /** Variables of every service. */

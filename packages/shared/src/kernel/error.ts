@@ -65,7 +65,8 @@ export class AppError extends Error {
   override name = 'AppError';
   readonly kind: ErrorKind;
   readonly code: string;
-  readonly text: Message;
+  /** The text for the client; `message` is the text for the logs. */
+  readonly publicMessage: Message;
   readonly fields: Record<string, Message[]> | undefined;
   readonly retryAfterS: number | undefined;
   readonly headers: AppErrorOptions['headers'];
@@ -78,7 +79,7 @@ export class AppError extends Error {
     );
     this.kind = options.kind;
     this.code = options.code;
-    this.text = options.message;
+    this.publicMessage = options.message;
     this.fields = options.fields;
     this.retryAfterS = options.retryAfterS;
     this.headers = options.headers;

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { createFairQueue } from './fair-queue.ts';
 
 /** Calls that finish one by one, when `finishNext` is called; `log` has their names in the order of their starts. */
-const fixture = (options: { maxRunning?: number; maxPerOwner?: number; places?: number } = {}) => {
+const fixture = (options: { maxRunning?: number; maxPerOwner?: number; maxWaiting?: number } = {}) => {
   const queue = createFairQueue({
     maxRunning: options.maxRunning ?? 1,
     ...(options.maxPerOwner === undefined ? {} : { maxPerOwner: options.maxPerOwner }),
-    places: () => options.places ?? Number.POSITIVE_INFINITY,
+    maxWaiting: () => options.maxWaiting ?? Number.POSITIVE_INFINITY,
     retryAfterMs: 1_500,
   });
   const log: string[] = [];
@@ -49,8 +49,8 @@ test('no more than the allowed number of calls run at a time', async () => {
   expect(log).toEqual(['a1', 'a2', 'a3', 'b1']);
 });
 
-test('an owner who fills all places loses one to a newcomer, whose call is next but one', async () => {
-  const { call, log, refused, finishAll } = fixture({ places: 3 });
+test('an owner who fills all maxWaiting loses one to a newcomer, whose call is next but one', async () => {
+  const { call, log, refused, finishAll } = fixture({ maxWaiting: 3 });
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1']) call(name);
   await finishAll();
   expect(refused).toEqual(['a5', 'a4']);
@@ -58,7 +58,7 @@ test('an owner who fills all places loses one to a newcomer, whose call is next 
 });
 
 test('of owners with one waiting call each, the one who called most is refused, then the longest waiting', async () => {
-  const { call, log, refused, settle, finishAll } = fixture({ places: 2 });
+  const { call, log, refused, settle, finishAll } = fixture({ maxWaiting: 2 });
   for (const name of ['a1', 'b1', 'c1', 'd1']) call(name);
   await settle();
   expect(refused).toEqual(['b1']);
@@ -74,9 +74,9 @@ test('of owners with one waiting call each, the one who called most is refused, 
   ]);
 });
 
-test('as many owners as there are places, who call again at each refusal, do not keep out a newcomer', async () => {
-  const places = 20;
-  const queue = createFairQueue({ maxRunning: 2, places: () => places });
+test('as many owners as there are maxWaiting, who call again at each refusal, do not keep out a newcomer', async () => {
+  const maxWaiting = 20;
+  const queue = createFairQueue({ maxRunning: 2, maxWaiting: () => maxWaiting });
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   let calls = 0;
   let isOver = false;
@@ -86,8 +86,8 @@ test('as many owners as there are places, who call again at each refusal, do not
       await queue(owner, turn).catch(turn);
     }
   };
-  const attackers = Array.from({ length: 2 * places }, (_, index) => attack(`attacker ${index}`));
-  while (calls < 20 * places) await turn();
+  const attackers = Array.from({ length: 2 * maxWaiting }, (_, index) => attack(`attacker ${index}`));
+  while (calls < 20 * maxWaiting) await turn();
   let served = 0;
   for (let index = 0; index < 30; index += 1) {
     await queue(`newcomer ${index}`, async () => {

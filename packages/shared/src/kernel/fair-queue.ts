@@ -1,17 +1,18 @@
+/** A queue that limits concurrent work and serves its callers round robin. */
 import { SECOND_MS } from './clock.ts';
 import { AppError, message } from './error.ts';
 
-/** Runs `work` when it is the turn of `owner`. */
+/** Runs `work` when it is the turn of `owner`, e.g. a client's network. Rejects with 503 when the queue is full. */
 export type FairQueue = <T>(owner: string, work: () => Promise<T>) => Promise<T>;
 
 interface FairQueueOptions {
   maxRunning: number;
-  /** Of one owner. Default: as many as run at all. */
+  /** Running calls of one owner. Default: `maxRunning`. */
   maxPerOwner?: number;
-  /** A call that waits longer is refused. Default: it waits as long as it takes. */
+  /** A call that waits longer is refused. Default: no limit. */
   maxWaitMs?: number;
-  /** How many calls may wait; asked at each call. Default: any number. */
-  places?: () => number;
+  /** How many calls may wait; read at each call. Default: no limit. */
+  maxWaiting?: () => number;
   /** For the `Retry-After` of a refused call. */
   retryAfterMs?: number;
 }
@@ -23,15 +24,15 @@ interface Waiting {
 
 /**
  * Runs at most `maxRunning` calls at a time. Owners with waiting calls take turns; the calls of one owner run in their
- * order. When all places are taken, the latest call of the owner with the most waiting calls is refused (503), so that one
- * owner cannot take the places of the others. Of owners with equally many it is the one who has called most since the queue
- * was last empty, then the one that has waited longest: whoever calls again at each refusal, from as many addresses as there
- * are places, would otherwise keep out everybody else.
+ * order. When more than `maxWaiting` calls wait, one is refused (503): the latest call of the owner with the most waiting
+ * calls, so that one owner cannot fill the queue. Among owners with equally many, it is the owner who has waited most often
+ * since the queue was last empty, then the one who has waited longest. Otherwise a client with `maxWaiting` addresses that
+ * calls again after each refusal would exclude everybody else.
  */
 export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   const { maxRunning, maxPerOwner = maxRunning, maxWaitMs } = options;
-  const { places = () => Number.POSITIVE_INFINITY, retryAfterMs = SECOND_MS } = options;
-  const turns = createTurns();
+  const { maxWaiting = () => Number.POSITIVE_INFINITY, retryAfterMs = SECOND_MS } = options;
+  const turns = createRoundRobin();
   /** By owner. No owner without running calls. */
   const running = new Map<string, number>();
   let total = 0;
@@ -62,7 +63,7 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
         },
         refuse: () => {
           clearTimeout(late);
-          reject(noPlace(retryAfterMs));
+          reject(queueFull(retryAfterMs));
         },
       };
       const expire = (): void => {
@@ -71,7 +72,7 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
       };
       const late = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs);
       turns.add(owner, call);
-      if (turns.waiting() > places()) turns.removeOne()?.refuse();
+      if (turns.waiting() > maxWaiting()) turns.removeFromBusiest()?.refuse();
     });
 
   return async (owner, work) => {
@@ -86,10 +87,10 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   };
 };
 
-/** More owners than this are forgotten. */
+/** Above this number of owners all counts restart, to limit memory. */
 const COUNTED_OWNERS_MAX = 10_000;
 
-const createTurns = () => {
+const createRoundRobin = () => {
   /** In the order of their turns. No owner without waiting calls. */
   const owners = new Map<string, Waiting[]>();
   /** How often each owner has waited since the queue was last empty. */
@@ -125,7 +126,7 @@ const createTurns = () => {
     },
     /** The first owner in turn that may start a call. */
     next: (mayStart: (owner: string) => boolean): string | undefined => [...owners.keys()].find(mayStart),
-    /** The first call of an owner, whose next turn is the last. */
+    /** Removes the first call of an owner and moves the owner to the end of the order. */
     take: (owner: string): Waiting | undefined => {
       const call = remove(owner, 0);
       const rest = owners.get(owner);
@@ -135,14 +136,15 @@ const createTurns = () => {
       }
       return call;
     },
-    removeOne: (): Waiting | undefined => {
+    /** Removes the call to refuse, see `createFairQueue`. */
+    removeFromBusiest: (): Waiting | undefined => {
       const [busiest] = [...owners].reduce((most, each) => (isBusier(each, most) ? each : most));
       return remove(busiest, -1);
     },
   };
 };
 
-const noPlace = (retryAfterMs: number): AppError =>
+const queueFull = (retryAfterMs: number): AppError =>
   new AppError({
     kind: 'unavailable',
     code: 'unavailable',

@@ -11,10 +11,10 @@ afterEach(() => {
 describe('readiness', () => {
   test('names each dependency with its state and latency, without the error', async () => {
     const health = createHealth();
-    health.started();
+    health.markStarted();
     health.add('mongodb', fine);
     health.add('redis', broken, { required: false });
-    const readiness = await health.ready();
+    const readiness = await health.readiness();
     expect(readiness).toEqual({
       status: 'ready',
       dependencies: {
@@ -27,34 +27,34 @@ describe('readiness', () => {
 
   test('follows the state of a required dependency', async () => {
     const health = createHealth();
-    health.started();
+    health.markStarted();
     let up = false;
     health.add('mongodb', () => (up ? fine() : broken()));
-    expect((await health.ready()).status).toBe('not_ready');
+    expect((await health.readiness()).status).toBe('not_ready');
     up = true;
-    expect((await health.ready()).status).toBe('ready');
+    expect((await health.readiness()).status).toBe('ready');
   });
 
   test('lasts from the end of the start to the beginning of the shutdown', async () => {
     const health = createHealth();
     health.add('mongodb', fine);
-    expect((await health.ready()).status).toBe('not_ready');
-    health.started();
-    expect((await health.ready()).status).toBe('ready');
-    health.stopping();
-    expect((await health.ready()).status).toBe('not_ready');
+    expect((await health.readiness()).status).toBe('not_ready');
+    health.markStarted();
+    expect((await health.readiness()).status).toBe('ready');
+    health.markStopping();
+    expect((await health.readiness()).status).toBe('not_ready');
   });
 
   test('counts an unresponsive dependency as down; all are checked concurrently', async () => {
     const health = createHealth();
-    health.started();
+    health.markStarted();
     const silent = (): Promise<never> => new Promise(() => undefined);
     for (const name of ['a', 'b', 'c']) health.add(name, silent);
     health.add('throws at once', () => {
       throw new Error('not even a promise');
     });
     jest.useFakeTimers();
-    const answer = health.ready();
+    const answer = health.readiness();
     await jest.advanceTimersByTimeAsync(2_000);
     // With real timers a second wait would not end before the test does.
     jest.useRealTimers();

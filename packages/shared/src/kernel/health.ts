@@ -1,11 +1,11 @@
-/** The state behind `/health/ready` (contract 10). */
+/** The readiness of a process, as `/health/ready` shows it. */
 import { finishesWithin } from './timing.ts';
 
 interface DependencyHealth {
   state: 'up' | 'down';
   /** Duration of the check in whole milliseconds. */
   latency_ms: number;
-  /** False: without it the process works in a degraded way. */
+  /** False: the process is ready without it, with fewer functions. */
   required: boolean;
 }
 
@@ -17,10 +17,10 @@ interface Readiness {
 export interface Health {
   /** Adds a dependency; `check` rejects when it is down. */
   add(name: string, check: () => Promise<unknown>, options?: { required?: boolean }): void;
-  ready(): Promise<Readiness>;
+  readiness(): Promise<Readiness>;
   /** The process is not ready before this call. */
-  started(): void;
-  stopping(): void;
+  markStarted(): void;
+  markStopping(): void;
 }
 
 const CHECK_TIMEOUT_MS = 2_000;
@@ -44,13 +44,13 @@ export const createHealth = (): Health => {
   };
   return {
     add: (name, check, { required = true } = {}) => void checks.push({ name, check, required }),
-    started: () => {
+    markStarted: () => {
       phase = 'started';
     },
-    stopping: () => {
+    markStopping: () => {
       phase = 'stopping';
     },
-    ready: async () => {
+    readiness: async () => {
       const dependencies = Object.fromEntries(await Promise.all(checks.map(examine)));
       const down = Object.values(dependencies).some(({ state, required }) => required && state === 'down');
       return { status: phase === 'started' && !down ? 'ready' : 'not_ready', dependencies };

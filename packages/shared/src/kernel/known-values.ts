@@ -1,6 +1,6 @@
 /**
- * Values that everybody knows: those of the demo, the sandbox, the tests and the examples of this repository, and the
- * defaults of servers. A production process refuses them (ADR 33).
+ * Publicly known values: those of the demo, the sandbox, the tests and the examples of this repository, and the default
+ * credentials of servers. A production process refuses them (ADR 33).
  */
 
 export const DEMO_PASSWORD = 'demo-password-1';
@@ -14,23 +14,23 @@ const KNOWN: ReadonlySet<string> = new Set([
   'administrator@example.com',
   'sandbox',
   'sandbox@example.com',
-  // Zibal's merchant for trying out: its payments are not paid.
+  // Zibal's test merchant: its payments move no money.
   'zibal',
-  // MinIO's default.
+  // MinIO's default credentials.
   'minioadmin',
 ]);
 
-/** Of examples that are to be filled in, and of tests. */
+/** Placeholders in configuration examples, and the secret of the tests. */
 const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
 
-/** In addition to a password that equals its user name, such as RabbitMQ's `guest:guest`. */
+/** Besides every password that equals its user name, such as RabbitMQ's `guest:guest`. */
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
 
 const PUBLIC = 'everybody knows this value: refused in production';
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
 
-/** Also of addresses with several hosts, which are no URLs. */
+/** Not by `URL`, which does not parse an address with several hosts. */
 const credentialsOf = (address: string): { user: string; password: string } | undefined => {
   const [, credentials] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(address) ?? [];
   if (credentials === undefined) return undefined;
@@ -55,7 +55,7 @@ const refusedAddress = (address: string): string | undefined => {
   return isPublic ? 'everybody knows the password in it: refused in production' : undefined;
 };
 
-/** The sandbox has no TLS, and is on this machine or named after itself. */
+/** The sandbox has no TLS, and runs on a loopback address or on a host called `sandbox`. */
 const refusedProvider = (address: string): string | undefined => {
   const { protocol, hostname } = new URL(address);
   const isSandbox =
@@ -64,8 +64,7 @@ const refusedProvider = (address: string): string | undefined => {
 };
 
 /**
- * Why a production process refuses this value of a variable; undefined when it does not. The value is not part of the
- * answer.
+ * The reason why a production process refuses this value of a variable, without the value; undefined when it accepts it.
  */
 export const refusedInProduction = (
   { name, isProvider }: { name: string; isProvider: boolean },

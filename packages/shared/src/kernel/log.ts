@@ -25,7 +25,8 @@ const SECRET_FIELDS = [
   'login',
 ];
 
-const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+/** For the fields of child loggers, which no formatter sees: pino matches exact paths only. */
+const CHILD_LOGGER_PATHS = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 const SECRET_FIELD_NAMES = new Set(SECRET_FIELDS);
 /** Matched in snake case: `accessToken` as `access_token`. */
@@ -44,8 +45,10 @@ const isSecretField = (name: string): boolean => {
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\/\/[^/\s:@]+:[^/\s@]+@/g, '//[redacted]@'],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
+  // Tokens of this product.
   [/\bfp[a-z]_[A-Za-z0-9_-]{16,}/g, '[redacted token]'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[redacted token]'],
+  // Kavenegar takes its API key as a part of the path.
   [/\/v1\/[^/\s]+\/(verify|sms)\//g, '/v1/[redacted]/$1/'],
   [
     /([?&](?:[\w-]{0,40}(?:token|key|secret|password|code)|receptor|phone|email|login|merchant)=)[^&#\s"']+/gi,
@@ -85,7 +88,7 @@ const serializeError = (error: Error): unknown => {
 
 const MAX_DEPTH = 8;
 
-/** A deep copy without secrets; class instances are left to their serializers. */
+/** A deep copy without secrets; class instances are left as they are. */
 const redactValue = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -135,7 +138,7 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
       hooks: { logMethod: redactArguments },
       // The formatter above serializes errors under every key; pino's own serializer would repeat it.
       serializers: { err: (plain: unknown) => plain },
-      redact: { paths, censor: '[redacted]' },
+      redact: { paths: CHILD_LOGGER_PATHS, censor: '[redacted]' },
       mixin: () => {
         const trace = currentTrace();
         if (trace === undefined) return {};

@@ -7,13 +7,14 @@ import type { RequestScope } from './request-scope.ts';
 
 const CAUSE_DEPTH = 5;
 
-type Link = Record<string, unknown>;
+/** An error in a chain of causes. */
+type ErrorFields = Record<string, unknown>;
 
-/** The error and its causes. */
-export const causesOf = (error: unknown): Link[] => {
-  const chain: Link[] = [];
+/** The error and its causes, outermost first. */
+export const causesOf = (error: unknown): ErrorFields[] => {
+  const chain: ErrorFields[] = [];
   for (let next = error; typeof next === 'object' && next !== null && chain.length < CAUSE_DEPTH; ) {
-    const link = next as Link;
+    const link = next as ErrorFields;
     chain.push(link);
     // The driver keeps the cause of a failed bulk write as `errorResponse`.
     next = link.cause ?? (link.errorResponse instanceof Error ? link.errorResponse : undefined);
@@ -21,10 +22,10 @@ export const causesOf = (error: unknown): Link[] => {
   return chain;
 };
 
-/** The connection broke, or no server was found: a command may have been executed. */
-const LOST =
+/** The connection broke, or no server was found: the server may have executed the command. */
+const CONNECTION_LOST =
   /^(Mongo(Network|NetworkTimeout|ServerSelection|PoolCleared|WriteConcern)|MongooseServerSelection|PoolClearedOnNetwork)Error$/;
-/** No command was sent. */
+/** The driver did not send the command. */
 const NOT_SENT =
   /^Mongo(PoolClosed|WaitQueueTimeout|NotConnected|TopologyClosed|ClientClosed|ServerClosed)Error$/;
 /**
@@ -32,53 +33,54 @@ const NOT_SENT =
  * LegacyNotPrimary, NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
  * NotPrimaryOrSecondary.
  */
-const SERVER_LEAVES = new Set([6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436]);
+const SERVER_UNAVAILABLE_CODES = new Set([6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436]);
 /**
  * LockTimeout, CursorNotFound, LockBusy, MaxTimeMSExpired, WriteConflict, CursorKilled, NoSuchTransaction, ExceededTimeLimit,
  * Interrupted.
  */
-const GAVE_UP = new Set([24, 43, 46, 50, 112, 237, 251, 262, 11601]);
+const COMMAND_ABORTED_CODES = new Set([24, 43, 46, 50, 112, 237, 251, 262, 11601]);
 
 /** ioredis gives most of its errors no name of their own. */
-const REDIS =
+const REDIS_MESSAGE =
   /^(Connection is closed\.|Command timed out|Stream isn't writeable|Command aborted due to connection close|Reached the max retries per request|(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN) )/;
-const RABBITMQ =
+const RABBITMQ_NAME =
   /^(BrokerUnavailable|PublishRejected|PublishUnconfirmed|RpcNotSent|RpcTimeout|IllegalOperation)Error$/;
 
-const SYSTEM = new Set([
+const NETWORK_CODES = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'EHOSTDOWN'],
   ...['ENETUNREACH', 'ENETDOWN', 'ENOTFOUND', 'EAI_AGAIN'],
 ]);
 
-const isMongo = ({ name }: Link): boolean => typeof name === 'string' && /^Mongo/.test(name);
-const named = ({ name }: Link, pattern: RegExp): boolean => typeof name === 'string' && pattern.test(name);
-const says = ({ message }: Link, pattern: RegExp): boolean =>
+const isMongoError = ({ name }: ErrorFields): boolean => typeof name === 'string' && /^Mongo/.test(name);
+const hasName = ({ name }: ErrorFields, pattern: RegExp): boolean =>
+  typeof name === 'string' && pattern.test(name);
+const hasMessage = ({ message }: ErrorFields, pattern: RegExp): boolean =>
   typeof message === 'string' && pattern.test(message);
 
-const isLost = (link: Link): boolean =>
-  named(link, LOST) || (isMongo(link) && SERVER_LEAVES.has(Number(link.code)));
+const isLost = (link: ErrorFields): boolean =>
+  hasName(link, CONNECTION_LOST) || (isMongoError(link) && SERVER_UNAVAILABLE_CODES.has(Number(link.code)));
 
 /** Whether the database was lost during a command, which it may have executed. */
 export const isDatabaseLost = (error: unknown): boolean => causesOf(error).some(isLost);
 
 /** Whether the database could not be reached or had no primary. */
 export const isDatabaseDown = (error: unknown): boolean =>
-  causesOf(error).some((link) => isLost(link) || named(link, NOT_SENT));
+  causesOf(error).some((link) => isLost(link) || hasName(link, NOT_SENT));
 
-/** Whether the error means that a server is missing or does not get to the work, and not that the work is wrong. */
+/** Whether the cause is a server that is unreachable or overloaded, and not a mistake in the work itself. */
 const isOutage = (error: unknown): boolean =>
   isDatabaseDown(error) ||
   causesOf(error).some(
     (link) =>
-      (isMongo(link) && GAVE_UP.has(Number(link.code))) ||
-      named(link, RABBITMQ) ||
-      says(link, REDIS) ||
-      (typeof link.code === 'string' && SYSTEM.has(link.code)),
+      (isMongoError(link) && COMMAND_ABORTED_CODES.has(Number(link.code))) ||
+      hasName(link, RABBITMQ_NAME) ||
+      hasMessage(link, REDIS_MESSAGE) ||
+      (typeof link.code === 'string' && NETWORK_CODES.has(link.code)),
   );
 
 /**
- * The 503 for an error that means one; undefined for any other error. After an effect of the request a failure does not
- * mean that nothing was changed, so the 503 says that the outcome is unknown.
+ * The 503 for an error that is an outage; undefined for any other error. A request that has already had an effect gets
+ * `outcome_unknown`, because it cannot be said that nothing was changed.
  */
 export const toOutage = (error: unknown, scope: RequestScope | undefined): AppError | undefined => {
   const known = isAppError(error) ? error : undefined;

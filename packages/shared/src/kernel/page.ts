@@ -27,7 +27,8 @@ export interface PageOf<Row> {
 }
 
 /**
- * A page from its start. `found` has one row more than the page if more rows follow. `total`: see {@link PageOf}.
+ * Makes a page of `found`: the rows from the start of the page, with at least one row more than the page if more follow.
+ * `total`: see {@link PageOf}.
  */
 export const toPage = <Row>(
   found: readonly Row[],

@@ -1,4 +1,4 @@
-/** The named permissions (specification 5.4, contract 2 and 3). Nothing else authorizes anything. */
+/** The named permissions (specification 5.4). Nothing else authorizes anything: no role, no property of a user. */
 export const PERMISSIONS = [
   'users.view_limited',
   'users.view_all',

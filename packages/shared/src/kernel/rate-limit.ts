@@ -6,7 +6,7 @@ export interface RateLimit {
   name: string;
   points: number;
   windowS: number;
-  /** Counted in MongoDB only: for windows so long that Redis may lose its data during one. */
+  /** Counted in MongoDB only, because Redis may lose its data during a long window. */
   durable?: boolean;
 }
 
@@ -25,8 +25,8 @@ export interface RateLimiter {
   peek(limit: RateLimit, key: string): Promise<RateLimitState>;
 }
 
-/** The state of a limit that has no window. */
-export const untouched = ({ points, windowS }: Pick<RateLimit, 'points' | 'windowS'>): RateLimitState => ({
+/** The state before the first point of a window is taken. */
+export const unusedBudget = ({ points, windowS }: Pick<RateLimit, 'points' | 'windowS'>): RateLimitState => ({
   allowed: true,
   limit: points,
   remaining: points,

@@ -41,7 +41,7 @@ const ARABIC_DIGITS = /[\u0660-\u0669\u06f0-\u06f9]/g;
 const INVISIBLE = /[\p{Mn}\p{Cf}\u0640]/gu;
 /** Characters that normalization may reorder; those that are no marks decompose to one. */
 const REORDERED = /[\p{M}\uff9e\uff9f]{30}/gu;
-/** Normalization reorders no characters across it, and folding removes it. */
+/** Separates runs of {@link REORDERED}: normalization reorders no characters across it, and folding removes it. */
 const GRAPHEME_JOINER = '\u034f';
 
 const codePointsOf = (text: string): readonly string[] => Array.from(text);
@@ -92,7 +92,7 @@ const addGrams = (
 
 /**
  * The grams of a text: all distinct substrings of one to three characters of its folded form; [] for a text that folds to
- * ''. `documentGrams` are what a document stores.
+ * ''. Their number is not limited: for texts of any length a document stores `documentGrams` instead.
  */
 export const indexGrams = (text: string): string[] => {
   const grams = new Set<string>();
@@ -134,11 +134,11 @@ export const queryGrams = (query: string): string[] => {
 
 export interface TextMatch {
   isMatch: boolean;
-  /** What was folded and searched: a character may have eighteen in its folded form, or none. */
+  /** The cost of the search: the length of the text or of its folded form (one character may fold to eighteen). */
   characters: number;
 }
 
-/** Searches a text, which is not folded, for the query: folds the query once for many texts. */
+/** Folds the query once and returns a function that searches texts, which are not folded, for it. */
 export const textMatcher = (query: string): ((text: string) => TextMatch) => {
   const wanted = foldedSpellings(query);
   return (text) => {

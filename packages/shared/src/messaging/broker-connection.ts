@@ -19,8 +19,8 @@ export interface BrokerConnectionOptions {
 }
 
 export interface BrokerConnection {
-  /** The live connection, undefined while there is none. */
-  model(): ChannelModel | undefined;
+  /** The open connection; undefined while there is none. */
+  current(): ChannelModel | undefined;
   /** Calls `listener` after every later connect; returns how to stop. */
   onConnect(listener: () => void): () => void;
   close(): Promise<void>;
@@ -57,7 +57,7 @@ export const openBrokerConnection = async (options: BrokerConnectionOptions): Pr
   logChanges(recovering, log);
   await firstConnection(recovering, options.startTimeoutMs ?? START_TIMEOUT_MS);
   return {
-    model: () => live,
+    current: () => live,
     onConnect: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

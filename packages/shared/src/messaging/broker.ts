@@ -104,9 +104,9 @@ const withChannel = async <T>(
   connection: BrokerConnection,
   use: (channel: ConfirmChannel) => Promise<T>,
 ): Promise<T> => {
-  const model = connection.model();
-  if (model === undefined) throw new BrokerUnavailableError();
-  const channel = await model.createConfirmChannel();
+  const live = connection.current();
+  if (live === undefined) throw new BrokerUnavailableError();
+  const channel = await live.createConfirmChannel();
   // The operation itself rejects as well; without a listener the error would end the process.
   channel.on('error', () => undefined);
   try {

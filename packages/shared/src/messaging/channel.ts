@@ -72,10 +72,10 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
       if (opening) return;
       opening = true;
       for (let attempt = 1; !closed && current === undefined; attempt += 1) {
-        const model = connection.model();
-        if (model === undefined) break;
+        const live = connection.current();
+        if (live === undefined) break;
         try {
-          current = await openOnce(model, options, lost);
+          current = await openOnce(live, options, lost);
           ready = true;
           resolve(managed);
         } catch (error) {
@@ -83,7 +83,7 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
             closed = true;
             unsubscribe();
             reject(error as Error);
-          } else if (connection.model() === model) {
+          } else if (connection.current() === live) {
             log.warn({ err: error, channel: name }, 'RabbitMQ channel could not be opened; trying again');
             await sleep(jitteredDelayMs(attempt, REOPEN_MIN_MS, REOPEN_MAX_MS));
           }

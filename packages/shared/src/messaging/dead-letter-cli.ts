@@ -1,7 +1,7 @@
 /**
  * The operator's command for dead-lettered events:
  *
- *   node packages/shared/src/messaging/dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>]
+ *   npm run dead-letters -- <list|replay|purge> <service> [--id <event id>]
  *
  * Reads AMQP_URL (amqp://127.0.0.1:5672) and EVENTS_NAMESPACE (fitness). Exit codes: 0 done, 1 failed, 2 nothing
  * matched the given id, 64 wrong usage.

@@ -36,8 +36,11 @@ export interface DeadLetters {
   replay(service: string, selection?: DeadLetterSelection): Promise<number>;
   /** Deletes dead letters. Resolves with their number. */
   purge(service: string, selection?: DeadLetterSelection): Promise<number>;
-  /** Deletes the dead letters that match. Resolves with their number. */
-  drop(service: string, matches: (event: { type: string; data: unknown }) => boolean): Promise<number>;
+  /** Deletes the dead letters for which `matches` is true. Resolves with their number. */
+  deleteMatching(
+    service: string,
+    matches: (event: { type: string; data: unknown }) => boolean,
+  ): Promise<number>;
 }
 
 const LIST_LIMIT = 1_000;
@@ -65,26 +68,36 @@ export const createDeadLetters = (broker: Broker): DeadLetters => {
     replay: (service, selection = {}) =>
       withLock(service, async (channel) => {
         await channel.checkQueue(eventsQueue(namespace, service));
-        return take(channel, deadLetterQueue(namespace, service), isSelected(selection), async (message) => {
-          const { routed } = await publishConfirmed(
-            channel,
-            '',
-            eventsQueue(namespace, service),
-            message.content,
-            replayOptions(message),
-          );
-          if (!routed) throw new Error(`The queue of ${service} is gone`);
-        });
+        return removeMatching(
+          channel,
+          deadLetterQueue(namespace, service),
+          isSelected(selection),
+          async (message) => {
+            const { routed } = await publishConfirmed(
+              channel,
+              '',
+              eventsQueue(namespace, service),
+              message.content,
+              replayOptions(message),
+            );
+            if (!routed) throw new Error(`The queue of ${service} is gone`);
+          },
+        );
       }),
     purge: (service, selection = {}) =>
       withLock(service, (channel) =>
-        take(channel, deadLetterQueue(namespace, service), isSelected(selection), async () => undefined),
+        removeMatching(
+          channel,
+          deadLetterQueue(namespace, service),
+          isSelected(selection),
+          async () => undefined,
+        ),
       ),
-    drop: (service, matches) =>
+    deleteMatching: (service, matches) =>
       withLock(service, (channel) => {
         const isMatch = (message: GetMessage): boolean =>
           matches({ type: describe(message).type, data: parseObject(message.content).data });
-        return take(channel, deadLetterQueue(namespace, service), isMatch, async () => undefined);
+        return removeMatching(channel, deadLetterQueue(namespace, service), isMatch, async () => undefined);
       }),
   };
 };
@@ -94,23 +107,23 @@ const isSelected =
   (message: GetMessage): boolean =>
     id === undefined || describe(message).id === id;
 
-const take = async (
+const removeMatching = async (
   channel: ConfirmChannel,
   queue: string,
   isWanted: (message: GetMessage) => boolean,
   use: (message: GetMessage) => Promise<void>,
 ): Promise<number> => {
-  let taken = 0;
+  let removed = 0;
   await scan(channel, queue, Number.POSITIVE_INFINITY, async (message) => {
     if (!isWanted(message)) return 'keep';
     await use(message);
-    taken += 1;
+    removed += 1;
     return 'remove';
   });
-  return taken;
+  return removed;
 };
 
-/** Reads every message once. Kept messages are returned together at the end, or they would be delivered again. */
+/** Reads every message once. Kept messages are returned together at the end: one returned earlier would be read again. */
 const scan = async (
   channel: ConfirmChannel,
   queue: string,
@@ -123,6 +136,7 @@ const scan = async (
     for (let seen = 0; seen < Math.min(messageCount, limit); seen += 1) {
       const message = await channel.get(queue);
       if (message === false) break;
+      // Until its removal: it must be returned as well when `decide` rejects.
       kept.push(message);
       if ((await decide(message)) === 'keep') continue;
       channel.ack(message);
@@ -134,7 +148,7 @@ const scan = async (
   }
 };
 
-/** Messages are back in the queue some time after the nack: the next reader must find them. */
+/** Returned messages are in the queue some time after the nack. The next reader must find them. */
 const waitUntilReturned = async (channel: ConfirmChannel, queue: string, count: number): Promise<void> => {
   const deadline = performance.now() + RETURN_TIMEOUT_MS;
   while (performance.now() < deadline && (await channel.checkQueue(queue)).messageCount < count) {

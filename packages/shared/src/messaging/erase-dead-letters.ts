@@ -35,6 +35,6 @@ export const createEraseDeadLetters = ({
     };
 
   return async (userId) => {
-    await deadLetters.drop(service, isPersonalTo(userId));
+    await deadLetters.deleteMatching(service, isPersonalTo(userId));
   };
 };

@@ -1,5 +1,4 @@
 /** An event takes effect once per consumer, however often it is delivered. */
-
 import { systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Connection } from '../mongo/connect.ts';

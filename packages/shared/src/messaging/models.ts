@@ -1,6 +1,6 @@
 /** The collections of the outbox, its relay and the inbox. Every service's database has them. */
 import { type Connection, type Model, Schema } from 'mongoose';
-import { prepareModel } from '../mongo/indexes.ts';
+import { ensureModelIndexes } from '../mongo/indexes.ts';
 import { privacy, pseudonymise, retain } from '../mongo/privacy.ts';
 
 /** An event that is committed, and not yet confirmed by the broker. */
@@ -101,8 +101,8 @@ export const registerEventModels = (connection: Connection): EventModels => ({
 
 const prepared = new WeakMap<Connection, Promise<void>>();
 
-/** Creates the collections and indexes of these models, once per connection. `syncIndexes` does the same. */
-export const prepareEventModels = (connection: Connection): Promise<void> => {
+/** Creates the collections and indexes of these models, once per connection. `ensureIndexes` does the same. */
+export const ensureEventIndexes = (connection: Connection): Promise<void> => {
   const known = prepared.get(connection);
   if (known !== undefined) return known;
   const made = create(registerEventModels(connection)).catch((error: unknown) => {
@@ -115,6 +115,6 @@ export const prepareEventModels = (connection: Connection): Promise<void> => {
 
 const create = async (models: EventModels): Promise<void> => {
   for (const model of [models.outbox, models.inbox, models.leases] as Model<unknown>[]) {
-    await prepareModel(model);
+    await ensureModelIndexes(model);
   }
 };

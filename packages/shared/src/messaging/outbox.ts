@@ -9,7 +9,7 @@ import { afterCommit, attemptKey, beforeCommit } from '../mongo/transaction.ts';
 import { type OutboxDocument, registerEventModels } from './models.ts';
 import { signalCommittedEvents } from './wake.ts';
 
-interface EmitOptions<Definition extends EventDefinition> {
+interface PublishOptions<Definition extends EventDefinition> {
   /** Id of the aggregate that changed. */
   subject: string | number;
   data: EventInput<Definition>;
@@ -27,7 +27,7 @@ export interface Outbox {
   publish<Definition extends EventDefinition>(
     session: ClientSession,
     definition: Definition,
-    options: EmitOptions<Definition>,
+    options: PublishOptions<Definition>,
   ): Promise<void>;
 }
 
@@ -48,13 +48,13 @@ const schemaOf = (definition: EventDefinition) => {
   return known;
 };
 
-/** The outbox of one service's database. Await `syncIndexes(connection)` before the first `publish`. */
+/** The outbox of one service's database. Await `ensureIndexes(connection)` before the first `publish`. */
 export const createOutbox = ({ connection, service, clock, random }: OutboxOptions): Outbox => {
   const { outbox } = registerEventModels(connection);
   const sequences = createSequences(connection);
   const source = eventSource(service);
 
-  const build = (definition: EventDefinition, options: EmitOptions<EventDefinition>) => {
+  const buildEvent = (definition: EventDefinition, options: PublishOptions<EventDefinition>) => {
     const traceparent = currentTraceparent();
     const event = schemaOf(definition).safeParse({
       specversion: '1.0',
@@ -74,7 +74,7 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
   };
 
   /** Events of running attempts, by attempt: a repeated attempt starts with none. */
-  const gathered = new WeakMap<object, Omit<OutboxDocument, '_id'>[]>();
+  const eventsByAttempt = new WeakMap<object, Omit<OutboxDocument, '_id'>[]>();
 
   const write = async (session: ClientSession, events: readonly Omit<OutboxDocument, '_id'>[]) => {
     // A sequence and not a time: clocks of two processes differ too much to order by.
@@ -87,10 +87,10 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
   /** The list of this attempt's events, written before its commit. */
   const eventsOf = (session: ClientSession): Omit<OutboxDocument, '_id'>[] => {
     const attempt = attemptKey(session);
-    const known = gathered.get(attempt);
+    const known = eventsByAttempt.get(attempt);
     if (known !== undefined) return known;
     const events: Omit<OutboxDocument, '_id'>[] = [];
-    gathered.set(attempt, events);
+    eventsByAttempt.set(attempt, events);
     beforeCommit(session, () => write(session, events));
     afterCommit(session, () => signalCommittedEvents(connection));
     return events;
@@ -98,7 +98,7 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
 
   return {
     publish: async (session, definition, options) => {
-      const event = build(definition, options);
+      const event = buildEvent(definition, options);
       eventsOf(session).push({
         type: event.type,
         aggregate: `${source}/${event.subject}`,

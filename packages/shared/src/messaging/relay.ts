@@ -4,8 +4,8 @@ import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
 import type { Broker } from './broker.ts';
-import { createLease, type Lease } from './lease.ts';
-import { type OutboxDocument, prepareEventModels, registerEventModels } from './models.ts';
+import { ensureEventIndexes, type OutboxDocument, registerEventModels } from './models.ts';
+import { createRelayLease, type RelayLease } from './relay-lease.ts';
 import { createWakeableSleep, onCommittedEvents } from './wake.ts';
 
 const BATCH_SIZE = 100;
@@ -82,7 +82,7 @@ type DrainOutcome = 'drained' | 'busy' | 'failed';
 const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
   const { connection, broker, log, clock = systemClock } = options;
   const { outbox } = registerEventModels(connection);
-  const lease = createLease({ connection, clock, owner: randomUUID() });
+  const lease = createRelayLease({ connection, clock, owner: randomUUID() });
 
   const publishAll = async (): Promise<DrainOutcome> => {
     while (!isClosed()) {
@@ -90,7 +90,7 @@ const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
       if (batch.length === 0) return 'drained';
       const confirmed = await publishBatch(broker, lease, batch, log);
       if (confirmed.length > 0) await outbox.deleteMany({ _id: trusted({ $in: confirmed }) });
-      if (confirmed.length < batch.length) return lease.held() ? 'failed' : 'busy';
+      if (confirmed.length < batch.length) return lease.isHeld() ? 'failed' : 'busy';
       if (!(await lease.take())) return 'busy';
     }
     return 'drained';
@@ -102,7 +102,7 @@ const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
 
   /** `woken`: events were committed, so that the outbox is not empty; otherwise a cheap read tells. */
   return async (woken: boolean): Promise<DrainOutcome> => {
-    await prepareEventModels(connection);
+    await ensureEventIndexes(connection);
     if (!woken && (await isEmpty())) return 'drained';
     if (!(await lease.take())) return 'busy';
     try {
@@ -119,14 +119,14 @@ const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
  */
 const publishBatch = async (
   broker: Broker,
-  lease: Lease,
+  lease: RelayLease,
   batch: readonly OutboxDocument[],
   log: Logger,
 ): Promise<number[]> => {
   const confirmed: number[] = [];
   const publishInOrder = async (events: readonly OutboxDocument[]): Promise<void> => {
     for (const event of events.toSorted((a, b) => a.aggregateVersion - b.aggregateVersion || a._id - b._id)) {
-      if (!lease.held() || !(await publish(broker, event, log))) return;
+      if (!lease.isHeld() || !(await publish(broker, event, log))) return;
       confirmed.push(event._id);
     }
   };

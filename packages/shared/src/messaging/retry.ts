@@ -5,7 +5,7 @@ import { isDatabaseDown } from '../kernel/outage.ts';
 import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
-/** None of our names is longer; a longer header of a foreign message could not be sent on. */
+/** No consumer or event type is longer. A longer header, of a message of another publisher, could not be published again. */
 const NAME_LENGTH = 255;
 
 /** Earlier tries of an event, from the headers of its delivery. */
@@ -59,6 +59,7 @@ export const decideRetry = (
   failure: { error: unknown; consumer?: string | undefined; nonRetryable?: boolean },
 ): RetryDecision => {
   const { namespace, service, retryDelaysMs, clock } = context;
+  // Without a retry queue an uncounted try could not wait anywhere.
   const isCounted = !isDatabaseDown(failure.error) || retryDelaysMs.length === 0;
   const attempts = history.attempts + (isCounted ? 1 : 0);
   const consumer = failure.consumer ?? history.consumer;
@@ -69,6 +70,7 @@ export const decideRetry = (
     [HEADER.firstFailure]: history.firstFailure ?? clock.now().toISOString(),
     ...(consumer === undefined ? {} : { [HEADER.consumer]: consumer }),
   };
+  // While the database is down: the delay after the last counted try, at least the second one, for fewer vain tries.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
   return delayMs === undefined

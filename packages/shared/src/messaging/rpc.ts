@@ -14,7 +14,7 @@ import type { Broker } from './broker.ts';
 import { closeChannel, stopConsuming } from './channel.ts';
 import { PublishUnconfirmedError, publishConfirmed } from './publish.ts';
 import { errorText } from './retry.ts';
-import { declareCommandQueue, HEADER } from './topology.ts';
+import { commandQueue, declareCommandQueue, HEADER } from './topology.ts';
 
 /** RabbitMQ routes a message to this name straight to the channel that sent the request, without a queue. */
 const REPLY_TO = 'amq.rabbitmq.reply-to';
@@ -29,10 +29,6 @@ export interface Command<Request, Response> {
   request: z.ZodType<Request>;
   response: z.ZodType<Response>;
 }
-
-/** The queue of a command, `commandQueue('fitness', 'sms.send')`. */
-export const commandQueue = (namespace: string, command: string): string =>
-  `${namespace}.commands.${command}`;
 
 /** The command did not reach the queue: it is never handled. */
 export class RpcNotSentError extends Error {

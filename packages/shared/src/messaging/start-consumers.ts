@@ -17,7 +17,7 @@ import { closeChannel, stopConsuming } from './channel.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer.ts';
 import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-letters.ts';
 import { handleOnce } from './inbox.ts';
-import { prepareEventModels } from './models.ts';
+import { ensureEventIndexes } from './models.ts';
 import { type DeliveryHistory, decideRetry, type RetryContext, readHistory } from './retry.ts';
 import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
 
@@ -63,10 +63,10 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   const { prefetch = PREFETCH } = options;
   rejectDuplicates(consumers);
   if (consumers.length === 0) return { close: async () => undefined };
-  await prepareEventModels(connection);
+  await ensureEventIndexes(connection);
   const byType = Map.groupBy(consumers, ({ event }) => event.type);
   const eraseDeadLetters = createEraseDeadLetters(options);
-  const delivery: Delivery = {
+  const context: ConsumerContext = {
     ...options,
     byType,
     eraseDeadLetters,
@@ -76,11 +76,11 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   const queue = eventsQueue(broker.namespace, service);
   let consumerTag = '';
   const managed = await broker.openChannel(`${service} events`, async (channel) => {
-    channel.once('close', () => delivery.closedChannels.add(channel));
+    channel.once('close', () => context.closedChannels.add(channel));
     await channel.prefetch(prefetch);
-    await declareServiceQueues(channel, topologyOf(delivery));
+    await declareServiceQueues(channel, topologyOf(context));
     const reply = await channel.consume(queue, (message) => {
-      if (message !== null) void receive(delivery, channel, message);
+      if (message !== null) void receive(context, channel, message);
       // The queue was deleted: a new channel declares it again.
       else void closeChannel(channel);
     });
@@ -89,7 +89,7 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   return {
     close: async () => {
       await stopConsuming(managed.current(), consumerTag);
-      const finished = await finishesWithin(delivery.keyedQueue.idle(), CLOSE_TIMEOUT_MS);
+      const finished = await finishesWithin(context.keyedQueue.idle(), CLOSE_TIMEOUT_MS);
       if (!finished) log.warn('events were still being handled at the close; they will be delivered again');
       await managed.close();
     },
@@ -104,15 +104,16 @@ const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
   }
 };
 
-interface Delivery extends ConsumersOptions {
+/** What the handling of every delivery needs. */
+interface ConsumerContext extends ConsumersOptions {
   byType: ReadonlyMap<string, EventConsumer[]>;
   eraseDeadLetters: EraseDeadLetters;
   keyedQueue: KeyedQueue;
-  /** What was delivered on these is delivered again. */
+  /** The broker delivers again what was delivered on these and not acked. */
   closedChannels: WeakSet<ConfirmChannel>;
 }
 
-const topologyOf = ({ broker, service, byType, retryDelaysMs = RETRY_DELAYS_MS }: Delivery) => ({
+const topologyOf = ({ broker, service, byType, retryDelaysMs = RETRY_DELAYS_MS }: ConsumerContext) => ({
   namespace: broker.namespace,
   service,
   types: [...byType.keys()],
@@ -125,42 +126,44 @@ const envelopeSchema = cloudEventSchema(z.unknown());
 
 /** Handles one delivery and acks it at the end. Never rejects. */
 const receive = async (
-  delivery: Delivery,
+  context: ConsumerContext,
   channel: ConfirmChannel,
   message: ConsumeMessage,
 ): Promise<void> => {
   const history = readHistory(message);
   const envelope = parseEnvelope(message.content);
   try {
-    if (envelope instanceof Object && 'problem' in envelope) {
-      await delivery.keyedQueue.run('', async () => {
-        const failure = { error: new Error(envelope.problem), nonRetryable: true };
-        await retryOrDeadLetter(delivery, channel, message, history, failure);
+    if (typeof envelope === 'string') {
+      // In the queue as well, so that closing waits for it.
+      await context.keyedQueue.run('', async () => {
+        const failure = { error: new Error(envelope), nonRetryable: true };
+        await retryOrDeadLetter(context, channel, message, history, failure);
       });
     } else {
-      await delivery.keyedQueue.run(`${envelope.source}/${envelope.subject}`, () =>
+      await context.keyedQueue.run(`${envelope.source}/${envelope.subject}`, () =>
         runWithTraceparent(envelope.traceparent, () =>
-          dispatch(delivery, channel, message, history, envelope),
+          dispatch(context, channel, message, history, envelope),
         ),
       );
     }
     channel.ack(message);
   } catch (error) {
     // The channel is closed: the broker delivers the message again.
-    delivery.log.debug({ err: error }, 'a delivery was not acked and will be repeated');
+    context.log.debug({ err: error }, 'a delivery was not acked and will be repeated');
   }
 };
 
-const parseEnvelope = (content: Buffer): Envelope | { problem: string } => {
+/** The event, or what is wrong with the message. */
+const parseEnvelope = (content: Buffer): Envelope | string => {
   let json: unknown;
   try {
     json = JSON.parse(content.toString('utf8'));
   } catch {
-    return { problem: 'The message is not JSON' };
+    return 'The message is not JSON';
   }
   const parsed = envelopeSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  return { problem: `The message is not an event: ${describeIssues(parsed.error)}` };
+  return `The message is not an event: ${describeIssues(parsed.error)}`;
 };
 
 /** Field names and rules, without the values, which may be personal. */
@@ -168,25 +171,25 @@ const describeIssues = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
 
 const dispatch = async (
-  delivery: Delivery,
+  context: ConsumerContext,
   channel: ConfirmChannel,
   message: ConsumeMessage,
   history: DeliveryHistory,
   envelope: Envelope,
 ): Promise<void> => {
-  const all = delivery.byType.get(envelope.type) ?? [];
+  const all = context.byType.get(envelope.type) ?? [];
   const wanted = all.filter(({ name }) => history.consumer === undefined || history.consumer === name);
-  const log = delivery.log.child({ event: envelope.type, event_id: envelope.id });
+  const log = context.log.child({ event: envelope.type, event_id: envelope.id });
   if (wanted.length === 0) {
     // Published for a consumer of an older release: its binding stays.
     log.warn({ consumer: history.consumer }, 'an event without a consumer here was dropped');
-    delivery.onOutcome?.(envelope.type, 'ignored');
+    context.onOutcome?.(envelope.type, 'ignored');
   }
   for (const consumer of wanted) {
     const data = consumer.event.data.safeParse(envelope.data);
     if (!data.success) {
       const error = new Error(`The data does not fit the event: ${describeIssues(data.error)}`);
-      await retryOrDeadLetter(delivery, channel, message, history, {
+      await retryOrDeadLetter(context, channel, message, history, {
         error,
         consumer: consumer.name,
         nonRetryable: true,
@@ -194,18 +197,23 @@ const dispatch = async (
       continue;
     }
     try {
-      const outcome = await handleOnce(delivery.connection, consumer, received(envelope, data.data), log);
+      const outcome = await handleOnce(
+        context.connection,
+        consumer,
+        toReceivedEvent(envelope, data.data),
+        log,
+      );
       // Before the ack: after a crash in between the event is delivered again.
       const erased = consumer.event.erases?.(data.data);
-      if (erased !== undefined) await delivery.eraseDeadLetters(erased);
-      delivery.onOutcome?.(envelope.type, outcome);
+      if (erased !== undefined) await context.eraseDeadLetters(erased);
+      context.onOutcome?.(envelope.type, outcome);
     } catch (error) {
-      await retryOrDeadLetter(delivery, channel, message, history, { error, consumer: consumer.name });
+      await retryOrDeadLetter(context, channel, message, history, { error, consumer: consumer.name });
     }
   }
 };
 
-const received = (envelope: Envelope, data: unknown): ReceivedEvent => ({
+const toReceivedEvent = (envelope: Envelope, data: unknown): ReceivedEvent => ({
   id: envelope.id,
   type: envelope.type,
   source: envelope.source,
@@ -220,15 +228,15 @@ const received = (envelope: Envelope, data: unknown): ReceivedEvent => ({
  * the broker confirms; rejects when the channel of the original is closed.
  */
 const retryOrDeadLetter = async (
-  delivery: Delivery,
+  context: ConsumerContext,
   channel: ConfirmChannel,
   message: ConsumeMessage,
   history: DeliveryHistory,
   failure: Parameters<typeof decideRetry>[2],
 ): Promise<void> => {
-  const { broker, service, log, onOutcome, retryDelaysMs = RETRY_DELAYS_MS, clock = systemClock } = delivery;
-  const context: RetryContext = { namespace: broker.namespace, service, retryDelaysMs, clock };
-  const next = decideRetry(context, history, failure);
+  const { broker, service, log, onOutcome, retryDelaysMs = RETRY_DELAYS_MS, clock = systemClock } = context;
+  const retryContext: RetryContext = { namespace: broker.namespace, service, retryDelaysMs, clock };
+  const next = decideRetry(retryContext, history, failure);
   const facts = {
     err: failure.error,
     event: history.originalRoutingKey,
@@ -239,23 +247,23 @@ const retryOrDeadLetter = async (
   if (next.outcome === 'dead') log.error(facts, 'an event was dead-lettered');
   else log.warn(facts, 'an event could not be handled; it will be retried');
   const options = { headers: next.headers, contentType: 'application/cloudevents+json' };
-  while (!delivery.closedChannels.has(channel)) {
+  while (!context.closedChannels.has(channel)) {
     const sent = await broker.publish('', next.queue, message.content, options).catch(() => undefined);
     if (sent?.routed === true) {
       onOutcome?.(history.originalRoutingKey, next.outcome);
       return;
     }
     // The queue was deleted: without it this event would stay one of the prefetched messages for ever.
-    if (sent !== undefined) await declareAgain(delivery);
+    if (sent !== undefined) await declareAgain(context);
     await sleep(REPUBLISH_DELAY_MS);
   }
   throw new Error('The channel closed before the copy was confirmed');
 };
 
-const declareAgain = async (delivery: Delivery): Promise<void> => {
-  const { broker, service, log } = delivery;
+const declareAgain = async (context: ConsumerContext): Promise<void> => {
+  const { broker, service, log } = context;
   try {
-    await broker.withChannel((channel) => declareServiceQueues(channel, topologyOf(delivery)));
+    await broker.withChannel((channel) => declareServiceQueues(channel, topologyOf(context)));
   } catch (error) {
     log.error({ err: error, service }, 'a deleted queue could not be declared again');
   }

@@ -1,4 +1,4 @@
-/** The names, arguments and declarations of everything that events need on the broker. */
+/** The names, arguments and declarations of all exchanges and queues of events and commands. */
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import type { Channel, Options } from 'amqplib';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
@@ -25,6 +25,9 @@ export const deadLetterLock = (namespace: string, service: string): string =>
   `${deadLetterQueue(namespace, service)}.lock`;
 export const retryQueue = (namespace: string, service: string, delayMs: number): string =>
   `${namespace}.${service}.retry.${delayMs}`;
+/** The queue of a command, e.g. `sms.send`. */
+export const commandQueue = (namespace: string, command: string): string =>
+  `${namespace}.commands.${command}`;
 
 /**
  * Replicated and on disk before it is confirmed. At-least-once dead lettering requires `reject-publish`; without both, a
@@ -130,7 +133,7 @@ export const HEADER = {
   consumer: 'x-consumer',
   /** The last error, without a stack. */
   error: 'x-error',
-  /** The event type it was published with. */
+  /** The type of the event: the routing key that it was published with. */
   originalRoutingKey: 'x-original-routing-key',
   /** ISO 8601, UTC. */
   firstFailure: 'x-first-failure',

@@ -15,7 +15,7 @@ export const signalCommittedEvents = (connection: Connection): void => {
   for (const wake of listeners.get(connection) ?? []) wake();
 };
 
-/** A sleep that can be ended early. A wake-up while awake is remembered for the next sleep. */
+/** A sleep that `wake` ends early. A call of `wake` between two sleeps ends the next one. */
 export const createWakeableSleep = () => {
   let woken = false;
   let ended = false;

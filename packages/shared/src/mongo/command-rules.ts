@@ -1,4 +1,4 @@
-/** What holds for every command that a mongoose model sends. */
+/** Rules for every command that a mongoose model sends: the deadline of the request, and lost responses of writes. */
 import type { Schema } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { outcomeUnknown } from '../kernel/error.ts';
@@ -6,7 +6,7 @@ import { isDatabaseLost } from '../kernel/outage.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 
 /** The longest time that the server may take for one command of a request. */
-const COMMAND_MS = 10 * SECOND_MS;
+const COMMAND_MAX_MS = 10 * SECOND_MS;
 
 const READS = ['find', 'findOne', 'countDocuments', 'estimatedDocumentCount', 'distinct'] as const;
 const WRITES = [
@@ -20,11 +20,12 @@ const WRITES = [
  */
 const commandLimitMs = (): number | undefined => {
   assertInTime();
-  const left = Math.min(COMMAND_MS, remainingMs());
-  return remainingMs() === Number.POSITIVE_INFINITY ? undefined : Math.max(1, Math.floor(left));
+  const leftMs = remainingMs();
+  if (leftMs === Number.POSITIVE_INFINITY) return undefined;
+  return Math.max(1, Math.floor(Math.min(COMMAND_MAX_MS, leftMs)));
 };
 
-const lostWrite = (error: unknown): unknown =>
+const toOutcomeUnknown = (error: unknown): unknown =>
   isDatabaseLost(error) ? outcomeUnknown('the response to a write was lost', error) : error;
 
 /**
@@ -42,9 +43,9 @@ export const commandRules = (schema: Schema): void => {
   });
   schema.pre('save', () => assertInTime());
   schema.post(WRITES, { errorHandler: true }, function fail(error: unknown) {
-    throw this.getOptions().session == null ? lostWrite(error) : error;
+    throw this.getOptions().session == null ? toOutcomeUnknown(error) : error;
   });
   schema.post('save', { errorHandler: true }, function fail(error: unknown) {
-    throw this.$session() == null ? lostWrite(error) : error;
+    throw this.$session() == null ? toOutcomeUnknown(error) : error;
   });
 };

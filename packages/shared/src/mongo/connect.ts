@@ -24,7 +24,7 @@ export interface ConnectMongoOptions {
   /** How long the database may take to come up, in milliseconds. Default 30 s. */
   startTimeoutMs?: number | undefined;
   /** How long a command waits for a database that cannot be reached, in milliseconds. Default 5 s. */
-  waitMs?: number | undefined;
+  serverSelectionTimeoutMs?: number | undefined;
 }
 
 /**
@@ -35,7 +35,7 @@ export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(valu
 
 /**
  * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
- * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `syncIndexes` creates indexes
+ * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `ensureIndexes` creates indexes
  * and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
@@ -60,7 +60,7 @@ const openOnce = async ({
   database,
   appName,
   maxPoolSize,
-  waitMs,
+  serverSelectionTimeoutMs,
 }: ConnectMongoOptions): Promise<Connection> => {
   const connection = mongoose.createConnection(uri, {
     dbName: database,
@@ -72,7 +72,7 @@ const openOnce = async ({
     maxPoolSize: maxPoolSize ?? POOL_SIZE,
     minPoolSize: 1,
     maxConnecting: 4,
-    serverSelectionTimeoutMS: waitMs ?? SERVER_SELECTION_TIMEOUT_MS,
+    serverSelectionTimeoutMS: serverSelectionTimeoutMs ?? SERVER_SELECTION_TIMEOUT_MS,
     connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
     // The driver would repeat a commit without saying so; `inTransaction` must know whether a response was lost.

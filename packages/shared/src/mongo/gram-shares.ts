@@ -1,15 +1,7 @@
 /** Estimates by a sample how common the grams of a query are. This decides how a search is executed, never its result. */
 import type { Collection } from 'mongoose';
-import {
-  EVERY_SEARCH,
-  foldedLength,
-  foldedSpellings,
-  queryGrams,
-  type TextMatch,
-  textMatcher,
-} from '../kernel/text-search.ts';
-
-type Row = Readonly<Record<string, unknown>>;
+import { EVERY_SEARCH, foldedLength, foldedSpellings, queryGrams } from '../kernel/text-search.ts';
+import { PORTION_CHARACTERS, textsOf, yieldToEventLoop } from './search-rows.ts';
 
 export interface Gram {
   text: string;
@@ -17,42 +9,13 @@ export interface Gram {
   share: number;
 }
 
-const textsOf = (row: Row, fields: readonly string[]): string[] =>
-  fields.map((field) => (row[field] as string | undefined) ?? '');
-
-/** Searches the fields of a row for the query, until one contains it. */
-export const rowMatcher = (fields: readonly string[], query: string): ((row: Row) => TextMatch) => {
-  const match = textMatcher(query);
-  return (row) => {
-    let characters = 0;
-    for (const text of textsOf(row, fields)) {
-      const found = match(text);
-      characters += found.characters;
-      if (found.isMatch) return { isMatch: true, characters };
-    }
-    return { isMatch: false, characters };
-  };
-};
-
-/** Characters that are searched between two turns of the event loop. */
-export const PORTION_CHARACTERS = 100_000;
-
-export const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-
-/** The number of characters that a row stores in its searched fields. */
-export const textLength = (row: Row, fields: readonly string[]): number =>
-  textsOf(row, fields).reduce((sum, text) => sum + text.length, 0);
-
-/** The conditions of the candidates of a search by `gram`; no row meets two of them. */
+/** The conditions of the candidates of a search by `gram`. No row meets two of them. */
 export const candidateConditions = (gram: Gram): { grams: string }[] => [
   { grams: gram.text },
   { grams: EVERY_SEARCH },
 ];
 
-/** Enough of a long text for an estimate. */
+/** Characters of a text that are enough for an estimate. */
 const SAMPLED_LENGTH = 2_000;
 
 /** Spread evenly over all ids, because recent rows may have common topics. */
@@ -82,7 +45,7 @@ export const rarestGram = async (
     }
     characters += foldedLength(texts);
     if (characters < PORTION_CHARACTERS) continue;
-    await nextTurn();
+    await yieldToEventLoop();
     characters = 0;
   }
   return [...containing]

@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` (contract 1): per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
+ * `Idempotency-Key`: per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
  * crash leaves both or neither.
  */
 import { createHash } from 'node:crypto';
@@ -14,9 +14,9 @@ const COLLECTION = 'idempotency_keys';
 const TTL_MS = DAY_MS;
 /** A claim expires after this, if its process crashed. */
 export const CLAIM_MS = 6 * SECOND_MS;
-/** While the work runs. Two thirds of the lease remain for clocks that differ and for a database that is slow. */
+/** How often a run renews its claim. Two thirds of the claim remain for clocks that differ and for a database that is slow. */
 const RENEW_MS = 2 * SECOND_MS;
-/** Longer than any request may take: a run that hangs does not keep its key. */
+/** Longer than any request may take. A run that hangs loses its key after this. */
 const LONGEST_RUN_MS = MINUTE_MS;
 /** How long a claim waits for the transaction of another run, which may be that of a dead process. */
 const LOCK_WAIT_MS = SECOND_MS;
@@ -133,32 +133,36 @@ export const createIdempotency = ({
   const claimEnd = (): Date => new Date(clock.now().getTime() + CLAIM_MS);
 
   /**
-   * True when the claim of the other run was taken over. In a transaction: a single write would wait for an orphaned one.
+   * Whether the claim of the other run was taken over. In a transaction, which fails at a locked row after
+   * {@link LOCK_WAIT_MS}: a single write would wait until the transaction of a dead process ends.
    */
-  const takeOver = async (filter: Partial<Entry>, fresh: Partial<Entry>): Promise<boolean> => {
+  const takeOver = async (filter: Partial<Entry>, newClaim: Partial<Entry>): Promise<boolean> => {
     const update = async (session: ClientSession): Promise<boolean> =>
-      (await entries.updateOne(filter, { $set: fresh }, { session })).matchedCount === 1;
+      (await entries.updateOne(filter, { $set: newClaim }, { session })).matchedCount === 1;
     try {
       return await inTransaction(connection, update, { deadlineMs: LOCK_WAIT_MS, isEffect: false });
     } catch (error) {
-      // The transaction of another run has the row: it is ending, or its process died.
+      // The transaction of another run has the row locked: it is committing, or its process died.
       if (isConflictTimeout(error)) return false;
       throw error;
     }
   };
 
-  /** Keeps the claim while the work runs. Returns the function that ends it. */
-  const keep = (ownClaim: Partial<Entry>): (() => void) =>
+  /** Renews the claim until the returned function is called. */
+  const keepClaim = (ownClaim: Partial<Entry>): (() => void) =>
     keepRenewing(
-      // It fails while the transaction of the run has the row.
+      // It fails while the transaction of the run has the row locked.
       () => entries.updateOne(ownClaim, { $set: { claimed_until: claimEnd() } }, { maxTimeMS: LOCK_WAIT_MS }),
-      { intervalMs: renewMs, longestMs: LONGEST_RUN_MS },
+      { intervalMs: renewMs, maxDurationMs: LONGEST_RUN_MS },
     );
 
-  /** Gives the key up: the run had no effect. */
-  const free = async (ownClaim: Partial<Entry> & { _id: string }, requestHash: string): Promise<void> => {
-    const freed = await entries.deleteOne(ownClaim, { maxTimeMS: LOCK_WAIT_MS }).catch(() => undefined);
-    if (freed?.deletedCount === 1) await crossServiceCheck.release(ownClaim._id, requestHash);
+  /** Deletes the claim, so that the key can be used again: the run had no effect. */
+  const releaseClaim = async (
+    ownClaim: Partial<Entry> & { _id: string },
+    requestHash: string,
+  ): Promise<void> => {
+    const deleted = await entries.deleteOne(ownClaim, { maxTimeMS: LOCK_WAIT_MS }).catch(() => undefined);
+    if (deleted?.deletedCount === 1) await crossServiceCheck.release(ownClaim._id, requestHash);
   };
 
   /** Claims the key, or returns the reply that is stored under it. */
@@ -169,7 +173,7 @@ export const createIdempotency = ({
     claimId: string,
   ): Promise<StoredReply | undefined> => {
     const now = clock.now();
-    const fresh = {
+    const newClaim = {
       user_id: userId,
       request_hash: requestHash,
       claim: claimId,
@@ -178,7 +182,7 @@ export const createIdempotency = ({
       expires_at: new Date(now.getTime() + TTL_MS),
     };
     try {
-      await entries.insertOne({ _id: id, ...fresh });
+      await entries.insertOne({ _id: id, ...newClaim });
       return undefined;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
@@ -186,16 +190,20 @@ export const createIdempotency = ({
     const found = await entries.findOne({ _id: id });
     if (found === null) throw runningError();
     if (found.expires_at <= now) {
-      if (await takeOver({ _id: id, claim: found.claim, expires_at: found.expires_at }, fresh))
+      if (await takeOver({ _id: id, claim: found.claim, expires_at: found.expires_at }, newClaim))
         return undefined;
       throw runningError();
     }
-    if (found.request_hash !== requestHash) throw otherRequestError();
+    if (found.request_hash !== requestHash) {
+      // The check had lost the first request, and has registered this one: a repeat of the first would be refused.
+      await crossServiceCheck.release(id, requestHash);
+      throw otherRequestError();
+    }
     if (found.reply !== null) return found.reply;
     if (found.claimed_until > now) throw runningError();
-    // With its end: the other run may have renewed it meanwhile.
+    // `claimed_until` is a part of the condition: the other run may have renewed its claim meanwhile.
     const expired = { _id: id, claim: found.claim, claimed_until: found.claimed_until, reply: null };
-    if (await takeOver(expired, fresh)) return undefined;
+    if (await takeOver(expired, newClaim)) return undefined;
     throw runningError();
   };
 
@@ -212,13 +220,13 @@ export const createIdempotency = ({
     // The hash covers the route: the stored reply comes from the same presenter.
     if (stored !== undefined) return stored as Reply;
     const ownClaim = { _id: id, claim: claimId, reply: null };
-    const release = keep(ownClaim);
+    const stopRenewing = keepClaim(ownClaim);
     let isStored = false;
     try {
-      const result = await work(async (session, done) => {
+      const result = await work(async (session, completed) => {
         const written = await entries.updateOne(
           ownClaim,
-          { $set: { reply: toStored(present(done)) } },
+          { $set: { reply: toStored(present(completed)) } },
           { session },
         );
         // The claim expired and another run took over the key: the effect must not happen twice.
@@ -232,10 +240,10 @@ export const createIdempotency = ({
       });
       return reply;
     } catch (error) {
-      if (!isOutcomeUnknown(error)) await free(ownClaim, requestHash);
+      if (!isOutcomeUnknown(error)) await releaseClaim(ownClaim, requestHash);
       throw error;
     } finally {
-      release();
+      stopRenewing();
     }
   };
 

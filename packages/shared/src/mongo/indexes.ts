@@ -8,18 +8,15 @@ type AnyModel = Pick<
 
 /**
  * Creates the collections and indexes of every model of the connection. Await it before the first write: unique indexes
- * decide races. Unknown indexes are kept, so that a release can be rolled back; changed ones are rebuilt. Rejects when
- * stored data prevent an index.
+ * decide races. Unlike `syncIndexes` of mongoose it keeps indexes that no schema declares, so that a release can be rolled
+ * back. An index with another definition is rebuilt. Rejects when stored data prevent an index.
  */
-export const syncIndexes = async (connection: Connection): Promise<void> => {
-  for (const name of connection.modelNames()) await prepareModel(connection.model(name));
+export const ensureIndexes = async (connection: Connection): Promise<void> => {
+  for (const name of connection.modelNames()) await ensureModelIndexes(connection.model(name));
 };
 
-/**
- * Creates the collection and the indexes of a model. Unknown indexes are kept; a changed index is rebuilt. Rejects when
- * stored data prevent an index.
- */
-export const prepareModel = async (model: AnyModel): Promise<void> => {
+/** {@link ensureIndexes} for one model. */
+export const ensureModelIndexes = async (model: AnyModel): Promise<void> => {
   await model.createCollection();
   try {
     await model.createIndexes();

@@ -10,15 +10,8 @@
 import type { Collection } from 'mongoose';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
 import { hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
-import {
-  candidateConditions,
-  type Gram,
-  nextTurn,
-  PORTION_CHARACTERS,
-  rarestGram,
-  rowMatcher,
-  textLength,
-} from './gram-shares.ts';
+import { candidateConditions, type Gram, rarestGram } from './gram-shares.ts';
+import { PORTION_CHARACTERS, rowMatcher, textLength, yieldToEventLoop } from './search-rows.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -58,10 +51,10 @@ export interface ListRow {
 
 export interface Listed {
   rows: ListRow[];
-  /** Whether more rows follow, or may follow after `edge`. */
+  /** Whether more rows follow, or may follow after `continueAfter`. */
   more: boolean;
-  /** A search ended at its limit, before the page was full: the next page continues after this id. */
-  edge?: number | undefined;
+  /** Of a search that ended at its limit, before the page was full: the next page continues after this id. */
+  continueAfter?: number | undefined;
   /** Number of rows after `after`, if it is known. */
   total: number | undefined;
 }
@@ -70,29 +63,32 @@ export interface ListReader {
   read(query: ListQuery, slice: Slice): Promise<Listed>;
 }
 
-/** A search that would have to read more rows than this is not counted. */
+/** The results of a search that would have to read more rows than this are not counted. */
 export const COUNTED_MAX = 1_000;
-/** How much one page of a search reads; of the texts in their folded form. */
+/** How much one page of a search reads at most; characters count in the folded form. */
 export const SEARCHED_ROWS_MAX = 5_000;
 export const SEARCHED_CHARACTERS_MAX = 8_000_000;
-/** Rows that are read at once: many short ones or few long ones. */
+/** Rows of one query of a search at most. */
 const SEARCH_CHUNK = COUNTED_MAX + 1;
 const FIRST_SEARCH_CHUNK = 250;
+/** Later queries of a search read as many rows as have about this many characters. */
 const SEARCH_CHUNK_CHARACTERS = 1_000_000;
-/** Sample sizes for the estimate of a text's frequency; the second one if the first estimate was wrong. */
+/** Sample sizes for the estimate of how common a gram is. The second one is used if the first estimate was wrong. */
 const SAMPLES = [128, 1_024] as const;
-/** An estimate is wrong after this many times the expected rows. */
-const BUDGET = 4;
-const FIRST_SLACK = 1.3;
+/** An estimate counts as wrong after this many times the estimated rows. */
+const BUDGET_FACTOR = 4;
+/** The first window is wider than estimated, so that one query is enough for most pages; the next ones grow. */
+const FIRST_WINDOW_SLACK = 1.3;
+const FIRST_WINDOW_EXTRA = 8;
 const WINDOW_GROWTH = 4;
-/** Limited because a database may compare every row with every id of `$in`. */
+/** Ids of one window. Limited because a database may compare every row with every id of `$in`. */
 const WINDOW_MAX = 500;
 
 type Projection = Readonly<Record<string, 0 | 1>>;
-const WHOLE: Projection = { grams: 0 };
+const WITHOUT_GRAMS: Projection = { grams: 0 };
 
 interface Plan {
-  /** Indexed conditions, without common rows; undefined: windows of ids. */
+  /** Indexed conditions; no row meets two of them. Undefined: windows of ids. */
   conditions: readonly Record<string, unknown>[] | undefined;
   /** Estimated number of rows to read. */
   cost: number;
@@ -103,7 +99,7 @@ interface Plan {
 interface Batch {
   rows: ListRow[];
   /** The last id; the next batch starts after it. */
-  edge: number | undefined;
+  lastId: number | undefined;
   isLast: boolean;
 }
 
@@ -121,7 +117,7 @@ const direction = (order: Order): 1 | -1 => (order === 'ASC' ? 1 : -1);
 /** A search reads chunks, and a database may read all rows for each chunk. */
 const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CHUNK);
 
-/** `densityMax`: the share of matching rows among those read so far; 1 at the start. */
+/** @param densityMax The share of matching rows among those read so far; 1 at the start. */
 const cheapestPlan = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Plan => {
   const { condition, total, newest } = query;
   const byList = { conditions: [condition], cost: gram === undefined ? total : searchCost(total) };
@@ -133,18 +129,18 @@ const cheapestPlan = (query: ListQuery, slice: Slice, gram: Gram | undefined, de
   return { ...(isCountable || byIndex.cost <= byWindows.cost ? byIndex : byWindows), isCountable };
 };
 
-/** After so many rows the estimate was wrong. Up to the rows that a search counts, a second sample costs more. */
+/** After this many rows the plan is chosen again. Below {@link COUNTED_MAX} rows a second sample would cost more. */
 const budgetOf = ({ conditions, cost }: Plan, isSearch: boolean): number =>
-  isSearch && conditions !== undefined ? Math.max(cost * BUDGET, COUNTED_MAX) : cost * BUDGET;
+  isSearch && conditions !== undefined ? Math.max(cost * BUDGET_FACTOR, COUNTED_MAX) : cost * BUDGET_FACTOR;
 
-/** The next `width` ids after `edge`. */
-const idsBeyond = (edge: number, width: number, newest: number, order: Order): number[] =>
+/** The next `width` ids after `lastId` in `order`. */
+const idsAfter = (lastId: number, width: number, newest: number, order: Order): number[] =>
   order === 'ASC'
-    ? Array.from({ length: Math.max(Math.min(width, newest - edge), 0) }, (_, index) => edge + 1 + index)
-    : Array.from({ length: Math.max(Math.min(width, edge - 1), 0) }, (_, index) => edge - 1 - index);
+    ? Array.from({ length: Math.max(Math.min(width, newest - lastId), 0) }, (_, index) => lastId + 1 + index)
+    : Array.from({ length: Math.max(Math.min(width, lastId - 1), 0) }, (_, index) => lastId - 1 - index);
 
 /** Limits the cursor, which is client input, to the range of ids. */
-const firstEdge = ({ order, after }: Slice, newest: number): number =>
+const startId = ({ order, after }: Slice, newest: number): number =>
   order === 'ASC'
     ? Math.max(Math.floor(after ?? 0), 0)
     : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
@@ -152,16 +148,16 @@ const firstEdge = ({ order, after }: Slice, newest: number): number =>
 const inOrder = (rows: ListRow[], order: Order): ListRow[] =>
   rows.sort((a, b) => direction(order) * (a._id - b._id));
 
-const isBeyond = (id: number, after: number | undefined, order: Order): boolean =>
+const isAfter = (id: number, after: number | undefined, order: Order): boolean =>
   after === undefined || (order === 'ASC' ? id > after : id < after);
 
-/** After a range, an index is not ordered by id. */
+/** Whether the condition contains a range: the index is then not ordered by id. */
 const hasRange = (condition: Record<string, unknown>): boolean =>
   Object.values(condition).some(
     (wanted) => typeof wanted === 'object' && wanted !== null && !Object.hasOwn(wanted, '$in'),
   );
 
-/** `texts`: the fields that a search reads. `accepted`: the fields that `accept` reads. */
+/** `texts` are the fields that a search reads, `accepted` those that `ListQuery.accept` reads. */
 export const createListReader = (
   collection: Collection,
   { texts, accepted }: { texts: readonly string[]; accepted: readonly string[] },
@@ -181,7 +177,10 @@ export const createListReader = (
     return (await cursor.limit(limit).toArray()) as unknown as ListRow[];
   };
 
-  /** The next rows of all conditions in order. Rows after the end of a chunk of one of them are left for the next time. */
+  /**
+   * The next rows of all conditions in order. When one condition returns `limit` rows, rows of the others after its last one
+   * are left to the next chunk: rows of this condition may come before them.
+   */
   const findChunk = async (
     conditions: readonly Record<string, unknown>[],
     { order, after }: Pick<Slice, 'order' | 'after'>,
@@ -194,8 +193,8 @@ export const createListReader = (
     );
     const ends = found.flatMap((rows) => (rows.length < limit ? [] : [rows.at(-1)?._id ?? 0]));
     const end = ends.length === 0 ? undefined : order === 'ASC' ? Math.min(...ends) : Math.max(...ends);
-    const rows = found.flat().filter(({ _id }) => end === undefined || !isBeyond(_id, end, order));
-    return { rows: inOrder(rows, order), edge: end ?? after, isLast: end === undefined };
+    const rows = found.flat().filter(({ _id }) => end === undefined || !isAfter(_id, end, order));
+    return { rows: inOrder(rows, order), lastId: end ?? after, isLast: end === undefined };
   };
 
   async function* fromIndex(
@@ -207,14 +206,14 @@ export const createListReader = (
     const { order, after } = slice;
     const [only] = conditions;
     if (only !== undefined && hasRange(only)) {
-      const rows = (await find(only, projection)).filter(({ _id }) => isBeyond(_id, after, order));
-      yield { rows: inOrder(rows, order), edge: after, isLast: true };
+      const rows = (await find(only, projection)).filter(({ _id }) => isAfter(_id, after, order));
+      yield { rows: inOrder(rows, order), lastId: after, isLast: true };
       return;
     }
     let limit = chunk.first;
-    for (let edge = after; ; ) {
-      const batch = await findChunk(conditions, { order, after: edge }, projection, limit);
-      edge = batch.edge;
+    for (let lastId = after; ; ) {
+      const batch = await findChunk(conditions, { order, after: lastId }, projection, limit);
+      lastId = batch.lastId;
       yield batch;
       if (batch.isLast) return;
       if (chunk.isSearch) limit = nextChunk(batch.rows);
@@ -233,14 +232,14 @@ export const createListReader = (
     projection: Projection,
     width: number,
   ): AsyncGenerator<Batch> {
-    let edge = firstEdge(slice, newest);
-    let size = Math.ceil(width * FIRST_SLACK) + 8;
+    let lastId = startId(slice, newest);
+    let size = Math.ceil(width * FIRST_WINDOW_SLACK) + FIRST_WINDOW_EXTRA;
     for (let isLast = false; !isLast; size *= WINDOW_GROWTH) {
-      const ids = idsBeyond(edge, Math.min(size, WINDOW_MAX), newest, slice.order);
+      const ids = idsAfter(lastId, Math.min(size, WINDOW_MAX), newest, slice.order);
       const rows = ids.length === 0 ? [] : await find({ _id: { $in: ids } }, projection);
-      edge = ids.at(-1) ?? edge;
-      isLast = slice.order === 'ASC' ? edge >= newest : edge <= 1;
-      yield { rows: inOrder(rows, slice.order), edge, isLast };
+      lastId = ids.at(-1) ?? lastId;
+      isLast = slice.order === 'ASC' ? lastId >= newest : lastId <= 1;
+      yield { rows: inOrder(rows, slice.order), lastId, isLast };
     }
   }
 
@@ -258,7 +257,7 @@ export const createListReader = (
 
   /** The rows of a batch that `accept` and the text match, in portions, because folding long texts takes time. */
   async function* search(
-    { rows, edge, isLast }: Batch,
+    { rows, lastId, isLast }: Batch,
     accept: (row: ListRow) => boolean,
     match: (row: ListRow) => TextMatch,
   ): AsyncGenerator<Omit<Portion, 'isCountable'>> {
@@ -273,11 +272,11 @@ export const createListReader = (
         if (searched.isMatch) found.push(row);
       }
       if (characters < PORTION_CHARACTERS) continue;
-      yield { rows: found, edge: row._id, isLast: false, read, characters };
-      await nextTurn();
+      yield { rows: found, lastId: row._id, isLast: false, read, characters };
+      await yieldToEventLoop();
       [found, read, characters] = [[], 0, 0];
     }
-    yield { rows: found, edge, isLast, read, characters };
+    yield { rows: found, lastId, isLast, read, characters };
   }
 
   /** The matching rows in order, by the cheapest plan; by another one as soon as the first exceeds its budget. */
@@ -310,14 +309,14 @@ export const createListReader = (
           }
         if (batch.isLast) return;
         seen += batch.rows.length;
-        rest = { ...rest, after: batch.edge };
+        rest = { ...rest, after: batch.lastId };
         if (seen > budget) break;
       }
     }
   }
 
-  /** The id of the row `slice.skip`, read without contents; undefined after the end. Not for searches. */
-  const idAfterSkipped = async (query: ListQuery, slice: Slice): Promise<number | undefined> => {
+  /** The id of the last of `slice.skip` rows, read without contents; undefined after the end. Not for searches. */
+  const lastSkippedId = async (query: ListQuery, slice: Slice): Promise<number | undefined> => {
     let left = slice.skip;
     for await (const { rows } of matchingRows(query, slice, acceptedOnly)) {
       if (rows.length >= left) return rows[left - 1]?._id;
@@ -332,7 +331,7 @@ export const createListReader = (
     let count = 0;
     let read = 0;
     let characters = 0;
-    for await (const portion of matchingRows(query, slice, WHOLE)) {
+    for await (const portion of matchingRows(query, slice, WITHOUT_GRAMS)) {
       for (const row of portion.rows) {
         count += 1;
         if (count > slice.skip && found.length <= slice.take) found.push(row);
@@ -346,7 +345,7 @@ export const createListReader = (
         read >= SEARCHED_ROWS_MAX || characters >= SEARCHED_CHARACTERS_MAX || slice.signal?.aborted === true;
       const isCounting = portion.isCountable && read <= COUNTED_MAX;
       if (more && (isSpent || !isCounting)) return { rows, more, total: undefined };
-      if (isSearch && isSpent) return { rows, more: true, edge: portion.edge, total: undefined };
+      if (isSearch && isSpent) return { rows, more: true, continueAfter: portion.lastId, total: undefined };
     }
     return { rows: found, more: false, total: undefined };
   };
@@ -355,7 +354,7 @@ export const createListReader = (
     read: async (query, slice) => {
       if (query.total <= 0) return { rows: [], more: false, total: 0 };
       if (slice.skip === 0 || hasSearchTerms(query.search)) return readRows(query, slice);
-      const after = await idAfterSkipped(query, slice);
+      const after = await lastSkippedId(query, slice);
       if (after === undefined) return { rows: [], more: false, total: undefined };
       return readRows(query, { ...slice, after, skip: 0 });
     },
@@ -377,12 +376,12 @@ export const readListPage = async <Row extends { id: number }>(
   const { signal } = request;
   const isSearch = hasSearchTerms(search);
   if (skip >= known) {
-    const total = isSearch && known > 0 ? await countBy(read, signal) : known;
+    const total = isSearch && known > 0 ? await countResults(read, signal) : known;
     return { rows: [], total: isPaged ? total : undefined, next: undefined };
   }
   const after = isPaged ? undefined : request.after[0];
   const found = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
-  const last = found.edge ?? found.rows.at(-1)?.id;
+  const last = found.continueAfter ?? found.rows.at(-1)?.id;
   const total = isSearch ? found.total : known;
   return {
     rows: found.rows,
@@ -391,36 +390,37 @@ export const readListPage = async <Row extends { id: number }>(
   };
 };
 
-/** The number of results of a search. */
-const countBy = async (
+/** The number of results of a search; undefined if there are too many rows to count. */
+const countResults = async (
   read: (slice: Slice) => Promise<Pick<Listed, 'total'>>,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> =>
   (await read({ order: 'DESC', skip: 0, take: 0, counted: true, signal })).total;
 
-/** A row that comes before the rows of rank 0, such as a boosted one. */
-export interface Leader {
+/** A row with a rank, such as a boosted one; it comes before the rows of rank 0. */
+export interface RankedId {
   id: number;
   /** At least 1; a larger one comes first. */
   rank: number;
 }
 
 /**
- * A page of a list that begins with few leading rows, by rank and then the newest; the others follow, newest first.
- * `readRest` reads the others. The cursor is rank and id of the last row. See {@link readListPage} for totals.
+ * A page of a list that begins with few ranked rows, by rank and then the newest; the rows of rank 0 follow, newest first.
+ * The cursor is the rank and the id of the last row. See {@link readListPage} for totals.
  */
-export const readLedPage = async <Row extends { id: number }>(
+export const readRankedPage = async <Row extends { id: number }>(
   {
-    leaders: all,
+    ranked: all,
     findMany,
     readRest,
     total: known,
     search,
   }: {
-    /** Those that match the filter and the text. */
-    leaders: readonly Leader[];
+    /** The ranked rows that match the filter and the text. */
+    ranked: readonly RankedId[];
     /** In the order of `ids`. */
     findMany: (ids: readonly number[]) => Promise<Row[]>;
+    /** Reads the rows of rank 0. */
     readRest: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>;
   } & Pick<ListQuery, 'total' | 'search'>,
   request: PageRequest,
@@ -430,33 +430,33 @@ export const readLedPage = async <Row extends { id: number }>(
   const { signal } = request;
   const isSearch = hasSearchTerms(search);
   if (skip >= known) {
-    const others = isSearch && known > 0 ? await countBy(readRest, signal) : known;
+    const others = isSearch && known > 0 ? await countResults(readRest, signal) : known;
     const total = isSearch && others !== undefined ? others + all.length : others;
     return { rows: [], total: isPaged ? total : undefined, next: undefined };
   }
   const [rank = Number.POSITIVE_INFINITY, after] = isPaged ? [] : request.after;
-  const leaders = all
+  const ranked = all
     .filter((leader) => leader.rank < rank || (leader.rank === rank && leader.id < Number(after)))
     .toSorted((a, b) => b.rank - a.rank || b.id - a.id);
-  const first = leaders.slice(skip, skip + request.perPage);
+  const first = ranked.slice(skip, skip + request.perPage);
   const rest = await readRest({
     order: 'DESC',
     after: rank === 0 ? after : undefined,
-    skip: Math.max(skip - leaders.length, 0),
+    skip: Math.max(skip - ranked.length, 0),
     take: request.perPage - first.length,
     counted: isPaged,
     signal,
   });
   const rows = [...(await findMany(first.map(({ id }) => id))), ...rest.rows];
-  const matches = rest.total === undefined ? undefined : leaders.length + rest.total;
-  const moreLeaders = leaders.length > skip + first.length;
-  const lastOther = moreLeaders ? undefined : (rest.edge ?? rest.rows.at(-1)?.id);
-  const lastLeader = first.at(-1);
+  const matches = rest.total === undefined ? undefined : ranked.length + rest.total;
+  const moreRanked = ranked.length > skip + first.length;
+  const lastOther = moreRanked ? undefined : (rest.continueAfter ?? rest.rows.at(-1)?.id);
+  const lastRanked = first.at(-1);
   const last: CursorKey | undefined =
-    lastOther === undefined ? lastLeader && [lastLeader.rank, lastLeader.id] : [0, lastOther];
+    lastOther === undefined ? lastRanked && [lastRanked.rank, lastRanked.id] : [0, lastOther];
   return {
     rows,
     total: isPaged ? (isSearch ? matches : known) : undefined,
-    next: moreLeaders || rest.more ? last : undefined,
+    next: moreRanked || rest.more ? last : undefined,
   };
 };

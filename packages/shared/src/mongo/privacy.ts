@@ -1,5 +1,5 @@
 /**
- * What an erasure does to each stored field (contract 2.2), declared beside its schema with a reason.
+ * What an erasure does to each stored field, declared beside its schema with a reason.
  * `test/architecture/privacy.test.ts` requires a declaration for every field and compares `docs/erasure.md` with them.
  */
 import type { Schema } from 'mongoose';

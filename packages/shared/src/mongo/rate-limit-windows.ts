@@ -5,7 +5,7 @@
  */
 import type { Connection } from 'mongoose';
 import { SECOND_MS, systemClock } from '../kernel/clock.ts';
-import { type RateLimit, type RateLimitState, untouched } from '../kernel/rate-limit.ts';
+import { type RateLimit, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
@@ -32,7 +32,7 @@ collectionPrivacy<Window>(
 
 export interface RateLimitWindows {
   /** Takes one point of the window of `key`, if one is left. Rejects when the database cannot be reached. */
-  take(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
+  consume(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
   /** The state without taking a point. Rejects likewise. */
   peek(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
 }
@@ -46,7 +46,7 @@ export const createRateLimitIndexes = async (connection: Connection): Promise<vo
 export const createRateLimitWindows = (connection: Connection): RateLimitWindows => {
   const windows = connection.collection<Window>(COLLECTION);
 
-  /** Undefined when the window changed between two queries: try again. */
+  /** Undefined when another process changed the window between two queries: the caller tries again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
     const now = systemClock.now();
     const taken = await windows.findOneAndUpdate(
@@ -70,7 +70,7 @@ export const createRateLimitWindows = (connection: Connection): RateLimitWindows
   };
 
   return {
-    take: async (limit, key) => {
+    consume: async (limit, key) => {
       for (let tries = 1; ; tries += 1) {
         try {
           const state = await attempt(limit, key);
@@ -87,7 +87,7 @@ export const createRateLimitWindows = (connection: Connection): RateLimitWindows
     peek: async (limit, key) => {
       const now = systemClock.now();
       const current = await windows.findOne({ _id: key });
-      if (current === null || current.expire <= now) return untouched(limit);
+      if (current === null || current.expire <= now) return unusedBudget(limit);
       return toState(limit, current, now, current.points < limit.points);
     },
   };

@@ -50,7 +50,7 @@ export const createSequences = (connection: Connection): Sequences => {
     }
   };
 
-  /** Queries in sequence until no caller waits. */
+  /** Sends one query after the other until no caller waits. */
   const run = async (name: string): Promise<void> => {
     for (let batch = waiting.get(name) ?? []; batch.length > 0; batch = waiting.get(name) ?? []) {
       waiting.set(name, []);
@@ -80,7 +80,7 @@ export const createSequences = (connection: Connection): Sequences => {
   };
 };
 
-/** Increments a counter by `count` and returns the new value. */
+/** Makes the function that increments a counter by `count` and returns the new value. */
 const createReserve = (connection: Connection) => {
   const counters = connection.collection<SequenceDocument>('sequences');
 
@@ -93,7 +93,7 @@ const createReserve = (connection: Connection) => {
     return counter?.value;
   };
 
-  /** Upserts of two first callers would conflict; an insert that loses has no effect. */
+  /** By an insert, which does nothing for the second of two first callers: their upserts would conflict. */
   const create = async (name: string): Promise<void> => {
     await counters.insertOne({ _id: name, value: 0 }).catch((error: unknown) => {
       if (!isDuplicateKey(error)) throw error;

@@ -1,8 +1,8 @@
 /**
  * Ends the open transactions of processes that died. The database keeps them with their locks until its transaction
  * lifetime has passed, which is a minute by default and cannot be set on every server (ADR 45). A process stores the id
- * of each session before its first transaction, and counts up a number while it lives. When the number stands still,
- * another process ends these sessions.
+ * of each session before its first transaction, and increments a number (`renewals`) while it lives. When the number has not
+ * changed for ten seconds, another process ends these sessions.
  */
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
@@ -17,10 +17,10 @@ const ROUND_MS = SECOND_MS;
  * than the 30 s in which a repeat must finish the work of a dead process.
  */
 const DEAD_AFTER_MS = 10 * SECOND_MS;
-/** An observer that could not look for this many rounds knows nothing of the time between. */
-const BLIND_ROUNDS = 5;
-/** The driver does not use a session again that was idle for the server's half an hour. */
-const UNUSED_MS = 40 * MINUTE_MS;
+/** After this many rounds without a check an observer measures all processes anew: it does not know what it missed. */
+const MAX_MISSED_ROUNDS = 5;
+/** The driver does not reuse a session that was idle for 30 minutes, the session timeout of the server. */
+const MAX_IDLE_MS = 40 * MINUTE_MS;
 
 interface Owner {
   _id: string;
@@ -46,26 +46,26 @@ interface SessionLeaseOptions {
   deadAfterMs?: number | undefined;
 }
 
-interface Lessee {
-  enlist(session: ClientSession): Promise<void>;
-  abandon(session: ClientSession): void;
+interface SessionRegistry {
+  registerSession(session: ClientSession): Promise<void>;
+  endSessionLater(session: ClientSession): void;
 }
 
-const lessees = new WeakMap<Connection, Lessee>();
+const registries = new WeakMap<Connection, SessionRegistry>();
 
-/** Await it before a transaction: its session can then be ended after a crash. */
-export const enlist = async (connection: Connection, session: ClientSession): Promise<void> => {
-  await lessees.get(connection)?.enlist(session);
+/** Stores the id of a session, so that it can be ended after a crash. Await it before the first transaction. */
+export const registerSession = async (connection: Connection, session: ClientSession): Promise<void> => {
+  await registries.get(connection)?.registerSession(session);
 };
 
 /**
- * Ends `session` after a transaction during which the database was lost: the transaction may still be open there, with its
- * locks. It is ended when the database is back, and the session not used before, so that no other transaction ends with it.
+ * Ends `session` when the database is back, after a transaction during which it was lost: the transaction may still be open
+ * there, with its locks. The driver must not reuse the session before that, or another transaction would end with it.
  */
-export const abandon = async (connection: Connection, session: ClientSession): Promise<void> => {
-  const lessee = lessees.get(connection);
-  if (lessee === undefined) await session.endSession();
-  else lessee.abandon(session);
+export const endSessionLater = async (connection: Connection, session: ClientSession): Promise<void> => {
+  const registry = registries.get(connection);
+  if (registry === undefined) await session.endSession();
+  else registry.endSessionLater(session);
 };
 
 const idOf = (session: ClientSession): string | undefined => session.id?.id.toUUID().toString();
@@ -77,7 +77,7 @@ const endSessions = async (connection: Connection, sessions: readonly string[]):
   await connection.getClient().db('admin').command({ killSessions });
 };
 
-/** Starts the lease of this process, and looks after those of others. */
+/** Starts the lease of this process, and ends the sessions of processes whose lease has expired. */
 export const leaseSessions = ({
   connection,
   owner,
@@ -86,10 +86,11 @@ export const leaseSessions = ({
   deadAfterMs = DEAD_AFTER_MS,
 }: SessionLeaseOptions): SessionLease => {
   const owners = connection.collection<Owner>(SESSION_COLLECTION);
-  /** One write at a time, so that the own ones do not conflict. */
+  /** One write at a time, so that those of this process do not conflict. */
   const writes = createKeyedQueue();
   /** Session id → when it was last used, by `performance.now()`. */
-  const used = new Map<string, number>();
+  const lastUsed = new Map<string, number>();
+  /** Ids of sessions in use that the row of this process does not contain yet. */
   const unstored = new Set<string>();
 
   const store = async (): Promise<void> => {
@@ -104,9 +105,9 @@ export const leaseSessions = ({
   };
 
   const renew = async (): Promise<void> => {
-    const unusedSince = performance.now() - UNUSED_MS;
-    for (const [id, at] of used) if (at < unusedSince) used.delete(id);
-    const sessions = [...used.keys()];
+    const idleSince = performance.now() - MAX_IDLE_MS;
+    for (const [id, at] of lastUsed) if (at < idleSince) lastUsed.delete(id);
+    const sessions = [...lastUsed.keys()];
     await owners.updateOne(
       { _id: owner },
       { $set: { sessions }, $inc: { renewals: 1 } },
@@ -115,65 +116,67 @@ export const leaseSessions = ({
     for (const id of sessions) unstored.delete(id);
   };
 
-  const abandoned = new Set<ClientSession>();
+  /** Sessions of transactions during which the database was lost. */
+  const toEnd = new Set<ClientSession>();
 
-  const endAbandoned = async (): Promise<void> => {
-    const sessions = [...abandoned];
+  const endLostSessions = async (): Promise<void> => {
+    const sessions = [...toEnd];
     await endSessions(
       connection,
       sessions.map(idOf).filter((id) => id !== undefined),
     );
     for (const session of sessions) {
-      abandoned.delete(session);
+      toEnd.delete(session);
       await session.endSession();
     }
   };
 
-  lessees.set(connection, {
-    enlist: async (session) => {
+  registries.set(connection, {
+    registerSession: async (session) => {
       const id = idOf(session);
       if (id === undefined) return;
-      if (!used.has(id)) unstored.add(id);
-      used.set(id, performance.now());
+      if (!lastUsed.has(id)) unstored.add(id);
+      lastUsed.set(id, performance.now());
       while (unstored.has(id)) await writes.run(owner, store);
     },
-    abandon: (session) => void abandoned.add(session),
+    endSessionLater: (session) => void toEnd.add(session),
   });
 
-  /** The number of each other process, and since when it stands still. */
-  const seen = new Map<string, { renewals: number; since: number }>();
+  /** The `renewals` of each other process, and since when it has not changed, by `performance.now()`. */
+  const observed = new Map<string, { renewals: number; since: number }>();
 
-  let lookedAt = performance.now();
+  let checkedAt = performance.now();
 
-  const endDead = async ({ _id, renewals, sessions }: Owner): Promise<void> => {
+  const endSessionsOfDead = async ({ _id, renewals, sessions }: Owner): Promise<void> => {
     await endSessions(connection, sessions);
     await owners.deleteOne({ _id, renewals });
-    seen.delete(_id);
+    observed.delete(_id);
     log.warn({ owner: _id, sessions: sessions.length }, 'the transactions of a dead process were ended');
   };
 
-  const lookAfterOthers = async (): Promise<void> => {
+  const checkOtherProcesses = async (): Promise<void> => {
     const others = (await owners.find().toArray()).filter(({ _id }) => _id !== owner);
     const now = performance.now();
     // While the database was lost nobody could renew a lease.
-    if (now - lookedAt > BLIND_ROUNDS * Math.max(roundMs, ROUND_MS)) seen.clear();
-    lookedAt = now;
+    if (now - checkedAt > MAX_MISSED_ROUNDS * Math.max(roundMs, ROUND_MS)) observed.clear();
+    checkedAt = now;
     for (const other of others) {
-      const before = seen.get(other._id);
-      if (before?.renewals !== other.renewals) seen.set(other._id, { renewals: other.renewals, since: now });
-      else if (now - before.since >= deadAfterMs) await step(() => endDead(other));
+      const before = observed.get(other._id);
+      if (before?.renewals !== other.renewals)
+        observed.set(other._id, { renewals: other.renewals, since: now });
+      else if (now - before.since >= deadAfterMs) await step(() => endSessionsOfDead(other));
     }
-    for (const id of seen.keys()) if (!others.some(({ _id }) => _id === id)) seen.delete(id);
+    for (const id of observed.keys()) if (!others.some(({ _id }) => _id === id)) observed.delete(id);
   };
 
-  /** A step that fails is repeated in the next round, and does not keep the others from running. */
+  /** A step that fails is repeated in the next round; the other steps run nevertheless. */
   const step = (work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) => log.debug({ err: error }, 'a step of the session lease failed'));
 
   const runRound = async (): Promise<void> => {
     await step(() => writes.run(owner, renew));
-    await step(endAbandoned);
-    await step(lookAfterOthers);
+    await step(endLostSessions);
+    await step(checkOtherProcesses);
   };
 
   let closed = false;
@@ -193,8 +196,8 @@ export const leaseSessions = ({
       closed = true;
       clearTimeout(timer);
       await round;
-      lessees.delete(connection);
-      await endAbandoned().catch(() => undefined);
+      registries.delete(connection);
+      await endLostSessions().catch(() => undefined);
       await owners.deleteOne({ _id: owner }).catch(() => undefined);
     },
   };

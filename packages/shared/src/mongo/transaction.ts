@@ -5,7 +5,7 @@ import type { Logger } from '../kernel/log.ts';
 import { causesOf, isDatabaseLost } from '../kernel/outage.ts';
 import { assertInTime, effectStarted, remainingMs } from '../kernel/request-scope.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
-import { abandon, enlist } from './session-lease.ts';
+import { endSessionLater, registerSession } from './session-lease.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const BACKOFF_MIN_MS = 2;
@@ -66,8 +66,8 @@ export const inTransaction = async <T>(
   };
   let isLost = false;
   try {
-    await enlist(connection, session);
-    const result = await untilCommitted(session, settings, work, deadline);
+    await registerSession(connection, session);
+    const result = await runUntilCommitted(session, settings, work, deadline);
     if (isEffect) effectStarted();
     await runHooks(session, options.log);
     return result;
@@ -76,11 +76,11 @@ export const inTransaction = async <T>(
     throw error;
   } finally {
     attempts.delete(session);
-    await (isLost ? abandon(connection, session) : session.endSession());
+    await (isLost ? endSessionLater(connection, session) : session.endSession());
   }
 };
 
-const untilCommitted = async <T>(
+const runUntilCommitted = async <T>(
   session: ClientSession,
   settings: TransactionSettings,
   work: (session: ClientSession) => Promise<T>,
@@ -109,15 +109,15 @@ const untilCommitted = async <T>(
 };
 
 /**
- * The longest delay before the next attempt. It grows with the duration of an attempt: on a slow database the losers of a
- * conflict would otherwise conflict again at every attempt.
+ * The longest delay before the next attempt. It grows with the duration of an attempt: on a slow database, transactions
+ * that conflicted would otherwise conflict again at every attempt.
  */
 const conflictCeilingMs = (attempt: number, tookMs: number): number =>
   Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
 /**
  * Commits, and repeats the commit while the response is lost. A repeated commit of one transaction has one effect. The
- * label UnknownTransactionCommitResult alone does not tell: the driver does not set it when the repeat finds no server.
+ * label UnknownTransactionCommitResult alone is not enough: the driver does not set it when the repeat finds no server.
  */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
   let wasLost = false;
@@ -138,7 +138,7 @@ const commit = async (session: ClientSession, deadline: number): Promise<void> =
   }
 };
 
-/** Whether a transaction gave up because others had its documents until its deadline. */
+/** Whether a transaction failed because others had its documents locked until its deadline. */
 export const isConflictTimeout = (error: unknown): boolean =>
   isAppError(error) && error.kind === 'unavailable' && isTransient(error);
 

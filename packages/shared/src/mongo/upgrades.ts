@@ -31,7 +31,7 @@ privacy(upgradeSchema, retain('which upgrades of stored data are done', '_id', '
 const registerUpgrades = (connection: Connection): Model<UpgradeDocument> =>
   connection.models.Upgrade ?? connection.model<UpgradeDocument>('Upgrade', upgradeSchema);
 
-/** Runs the `upgrades` that this database has not had, in order. Rejects with the error of an upgrade. */
+/** Runs the `upgrades` that are not recorded in this database, in order. Rejects with the error of an upgrade. */
 export const upgradeData = async (
   { connection, clock, log }: { connection: Connection; clock: Clock; log: Logger },
   upgrades: readonly Upgrade[],

@@ -21,20 +21,20 @@ const RELEASE = `
 
 /** `keyPrefix` must be the same in every service of an installation. */
 export const createCrossServiceCheck = (redis: Redis, keyPrefix: string, clock: Clock): CrossServiceCheck => {
-  const nameOf = (id: string): string => `${keyPrefix}:idempotency:${id}`;
+  const redisKey = (id: string): string => `${keyPrefix}:idempotency:${id}`;
   return {
     register: async (id, requestHash, ttlMs) => {
       const now = clock.now().getTime();
       try {
         return (
-          (await redis.eval(REGISTER, 1, nameOf(id), requestHash, now, now + ttlMs, ttlMs)) === requestHash
+          (await redis.eval(REGISTER, 1, redisKey(id), requestHash, now, now + ttlMs, ttlMs)) === requestHash
         );
       } catch {
         return true;
       }
     },
     release: async (id, requestHash) => {
-      await redis.eval(RELEASE, 1, nameOf(id), requestHash).catch(() => undefined);
+      await redis.eval(RELEASE, 1, redisKey(id), requestHash).catch(() => undefined);
     },
   };
 };

@@ -7,7 +7,7 @@ import type { Logger } from '../kernel/log.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 
 const EXIT_CONFIG = 78;
-/** Less than the ten seconds after which an orchestrator kills. */
+/** Less than the ten seconds after which an orchestrator kills the process. */
 export const SHUTDOWN_DEADLINE_MS = 9_000;
 
 export interface Cleanup {
@@ -50,7 +50,7 @@ export const runProcess = async (
   let stopRequested = false;
   let stop = (): void => {
     stopRequested = true;
-    // The start may be waiting for a server that is down.
+    // The start may be waiting for a server that is down, and cannot be closed yet.
     setTimeout(() => process.exit(0), deadlineMs).unref();
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());

@@ -1,18 +1,17 @@
 /**
  * Fixed-window limits, exact over any number of replicas: counted in Redis, and in MongoDB while Redis is down. The two
- * do not share counters: a change between them starts a new window. A durable limit is always counted in MongoDB.
+ * do not share counters: a change between them starts a new window. A durable limit is counted in MongoDB only.
  */
-
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { unavailable } from '../kernel/error.ts';
-import { type RateLimit, type RateLimiter, type RateLimitState, untouched } from '../kernel/rate-limit.ts';
+import { type RateLimit, type RateLimiter, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { createRateLimitWindows } from '../mongo/rate-limit-windows.ts';
 import type { Redis } from './redis.ts';
 
 export interface RateLimiterOptions {
   redis: Redis;
-  /** Without it each process counts in memory while Redis is down. */
+  /** Without it each process counts in memory while Redis is down, and no limit is durable. */
   connection?: Connection | undefined;
   /** Separates test runs that share a Redis. */
   keyPrefix: string;
@@ -34,7 +33,7 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
     const prefix = `${keyPrefix}:limit:${limit.name}`;
     const options = { keyPrefix: prefix, points: limit.points, duration: limit.windowS };
     const stored = windows && {
-      consume: (key: string) => windows.take(limit, `${prefix}:${key}`),
+      consume: (key: string) => windows.consume(limit, `${prefix}:${key}`),
       peek: (key: string) => windows.peek(limit, `${prefix}:${key}`),
     };
     if (limit.durable === true && stored !== undefined) return [stored];
@@ -77,7 +76,7 @@ const countWith = (limit: RateLimit, limiter: RateLimiterRedis | RateLimiterMemo
   },
   peek: async (key) => {
     const window = await limiter.get(key);
-    return window === null ? untouched(limit) : toState(limit, window, window.remainingPoints > 0);
+    return window === null ? unusedBudget(limit) : toState(limit, window, window.remainingPoints > 0);
   },
 });
 

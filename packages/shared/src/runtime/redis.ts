@@ -1,4 +1,4 @@
-/** The Redis client of a process. Redis holds limits and caches only: its data may be lost. */
+/** The Redis client of a process. Redis holds rate limits, idempotency checks and locks only: its data may be lost. */
 import { Redis } from 'ioredis';
 import type { Logger } from '../kernel/log.ts';
 

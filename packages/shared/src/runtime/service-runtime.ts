@@ -4,6 +4,7 @@
  */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { FastifyInstance } from 'fastify';
+import { grpcAddress } from '../grpc/address.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
@@ -19,10 +20,9 @@ import type { EventConsumer } from '../messaging/consumer.ts';
 import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
-import type { Connection } from '../mongo/connect.ts';
-import { connectMongo, pingMongo } from '../mongo/connect.ts';
+import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
-import { syncIndexes } from '../mongo/indexes.ts';
+import { ensureIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { createSequences, type Sequences } from '../mongo/sequence.ts';
 import { leaseSessions } from '../mongo/session-lease.ts';
@@ -30,8 +30,7 @@ import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import type { Redis } from './redis.ts';
-import { connectRedis, pingRedis } from './redis.ts';
+import { connectRedis, pingRedis, type Redis } from './redis.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
 export interface RuntimeConfig {
@@ -151,7 +150,7 @@ const open = async (
       database: config.MONGODB_DATABASE,
       log,
       appName: service,
-      waitMs: overrides.databaseWaitMs,
+      serverSelectionTimeoutMs: overrides.databaseWaitMs,
     }).then((opened) => {
       cleanup.defer('mongodb', () => opened.close());
       return opened;
@@ -226,17 +225,17 @@ const serve = async (
     runtime;
   try {
     // Unique indexes must exist before the first write.
-    await syncIndexes(connection);
+    await ensureIndexes(connection);
     await createRateLimitIndexes(connection);
     await createIdempotencyIndexes(connection);
     const sessions = leaseSessions({ connection, owner: random.uuid(), log });
-    cleanup.defer('database sessions', () => sessions.close());
+    cleanup.defer('session lease', () => sessions.close());
     await upgradeData({ connection, clock, log }, transports.upgrades ?? []);
     await transports.beforeTransports?.();
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
     const grpc = await startGrpcServer({
-      address: `${config.HOST}:${config.GRPC_PORT}`,
+      address: grpcAddress(config.HOST, config.GRPC_PORT),
       services: transports.grpc,
       signer,
       metrics,
@@ -269,8 +268,8 @@ const serve = async (
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of transports.jobs ?? []) cleanup.defer(`job ${job.name}`, startJob(job, log));
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
-    cleanup.defer('readiness', () => health.stopping());
-    health.started();
+    cleanup.defer('readiness', () => health.markStopping());
+    health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
     return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {

@@ -97,8 +97,8 @@ export const createBrowser = (
     };
   };
 
-  /** A service behind the gateway redirects to the gateway's origin. */
-  const here = (url: URL): URL => new URL(`${url.pathname}${url.search}`, origin);
+  /** The same path at `origin`: a service redirects to the origin of its gateway, which a service test does not have. */
+  const atOrigin = (url: URL): URL => new URL(`${url.pathname}${url.search}`, origin);
 
   const browser: Browser = {
     cookies,
@@ -116,7 +116,7 @@ export const createBrowser = (
     follow: async (page) => {
       let next = page;
       while (next.location?.pathname.startsWith('/oauth/') === true)
-        next = await browser.get(here(next.location).href);
+        next = await browser.get(atOrigin(next.location).href);
       return next;
     },
     submit: (page, action, fields = {}, extra = {}) => {

@@ -43,19 +43,20 @@ export const watchCommands = (database: string, options: PlanOptions = {}): Comm
   );
   if (connection === undefined) throw new Error(`no monitored connection to ${database}`);
   let watched: SentCommand[] | undefined;
-  const underWay = new Map<number, SentCommand>();
+  /** Commands without a response, by request id. */
+  const pending = new Map<number, SentCommand>();
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
     // Sent every second, whatever the service does.
     if (watched === undefined || command[commandName] === SESSION_COLLECTION) return;
     const sent = toSent(commandName, command as Document);
     watched.push(sent);
-    underWay.set(requestId, sent);
+    pending.set(requestId, sent);
   });
   const answered = ({ requestId }: { requestId: number }): void => {
-    const sent = underWay.get(requestId);
+    const sent = pending.get(requestId);
     if (sent !== undefined) sent.answeredAt = performance.now();
-    underWay.delete(requestId);
+    pending.delete(requestId);
   };
   client.on('commandSucceeded', answered);
   client.on('commandFailed', answered);

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import mongoose from 'mongoose';
 import { monitored } from './commands.ts';
 
-const INSIDE = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
+const CRASH_PROCESS_MODULE = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 /** Node's default; every process after the first one loads its modules from it. */
 const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
@@ -50,7 +50,7 @@ export const startCrashTestProcess = (
 ): CrashTestProcess => {
   const child = fork(program, {
     env: environmentOf(monitored(config)),
-    execArgv: ['--disable-warning=ExperimentalWarning', '--import', INSIDE],
+    execArgv: ['--disable-warning=ExperimentalWarning', '--import', CRASH_PROCESS_MODULE],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const sessions = new Set<string>();
@@ -67,7 +67,7 @@ export const startCrashTestProcess = (
   let leavesSessions = false;
   const gone = ended.then(() => (leavesSessions ? undefined : endSessions(config.MONGODB_URI, sessions)));
   const url = readyAt(child);
-  // A test that awaits it gets the rejection.
+  // Without this handler a test that does not await it would end with an unhandled rejection.
   url.catch(() => undefined);
   let lastQuestion = 0;
   return {

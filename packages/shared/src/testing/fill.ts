@@ -15,6 +15,7 @@ export const fillLike = async (
   connection: Connection,
   collection: string,
   change: (n: number) => Record<string, unknown>,
+  /** Filter of the document to copy. */
   like: Record<string, unknown> = {},
   count = FILLED,
 ): Promise<void> => {

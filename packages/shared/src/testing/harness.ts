@@ -13,7 +13,7 @@ import { createMetrics } from '../kernel/metrics.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
-import { commandQueue } from '../messaging/rpc.ts';
+import { commandQueue } from '../messaging/topology.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
 

@@ -1,4 +1,4 @@
-/** Loses the database at each command of a request in turn, over a few instances of a service. */
+/** Tests what a request answers when the database is lost at its first command, its second, and so on. */
 import { REQUEST_TIMEOUT_HEADER } from '../http/server.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { type Answer, apiClient, eventually, type Send } from './harness.ts';
@@ -6,7 +6,7 @@ import { type MongoProxy, type Side, startMongoProxy } from './mongo-proxy.ts';
 
 /** Enough that all instances wait for the database at the same time. */
 const INSTANCES = 4;
-/** A commit without a response is repeated until then; every other answer comes at once. */
+/** The time limit of a request. A commit without a response is repeated until then; all else is answered at once. */
 const TIMEOUT_MS = 4 * SECOND_MS;
 /** How long the instances wait for a database that cannot be reached. */
 const DATABASE_WAIT_MS = 300;

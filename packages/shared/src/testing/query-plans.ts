@@ -60,7 +60,7 @@ export const createFaultFinder = (
   { small = {}, exceptions = [], withRuntime = false }: PlanOptions,
 ): ((commands: readonly SentCommand[]) => Promise<string[]>) => {
   const filled = new Set<string>();
-  /** By lookup, because an explain may read the whole collection. */
+  /** Each lookup is explained once, because an explain may read the whole collection. */
   const plans = new Map<string, ExplainedPlan>();
   const explain = async (command: Document): Promise<ExplainedPlan> => {
     const key = JSON.stringify(command, (_field, value) => toPlain(value));
@@ -84,7 +84,7 @@ export const createFaultFinder = (
         if ({ ...SMALL, ...small }[collection] !== undefined) continue;
         if (server.scansWritesById && isWriteById(sent.name, read)) continue;
         await assertFilled(connection, collection, filled);
-        const plan = await explain(server.explainsWrites ? command : servedAs(sent.name, read));
+        const plan = await explain(server.explainsWrites ? command : asRead(sent.name, read));
         for (const kind of kindsOfFault(plan))
           found.set(`${kind}: ${shape}`, `; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`);
       }
@@ -166,10 +166,10 @@ const kindsOfFault = ({ stages, examined }: ExplainedPlan): string[] => {
 };
 
 /**
- * The lookups of a write on a server that does not explain writes. For findAndModify it reads the document and then writes
- * it by `{_id, $and: [query]}`.
+ * The read that shows how a server without explained writes finds the documents of a write. For findAndModify that server
+ * reads the document and then writes it by `{_id, $and: [query]}`.
  */
-const servedAs = (name: string, read: Document): Document =>
+const asRead = (name: string, read: Document): Document =>
   name === 'findAndModify' ? { ...read, filter: { $and: [read.filter] } } : read;
 
 /** All values of `field` at any depth, except those inside another one. */

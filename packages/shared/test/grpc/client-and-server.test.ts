@@ -173,7 +173,7 @@ describe('a refusal', () => {
     });
     const error = (await ask(connect(server.address))) as AppError;
     expect(error).toMatchObject({ name: 'AppError', kind: refusal.kind, code: refusal.code });
-    expect(error.text).toEqual(refusal.text);
+    expect(error.publicMessage).toEqual(refusal.publicMessage);
     expect(error.fields).toEqual(refusal.fields);
     expect(error.retryAfterS).toBe(refusal.retryAfterS);
   });

@@ -6,9 +6,10 @@ import { systemRandom } from '../../src/kernel/clock.ts';
 import { currentTraceparent } from '../../src/kernel/trace.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
-import { commandQueue, createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
+import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
 import {
+  commandQueue,
   declareEventsExchange,
   declareServiceQueues,
   RETRY_DELAYS_MS,

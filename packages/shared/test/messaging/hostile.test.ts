@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from 'zod';
 import { systemRandom } from '../../src/kernel/clock.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
-import { commandQueue, createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
-import { deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
+import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
+import { commandQueue, deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
 import { cutConnection, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
 
 const PREFETCH = 4;

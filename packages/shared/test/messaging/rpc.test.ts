@@ -4,12 +4,12 @@ import { createRequestScope, runInScope } from '../../src/kernel/request-scope.t
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import {
   type Command,
-  commandQueue,
   createRpcClient,
   type RpcClient,
   type RpcServer,
   serveRpc,
 } from '../../src/messaging/rpc.ts';
+import { commandQueue } from '../../src/messaging/topology.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { amqpUrl, cutConnection, log, openBroker, removeBroker, until } from './support.ts';
 

@@ -9,7 +9,7 @@ import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
 import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import { syncIndexes } from '../../src/mongo/indexes.ts';
+import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { deleteTopology } from '../../src/testing/events.ts';
 import { eventually } from '../../src/testing/harness.ts';
 
@@ -41,7 +41,7 @@ export const openDatabase = async (): Promise<Connection> => {
     database: `test_shared_${unique()}`,
     log,
   });
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   return connection;
 };
 

@@ -14,7 +14,7 @@ import {
   type StoredReply,
   storedKey,
 } from '../../src/mongo/idempotency.ts';
-import { syncIndexes } from '../../src/mongo/indexes.ts';
+import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { createRateLimitIndexes, createRateLimitWindows } from '../../src/mongo/rate-limit-windows.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
@@ -63,7 +63,7 @@ const fill = async (): Promise<void> => {
     created({ data: {} }),
   );
   await fillLike(connection, 'idempotency_keys', (n) => ({ _id: `key-${n}`, user_id: n, expires_at: NEVER }));
-  await createRateLimitWindows(connection).take({ points: 3, windowS: 60 }, 'first');
+  await createRateLimitWindows(connection).consume({ points: 3, windowS: 60 }, 'first');
   await fillLike(connection, 'rate_limits', (n) => ({ _id: `key-${n}`, expire: NEVER }));
 };
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   redis = await connectRedis({ url: redisUrl(), log });
   broker = await openBroker();
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   await createIdempotencyIndexes(connection);
   await createRateLimitIndexes(connection);
   await fill();
@@ -180,13 +180,13 @@ describe('an Idempotency-Key', () => {
 });
 
 test('a rate-limit window that starts, continues, is spent and ends', async () => {
-  const { take } = createRateLimitWindows(connection);
+  const { consume } = createRateLimitWindows(connection);
   await expectServed('rate_limits', async () => {
-    for (const points of [2, 2, 2, 3]) await take({ points, windowS: 60 }, 'new');
+    for (const points of [2, 2, 2, 3]) await consume({ points, windowS: 60 }, 'new');
     await connection
       .collection('rate_limits')
       .updateOne({ _id: 'new' as never }, { $set: { expire: new Date(0) } });
-    await take({ points: 2, windowS: 60 }, 'new');
+    await consume({ points: 2, windowS: 60 }, 'new');
   });
 });
 

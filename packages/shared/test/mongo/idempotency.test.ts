@@ -15,6 +15,7 @@ import {
   createIdempotencyIndexes,
   type Idempotency,
   type StoredReply,
+  storedKey,
 } from '../../src/mongo/idempotency.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
@@ -401,6 +402,15 @@ describe('a key that is sent to two services', () => {
     expect(await outcomeOf(there.run(request('/boost', shared), asItIs, answer))).toBe('validation');
     clock.advance(1);
     expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
+  });
+
+  test('keeps its first request when Redis has lost it and another request is refused', async () => {
+    const request = { userId: 92, key: key(), fingerprint: 'first' };
+    await idempotency.run(request, asItIs, book(created('kept')));
+    await redis.del(`${NAMESPACE}:idempotency:${storedKey(request.userId, request.key)}`);
+    const other = idempotency.run({ ...request, fingerprint: 'other' }, asItIs, book());
+    expect(await outcomeOf(other)).toBe('validation');
+    expect((await idempotency.run(request, asItIs, book())).body).toBe('kept');
   });
 
   test('is checked by each service alone while Redis is down', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import { prepareModel } from '../../src/mongo/indexes.ts';
+import { ensureModelIndexes } from '../../src/mongo/indexes.ts';
 import { dropDatabase, testServers } from '../../src/testing/harness.ts';
 
 const database = {
@@ -33,7 +33,7 @@ const release = async (indexes: Indexes) => {
   );
   for (const [fields, options] of indexes) schema.index(fields, options);
   const model = connection.model('Thing', schema);
-  return { model, prepare: () => prepareModel(model as never) };
+  return { model, prepare: () => ensureModelIndexes(model as never) };
 };
 
 const namesOf = async ({ model }: Awaited<ReturnType<typeof release>>) =>

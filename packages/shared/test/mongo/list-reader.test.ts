@@ -15,8 +15,8 @@ import {
   type ListQuery,
   type ListReader,
   type Order,
-  readLedPage,
   readListPage,
+  readRankedPage,
   SEARCHED_CHARACTERS_MAX,
   SEARCHED_ROWS_MAX,
 } from '../../src/mongo/list-reader.ts';
@@ -349,8 +349,8 @@ describe('a search that finds nothing among common grams', () => {
     expect(found).toMatchObject({ rows: [], more: true, total: undefined });
     // A sample or two, and what is read at once after the limit.
     expect(documents).toBeLessThan(SEARCHED_ROWS_MAX + 128 + 1_024 + 1_001);
-    expect(found?.edge).toBeGreaterThan(2);
-    expect(idsOf(await read({ after: found?.edge, counted: false }))).toEqual([2, 1]);
+    expect(found?.continueAfter).toBeGreaterThan(2);
+    expect(idsOf(await read({ after: found?.continueAfter, counted: false }))).toEqual([2, 1]);
   });
 
   test.each([1, 2, 30])('every match is found by following the cursor, %i a page', async (perPage) => {
@@ -375,14 +375,14 @@ describe('a search that finds nothing among common grams', () => {
     const listed = await follow((after) => readListPage(readSlice, commonQuery, 'DESC', requestOf(after)));
     expect(listed.found).toEqual(all);
     expect(listed.pages).toBeGreaterThan(1);
-    const leaders = [
+    const ranked = [
       { id: COUNT + 2, rank: 2 },
       { id: COUNT + 1, rank: 1 },
     ];
     const led = await follow((after) =>
-      readLedPage(
+      readRankedPage(
         {
-          leaders,
+          ranked,
           findMany: async (ids) => ids.map((id) => ({ id })),
           readRest: readSlice,
           total: COUNT + 2,
@@ -437,9 +437,9 @@ test('a search of long texts reads limited characters', async () => {
   const slice = { order: 'DESC', skip: 0, take: 30, counted: true } as const;
   const first = await longReader.read(query, slice);
   expect(first).toMatchObject({ rows: [], more: true, total: undefined });
-  expect(first.edge).toBeGreaterThan(1);
-  expect(first.edge).toBeLessThan(count - 300);
-  expect(idsOf(await longReader.read(query, { ...slice, after: first.edge }))).toEqual([1]);
+  expect(first.continueAfter).toBeGreaterThan(1);
+  expect(first.continueAfter).toBeLessThan(count - 300);
+  expect(idsOf(await longReader.read(query, { ...slice, after: first.continueAfter }))).toEqual([1]);
 });
 
 test('a search past the end counts its results, as on the first page', async () => {

@@ -4,8 +4,8 @@ import type { ClientSession } from 'mongoose';
 import { systemRandom } from '../../src/kernel/clock.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import {
-  enlist,
   leaseSessions,
+  registerSession,
   SESSION_COLLECTION,
   type SessionLease,
 } from '../../src/mongo/session-lease.ts';
@@ -54,7 +54,7 @@ const ownerRow = (owner: string) =>
 const hold = async (id: string): Promise<ClientSession> => {
   await connection.collection('rows').insertOne({ _id: id as never, value: 0 });
   const session = await connection.startSession();
-  await enlist(connection, session);
+  await registerSession(connection, session);
   session.startTransaction();
   await connection.collection('rows').updateOne({ _id: id as never }, { $inc: { value: 1 } }, { session });
   return session;

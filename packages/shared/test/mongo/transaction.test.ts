@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import mongoose, { type Model } from 'mongoose';
 import { pingMongo, trusted } from '../../src/mongo/connect.ts';
-import { syncIndexes } from '../../src/mongo/indexes.ts';
+import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';
 import { afterCommit, beforeCommit, inTransaction, isDuplicateKey } from '../../src/mongo/transaction.ts';
 import { dropDatabase, openDatabase, until } from '../messaging/support.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
       .index({ email: 1 }, { unique: true, name: 'one_email' })
       .index({ nickname: 1 }, { unique: true, sparse: true }),
   );
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
 });
 
 afterAll(() => dropDatabase(connection));

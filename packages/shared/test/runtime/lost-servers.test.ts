@@ -117,13 +117,13 @@ const isStored = async (id: number): Promise<boolean> =>
   (await direct.collection('notes').countDocuments({ _id: id as never })) === 1;
 
 /** The driver waits up to half a second between two attempts to connect, as long as a request waits for the database. */
-const isConnectedAgain = (): Promise<boolean> =>
+const untilConnected = (): Promise<true> =>
   eventually(async () => (await post('read', newId())).status === 201);
 
 /** A request during which the database is lost at this command. */
 const postAndLose = async (name: string, command: string, side: 'before' | 'after' = 'before') => {
   const id = newId();
-  await isConnectedAgain();
+  await untilConnected();
   let lostAt: string | undefined;
   const isCommand = (sent: string): boolean => sent === command;
   void proxy.cutAt(isCommand, side).then((at) => {
@@ -198,7 +198,7 @@ describe('the database is lost', () => {
 
   test('after the commit and is back at once: the commit is repeated, and its effect is there once', async () => {
     const id = newId();
-    await isConnectedAgain();
+    await untilConnected();
     let isLost = false;
     void proxy
       .cutAt((sent) => sent === 'commitTransaction', 'after')

@@ -1,4 +1,4 @@
-import { syncIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
@@ -15,7 +15,7 @@ let watch: CommandWatch;
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  await syncIndexes(connection);
+  await ensureIndexes(connection);
   things = connection.collection('things');
   few = connection.collection('few');
   await things.createIndex({ owner: 1 });

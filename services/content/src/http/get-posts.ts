@@ -1,5 +1,5 @@
-import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { disconnectSignal } from '@fitness/shared/http/disconnect-signal.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
@@ -29,7 +29,7 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
     errorStatuses: [404],
     responses: { 200: listOf(postSchema) },
     handle: async ({ caller, query, url, reply }) => {
-      const request = toPageRequest(query, 1, clientGone(reply));
+      const request = toPageRequest(query, 1, disconnectSignal(reply));
       const { type, item_id, in_blog, search, order } = query;
       const { page, data } = await listPosts(
         caller,

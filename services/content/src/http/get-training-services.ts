@@ -1,5 +1,5 @@
-import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { disconnectSignal } from '@fitness/shared/http/disconnect-signal.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
@@ -30,7 +30,7 @@ export const getTrainingServicesRoute = (
     }),
     responses: { 200: listOf(trainingServiceSchema) },
     handle: async ({ caller, query, url, reply }) => {
-      const request = toPageRequest(query, RANKED_KEY_LENGTH, clientGone(reply));
+      const request = toPageRequest(query, RANKED_KEY_LENGTH, disconnectSignal(reply));
       const { search, user_id, min_price, max_price } = query;
       const filter = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
       const { page, data } = await listTrainingServices(caller, filter, request);

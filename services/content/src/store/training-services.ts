@@ -1,15 +1,15 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { rowMatcher } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   createListReader,
-  type Leader,
   type Listed,
   type ListRow,
-  readLedPage,
+  type RankedId,
+  readRankedPage,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
+import { rowMatcher } from '@fitness/shared/mongo/search-rows.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {
   pickTrainingServiceFields,
@@ -112,7 +112,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
   });
 
   /** All that are boosted now. Boosts cost money, so they are few. */
-  const boosted = async (filter: ServiceFilter, now: Date): Promise<Leader[]> => {
+  const boosted = async (filter: ServiceFilter, now: Date): Promise<RankedId[]> => {
     const facets = new Set(filter.facets);
     const match = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
     const fields = ['facets', 'price', 'boost_level', ...(match === undefined ? [] : TEXTS)];
@@ -156,9 +156,9 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
 
   const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
     const { filter, total, now, request } = pageRequest;
-    return readLedPage(
+    return readRankedPage(
       {
-        leaders: await boosted(filter, now),
+        ranked: await boosted(filter, now),
         findMany,
         readRest: (slice) => readUnboosted(pageRequest, slice),
         total,

@@ -1,5 +1,5 @@
 /** PUT /gyms/{id} (specification 4.4, contract 4): changes only the fields that were sent. */
-import { assertReviewedDocument, contradictsItself } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -63,7 +63,7 @@ export const createUpdateGym = (dependencies: Dependencies) => {
 
   return async (id: number, update: GymUpdate, caller: UserCaller): Promise<Gym> => {
     const { clearDocument, approved, rejectionReason } = update.license;
-    if (!clearDocument && contradictsItself(approved, rejectionReason)) throw misplacedReason();
+    if (!clearDocument && hasReasonWithoutRejection(approved, rejectionReason)) throw misplacedReason();
     const may = mayApply(update);
     await findForChange(store.gyms, id, caller, undefined, may);
     await checkReferences(dependencies, update.details);

@@ -1,5 +1,5 @@
-import { clientGone } from '@fitness/shared/http/client-gone.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { disconnectSignal } from '@fitness/shared/http/disconnect-signal.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
@@ -56,7 +56,7 @@ export const getGymsRoute = (
     errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
     handle: async ({ query: asked, caller, locale, url, reply }) => {
-      const request = toPageRequest(asked, RANKED_KEY_LENGTH, clientGone(reply));
+      const request = toPageRequest(asked, RANKED_KEY_LENGTH, disconnectSignal(reply));
       const page = await listGyms(
         {
           search: asked.search,

@@ -1,23 +1,18 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
-import {
-  candidateConditions,
-  nextTurn,
-  PORTION_CHARACTERS,
-  rarestGram,
-  rowMatcher,
-} from '@fitness/shared/mongo/gram-shares.ts';
+import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
 import {
   COUNTED_MAX,
   createListReader,
-  type Leader,
   type ListRow,
-  readLedPage,
+  type RankedId,
+  readRankedPage,
   SEARCHED_CHARACTERS_MAX,
   SEARCHED_ROWS_MAX,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
+import { PORTION_CHARACTERS, rowMatcher, yieldToEventLoop } from '@fitness/shared/mongo/search-rows.ts';
 import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -245,7 +240,7 @@ interface FoundByDistance {
   /** All candidates were read. */
   isAll: boolean;
   /** The search ended at its limit, before it had found enough: the next page continues after this gym. */
-  edge?: Placed;
+  continueAfter?: Placed;
 }
 
 /** Rows that are read at once. */
@@ -277,9 +272,9 @@ const searchByDistance = async (
         characters >= SEARCHED_CHARACTERS_MAX ||
         signal?.aborted === true;
       if (ordered.length > wanted && (isSpent || !isCountable)) return { ordered, isAll: false };
-      if (isSpent) return { ordered, isAll: false, edge: gym };
+      if (isSpent) return { ordered, isAll: false, continueAfter: gym };
       if (portion < PORTION_CHARACTERS) continue;
-      await nextTurn();
+      await yieldToEventLoop();
       portion = 0;
     }
   }
@@ -293,7 +288,7 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
   const near = createNearest(connection, totals);
 
   /** The gyms of a list with a live boost. Boosts cost money, so they are few. */
-  const findBoosted = async (query: GymQuery, now: Date): Promise<Leader[]> => {
+  const findBoosted = async (query: GymQuery, now: Date): Promise<RankedId[]> => {
     const { search } = query;
     const match = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
     const fields = [...FILTERED, ...BOOST, ...(match === undefined ? [] : SEARCHED)];
@@ -313,7 +308,7 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
   };
 
   const list: GymLists['list'] = async (query, page, now) => {
-    const [extent, leaders] = await Promise.all([totals.ofList(query), findBoosted(query, now)]);
+    const [extent, ranked] = await Promise.all([totals.ofList(query), findBoosted(query, now)]);
     // One condition for the index; the reader checks the others in the documents that it finds.
     const [[field, condition] = []] = Object.entries(conditionsOf(query));
     const isAccepted = accepts(query);
@@ -327,7 +322,7 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
       const found = await reader.read(others, slice);
       return { ...found, rows: (found.rows as unknown as GymDocument[]).map(toGym) };
     };
-    return readLedPage({ leaders, findMany, readRest, total: extent.total, search: query.search }, page);
+    return readRankedPage({ ranked, findMany, readRest, total: extent.total, search: query.search }, page);
   };
 
   const textsOf = async (ids: readonly number[]): Promise<Map<number, ListRow>> => {
@@ -368,7 +363,7 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     const found = await findNearest(query, { from, wanted, after, page });
     const window = found.ordered.slice(skip, wanted);
     const rows = await findMany(window.map((gym) => gym.id));
-    const last = found.ordered.length > wanted ? window.at(-1) : found.edge;
+    const last = found.ordered.length > wanted ? window.at(-1) : found.continueAfter;
     const total = async () => {
       if (found.isAll) return found.ordered.length;
       return hasSearchTerms(query.search) ? undefined : totals.ofPlaced(query);

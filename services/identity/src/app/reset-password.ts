@@ -47,7 +47,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   const { sendCode, backgroundTasks, responseDelayMs, securityNotices } = dependencies;
 
   // By address, so that a stranger with many requests does not take the places of others.
-  const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, places: () => REQUESTS_WAITING });
+  const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, maxWaiting: () => REQUESTS_WAITING });
 
   /** Undefined for an unknown login, and when a rate limit is exceeded. `isHeard`: the limit of the address is not. */
   const findWithinLimit = async (

@@ -1,5 +1,5 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
-import { assertReviewedDocument, contradictsItself } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -110,7 +110,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     } = rest;
     assertNotBornInFuture(requested, clock.now());
     const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
-    if (trainer_license_image !== null && contradictsItself(review.approved, review.reason)) {
+    if (trainer_license_image !== null && hasReasonWithoutRejection(review.approved, review.reason)) {
       throw misplacedReason();
     }
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];

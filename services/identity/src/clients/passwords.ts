@@ -36,7 +36,7 @@ export const createPasswords = async (queueMs: number): Promise<Passwords> => {
 
   const queue = createFairQueue({
     maxRunning: MAX_CONCURRENT,
-    places: () => Math.max(1, Math.floor((queueMs * MAX_CONCURRENT) / averageMs)),
+    maxWaiting: () => Math.max(1, Math.floor((queueMs * MAX_CONCURRENT) / averageMs)),
     retryAfterMs: queueMs,
   });
   const queued = <T>(address: string, work: () => Promise<T>): Promise<T> =>

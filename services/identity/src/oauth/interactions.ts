@@ -158,7 +158,7 @@ const submitLogin = async (
     if (!isAppError(error)) throw error;
     if (error.kind === 'validation') return wrongLogin();
     if (error.kind !== 'rate_limited') throw error;
-    const refused = loginPage({ ...form, login, problem: { status: 429, text: error.text } });
+    const refused = loginPage({ ...form, login, problem: { status: 429, text: error.publicMessage } });
     const headers = { ...error.headers, 'retry-after': String(error.retryAfterS ?? 1) };
     return { page: { ...refused, headers: { ...refused.headers, ...headers } } };
   }

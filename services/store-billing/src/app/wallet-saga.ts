@@ -60,7 +60,7 @@ export const runSaga = async (
   const stopRenewing = keepRenewing(
     // It fails while the saga's own transaction has the row.
     () => store.walletPurchases.renew(purchase, new Date(clock.now().getTime() + SAGA_LEASE_MS)),
-    { intervalMs: SAGA_RENEWAL_MS, longestMs: LONGEST_SAGA_MS },
+    { intervalMs: SAGA_RENEWAL_MS, maxDurationMs: LONGEST_SAGA_MS },
   );
   try {
     return await runSteps(dependencies, purchase, options);

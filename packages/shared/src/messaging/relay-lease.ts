@@ -8,11 +8,11 @@ const LEASE_ID = 'outbox';
 /** How long a crashed replica keeps the others from publishing. */
 const LEASE_MS = 10_000;
 
-export interface Lease {
+export interface RelayLease {
   /** Takes or renews it; false while another owner holds it. */
   take(): Promise<boolean>;
   /** Whether it is still held, by the monotonic clock of this process. */
-  held(): boolean;
+  isHeld(): boolean;
   release(): Promise<void>;
 }
 
@@ -21,7 +21,11 @@ export interface Lease {
  * that stalls for longer may publish at the same time as the next one: events then arrive twice, and the inbox drops the
  * second.
  */
-export const createLease = (options: { connection: Connection; clock: Clock; owner: string }): Lease => {
+export const createRelayLease = (options: {
+  connection: Connection;
+  clock: Clock;
+  owner: string;
+}): RelayLease => {
   const { connection, clock, owner } = options;
   const { leases } = registerEventModels(connection);
   let heldUntilMs = 0;
@@ -41,7 +45,7 @@ export const createLease = (options: { connection: Connection; clock: Clock; own
       heldUntilMs = askedMs + LEASE_MS;
       return true;
     },
-    held: () => performance.now() < heldUntilMs,
+    isHeld: () => performance.now() < heldUntilMs,
     release: async () => {
       heldUntilMs = 0;
       await leases.updateOne({ _id: LEASE_ID, owner }, { $set: { until: new Date(0) } });

@@ -1,7 +1,8 @@
+/** Ends work for a client that has disconnected. */
 import type { RawReply } from './define-route.ts';
 
-/** Aborted when the client has gone before the response is complete: nobody waits for further work. */
-export const clientGone = ({ raw }: RawReply): AbortSignal => {
+/** Aborted when the client disconnects before the response is complete. */
+export const disconnectSignal = ({ raw }: RawReply): AbortSignal => {
   const controller = new AbortController();
   const abort = (): void => {
     if (!raw.writableFinished) controller.abort();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
-import { clientGone } from '../../src/http/client-gone.ts';
+import { disconnectSignal } from '../../src/http/disconnect-signal.ts';
 
 let server: FastifyInstance;
 let port = 0;
@@ -14,7 +14,7 @@ let arrived = Promise.withResolvers<void>();
 beforeAll(async () => {
   server = fastify();
   server.get('/', async (_request, reply) => {
-    signals.push(clientGone(reply));
+    signals.push(disconnectSignal(reply));
     arrived.resolve();
     await answer.promise;
     return { done: true };
