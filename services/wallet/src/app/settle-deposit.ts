@@ -3,9 +3,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
 import { decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import { depositMetaOf, type GatewayReceipt, isDisputed, type Payment } from '../domain/payment.ts';
+import { depositMetaOf, type GatewayReceipt, isLeftToOperators, type Payment } from '../domain/payment.ts';
 import { providerError } from './provider-error.ts';
-import { publishBooked } from './publish.ts';
+import { publishPaymentBooked } from './publish.ts';
 
 /**
  * The deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
@@ -17,7 +17,7 @@ export const createSettleDeposit =
   (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
   async (payment) => {
     const { store, clock, log, gateway } = dependencies;
-    if (payment.isDone || payment.gateway === null || isDisputed(payment)) return payment;
+    if (payment.isDone || payment.gateway === null || isLeftToOperators(payment)) return payment;
     const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
       throw providerError(cause);
     });
@@ -74,6 +74,6 @@ const credit = (
     if (done === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
     // Writes the wallet: a concurrent erasure conflicts, and the retry stores no personal data.
     await store.post(session, depositEntry(payment));
-    await publishBooked({ outbox }, session, done);
+    await publishPaymentBooked({ outbox }, session, done);
     return done;
   });
