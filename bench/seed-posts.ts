@@ -1,7 +1,7 @@
 /** Writes many posts with the store of content, counters included. */
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
-import { cellOf, countKey } from '../services/content/src/domain/post-lists.ts';
+import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/posts.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
@@ -63,8 +63,8 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
       const newest = Math.max(...own.map(({ id }) => id));
       for (const [key, some] of Map.groupBy(own, countKey))
         await store.profiles.incrementCounts(session, ref, { [key]: some.length }, newest);
-      for (const [cell, some] of Map.groupBy(own, (post) => cellOf(post, ref.kind, state)))
-        await store.counters.incrementPosts(session, userId, { [cell]: some.length }, newest);
+      for (const [key, some] of Map.groupBy(own, (post) => totalKey(post, ref.kind, state)))
+        await store.counters.incrementPosts(session, userId, { [key]: some.length }, newest);
     }
   });
 

@@ -4,8 +4,10 @@ import { z } from 'zod';
 const { IDENTITY_GRPC_ADDRESS, GYMS_GRPC_ADDRESS, WALLET_GRPC_ADDRESS } = grpcAddresses;
 const { MEDIA_GRPC_ADDRESS, STORE_BILLING_GRPC_ADDRESS } = grpcAddresses;
 
+const HTTP_PORT = 8104;
+
 const schema = z.object({
-  ...serviceShape('content', 8104),
+  ...serviceShape('content', HTTP_PORT),
   IDENTITY_GRPC_ADDRESS,
   GYMS_GRPC_ADDRESS,
   WALLET_GRPC_ADDRESS,
@@ -17,6 +19,6 @@ const schema = z.object({
 
 export type ContentConfig = z.output<typeof schema>;
 
-/** Throws ConfigError, naming each wrong variable. */
+/** Throws ConfigError with every invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): ContentConfig =>
   parseConfig(schema, env);

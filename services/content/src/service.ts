@@ -13,12 +13,8 @@ import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
-export interface RunningContent extends RunningService {
-  /** Runs a round of this job now. */
-  finishPurchases: UseCases['finishPurchases'];
-  /** Runs a round of this job now. */
-  removeGonePosts: UseCases['removeGonePosts'];
-}
+/** With the jobs, so that tests run a round of one on demand. */
+export type RunningContent = RunningService & Pick<UseCases, 'finishPurchases' | 'removeGonePosts'>;
 
 export const startContent = async (
   config: ContentConfig,

@@ -39,7 +39,7 @@ let dependencies: Dependencies;
 let useCases: UseCases;
 let watch: CommandWatch;
 
-const NOBODY_HIDDEN = { pending: new Set<number>(), gone: new Set<number>() };
+const NOBODY_HIDDEN = new Map<number, 'gone'>();
 
 beforeAll(async () => {
   mongoose.set('sanitizeFilter', true);

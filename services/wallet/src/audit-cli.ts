@@ -1,13 +1,15 @@
 /**
  * `npm run audit:wallet`: recomputes every balance and account from the rows and checks the ledger against its seals.
  * Prints the first difference and exits 1. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
- * this head, noted from an earlier audit or from the log of the service.
+ * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check, 78 for an invalid
+ * configuration.
  */
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { type AuditReport, createAuditWallets } from './app/audit-wallets.ts';
 import { type AuditConfig, readAuditConfig, sealsDatabase } from './config.ts';
 import { readHead } from './domain/seal.ts';
@@ -43,17 +45,23 @@ const lines = (report: AuditReport): string[] => {
 const audit = async (config: AuditConfig): Promise<number> => {
   const noted = notedHead();
   const log = createLog({ service: 'audit', level: 'error' });
-  const ledger = { uri: config.MONGODB_URI, database: config.MONGODB_DATABASE };
-  const connection = await connectMongo({ ...ledger, log, appName: 'wallet-audit' });
-  const sealConnection = await connectMongo({ ...sealsDatabase(config), log, appName: 'wallet-audit' });
+  const cleanup = createCleanup();
+  const connect = async (target: { uri: string; database: string }): Promise<Connection> => {
+    // Unlike a service, the command does not start together with its databases: it does not wait for them.
+    const connection = await connectMongo({ ...target, log, appName: 'wallet-audit', startTimeoutMs: 0 });
+    cleanup.defer('mongodb', () => connection.close());
+    return connection;
+  };
   try {
-    const store = createStore(connection, createSequences(connection), systemClock);
-    const report = await createAuditWallets({ store, seals: createSeals(sealConnection) })(noted);
+    const ledger = await connect({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+    const seals = createSeals(await connect(sealsDatabase(config)));
+    const store = createStore(ledger, createSequences(ledger), systemClock);
+    const report = await createAuditWallets({ store, seals })(noted);
     process.stdout.write(`${lines(report).join('\n')}\n`);
     return report.difference === undefined ? 0 : EXIT_DIFFERENCE;
   } finally {
-    await sealConnection.close();
-    await connection.close();
+    // An open connection would keep the process alive.
+    await cleanup.close();
   }
 };
 

@@ -22,9 +22,9 @@ const shape = {
   ZIBAL_MERCHANT: z.string().min(1),
   /** Fee of the payer on top of the credited amount, in percent of it. */
   GATEWAY_FEE_PERCENT: percent.default(1),
-  /** Share of the platform in a sale between users. */
+  /** Share of the platform in a sale between users, in percent of the price. */
   COMMISSION_PERCENT: percent.default(10),
-  /** Contained in fees, commissions and the platform's own prices; 0: no VAT. */
+  /** VAT within fees, commissions and the platform's own prices, in percent of the net amount; 0: no VAT. */
   VAT_PERCENT: percent.default(0),
   /** Where the callback redirects the payer's browser to; without it the callback answers JSON. */
   APP_DEPOSIT_RETURN_URL: url.optional(),

@@ -16,10 +16,10 @@ import { createSeals, type Seals } from './store/seals.ts';
 import { createStore, type Store } from './store/store.ts';
 
 const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
-/** At any time one process seals, with one query at a time. */
+/** Sealing makes one query at a time. */
 const SEAL_CONNECTIONS = 2;
 
-/** In percent. */
+/** Each in percent. */
 interface Rates {
   gatewayFeePercent: number;
   commissionPercent: number;

@@ -13,7 +13,7 @@ import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
-/** With one round of each job on demand, for tests. */
+/** With the jobs, so that tests run a round of one on demand. */
 export type RunningWallet = RunningService & Pick<UseCases, 'sweepDeposits' | 'sealLedger'>;
 
 export const startWallet = async (

@@ -462,6 +462,13 @@ describe('the command', () => {
     expect(elsewhere.output).toContain('which does not exist');
     expect(await runCli(undefined, { LEDGER_SEALS_DATABASE: 'not a name' })).toMatchObject({ code: 78 });
   });
+
+  test('ends, and exits 2, when the database of the seals cannot be reached', async () => {
+    expect(await runCli(undefined, { LEDGER_SEALS_MONGODB_URI: 'mongodb://127.0.0.1:1' })).toMatchObject({
+      code: 2,
+      output: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
 });
 
 describe('concurrent bookings', () => {

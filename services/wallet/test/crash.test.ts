@@ -254,9 +254,9 @@ describe('killed before each of its commands', () => {
   test('a deposit is credited once by the repeated callback', async () => {
     expect(stepsOf(callback)).toEqual([
       'find payments',
-      'bulkWrite',
       'find wallets',
       'findAndModify payments',
+      'bulkWrite',
       'findAndModify sequences',
       'insert outbox',
       'commitTransaction',

@@ -11,7 +11,7 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FREE_ANSWERS, PAUSE_MS } from '../src/app/ask-once.ts';
+import { PAUSE_MS, UNPAUSED_ANSWERS } from '../src/app/ask-once.ts';
 import {
   atTheBank,
   decided,
@@ -671,7 +671,7 @@ describe('a gateway with unusual answers', () => {
     const callBack = apiClient(replica.url);
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 202, status: -1 };
-    for (let call = 1; call <= FREE_ANSWERS; call += 1) {
+    for (let call = 1; call <= UNPAUSED_ANSWERS; call += 1) {
       const { status, body } = await callBack('GET', callback);
       expect([status, body.payment.is_done]).toEqual([200, false]);
     }

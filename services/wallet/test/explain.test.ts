@@ -179,7 +179,7 @@ const cases: [string, () => Promise<unknown>][] = [
     'a wallet that must not be erased is credited',
     inSession((session) => store.post(session, entryOf(FILLED + 1, 'described'), [described(FILLED + 3)])),
   ],
-  ['a wallet is created', () => store.wallets.open(FILLED + 77)],
+  ['a wallet is created', () => store.wallets.insertIfMissing(FILLED + 77)],
   ['balances', () => store.wallets.balances([1, 2, 3])],
   [
     'a wallet is marked as erased',
@@ -212,8 +212,8 @@ const cases: [string, () => Promise<unknown>][] = [
     inSession((session) => payments().resolveDispute(session, 15, { resolution, credited: null })),
   ],
   ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
-  ['disputed deposits by page', () => payments().disputed(FIRST_PAGE)],
-  ['disputed deposits by cursor', () => payments().disputed(LATER)],
+  ['disputed deposits by page', () => payments().openDisputes(FIRST_PAGE)],
+  ['disputed deposits by cursor', () => payments().openDisputes(LATER)],
   ['deposits that are due', () => payments().dueDeposits(at, 10)],
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [
@@ -241,8 +241,8 @@ const cases: [string, () => Promise<unknown>][] = [
       ]),
     ),
   ),
-  ['the newest seal, at the start of a process', () => createSeals(connection).last(0)],
-  ['the newest seal', () => createSeals(connection).last(FILLED - 3)],
+  ['the newest seal, at the start of a process', () => createSeals(connection).newest(0)],
+  ['the newest seal', () => createSeals(connection).newest(FILLED - 3)],
   ['seals for the audit', () => createSeals(connection).after(0, 5)],
 ];
 

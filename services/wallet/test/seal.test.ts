@@ -84,7 +84,7 @@ describe('sealing', () => {
     const id = await harness.give(harness.person().userId, 9);
     const entry = await entries().findOne({ payment_ids: id });
     const seals = createSeals(harness.sealConnection);
-    const last = await seals.last(0);
+    const last = await seals.newest(0);
     const body = {
       number: (last?.number ?? 0) + 1,
       previous: last?.hash ?? GENESIS,

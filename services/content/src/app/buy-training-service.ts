@@ -7,7 +7,7 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
-import { createPurchaseSaga, isUnsettled, leaseFrom } from './purchase-saga.ts';
+import { createPurchaseSaga, leaseFrom, mayBeBookedLater } from './purchase-saga.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
@@ -44,7 +44,7 @@ export const createBuyTrainingService = (
     const trainee = started ?? (await start(caller.userId, purchase, key));
     // The purchase is claimed: if this request fails now, it is finished later.
     effectStarted();
-    await pay(trainee, started !== undefined && isUnsettled(started, dependencies.clock.now()));
+    await pay(trainee, started !== undefined && mayBeBookedLater(started, dependencies.clock.now()));
     return activate(trainee.traineeId, async (session, active) => {
       const resource = toTraineeResource(active, buyers);
       await complete(session, resource);
@@ -79,7 +79,7 @@ const createStart = (
   const { cancel } = createPurchaseSaga(dependencies);
   const requireVisible = async (sellerUserId: number): Promise<void> => {
     const hidden = await users.hidden([sellerUserId]);
-    if (hidden.pending.has(sellerUserId) || hidden.gone.has(sellerUserId)) throw targetNotFound();
+    if (hidden.has(sellerUserId)) throw targetNotFound();
   };
   return async (
     buyerUserId: number,
@@ -92,9 +92,16 @@ const createStart = (
       throw badRequest('payments.own_service', message('payments.own_service'));
     if (!service.is_active) throw targetNotFound();
     // Not cached: an unavailable wallet is detected before the purchase is claimed.
-    const percent = await wallet.commissionPercent();
+    const commissionPercent = await wallet.commissionPercent();
     const traineeId = await sequences.next('trainees');
-    const trainee = await insertPending({ traineeId, trainingServiceId, buyerUserId, price, percent, key });
+    const trainee = await insertPending({
+      traineeId,
+      trainingServiceId,
+      buyerUserId,
+      price,
+      commissionPercent,
+      key,
+    });
     try {
       // After the insert, which the deletion of the seller's account checks: one of the two sees the other.
       await requireVisible(trainee.sellerUserId);
@@ -109,14 +116,20 @@ const createStart = (
 
 interface NewSale extends Pick<Trainee, 'traineeId' | 'trainingServiceId' | 'buyerUserId'> {
   price: number | undefined;
-  /** The commission. */
-  percent: number;
+  commissionPercent: number;
   key: string | null;
 }
 
 const createInsertPending =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
-  async ({ traineeId, trainingServiceId, buyerUserId, price, percent, key }: NewSale): Promise<Trainee> => {
+  async ({
+    traineeId,
+    trainingServiceId,
+    buyerUserId,
+    price,
+    commissionPercent,
+    key,
+  }: NewSale): Promise<Trainee> => {
     const now = clock.now();
     try {
       return await store.transaction(async (session) => {
@@ -131,7 +144,7 @@ const createInsertPending =
           sellerUserId: service.user_id,
           buyerUserId,
           price: service.price,
-          commission: commissionOf(service.price, percent),
+          commission: commissionOf(service.price, commissionPercent),
           status: 'pending',
           createdAt: now,
           deliveredAt: null,

@@ -3,7 +3,7 @@ import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ownsProfile } from '../domain/access.ts';
 import { isPublicPost, type Post, type PostFields } from '../domain/post.ts';
-import { cellOf, countKey } from '../domain/post-lists.ts';
+import { countKey, totalKey } from '../domain/post-lists.ts';
 import { isPublicProfile, type ProfileRef } from '../domain/profile.ts';
 import { createFetchProfile } from './post-owner.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
@@ -43,7 +43,7 @@ export const createCreatePost = (
         version: 1,
       };
       await store.posts.insert(session, post, state);
-      await store.counters.incrementPosts(session, id, { [cellOf(fields, ref.kind, state)]: 1 }, id);
+      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id);
       return post;
     });
     return toPostResource(created);

@@ -31,7 +31,7 @@ export const createCreateTrainingService = (
     const { ref, state } = userProfile(caller.userId);
     await store.profiles.insertIfMissing(ref, { state, version: 0 });
     await store.transaction(async (session) => {
-      if (!(await store.profiles.pin(session, ref))) throw forbidden('the account is erased');
+      if (!(await store.profiles.lockUnlessGone(session, ref))) throw forbidden('the account is erased');
       await store.trainingServices.insert(session, service);
       await store.counters.incrementServices(session, { [activityOf(service)]: 1 }, service.id);
       await publishTrainingServiceChanged(dependencies, session, service);

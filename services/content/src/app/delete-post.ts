@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cellOf, countKey } from '../domain/post-lists.ts';
+import { countKey, totalKey } from '../domain/post-lists.ts';
 import { createRequireOwner } from './post-owner.ts';
 import { createRemovePost } from './remove-post.ts';
 
@@ -19,8 +19,8 @@ export const createDeletePost = (dependencies: Pick<Dependencies, 'store' | 'gym
       const profile = await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
       // The counters of a profile that is gone no longer include its posts.
       if (profile === undefined) return;
-      const cell = cellOf(post, post.profile.kind, profile.state);
-      await store.counters.incrementPosts(session, id, { [cell]: -1 });
+      const key = totalKey(post, post.profile.kind, profile.state);
+      await store.counters.incrementPosts(session, id, { [key]: -1 });
     });
   };
 };

@@ -22,7 +22,7 @@ export const createFetchProfiles =
     for (const [id, gym] of foundGyms) profiles.set(profileKey({ kind: 'gym', id }), gym);
     for (const id of userIds) {
       const { ref, state } = userProfile(id);
-      if (!hidden.gone.has(id)) profiles.set(profileKey(ref), { state, version: 0 });
+      if (hidden.get(id) !== 'gone') profiles.set(profileKey(ref), { state, version: 0 });
     }
     return profiles;
   };

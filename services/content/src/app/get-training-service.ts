@@ -26,7 +26,7 @@ export const createGetTrainingService = (
       fetchSeller(sellerId, viewer),
       fetchEmbedded([id]),
     ]);
-    if (user === undefined || hidden?.pending.has(sellerId) || hidden?.gone.has(sellerId)) throw notFound();
+    if (user === undefined || hidden?.has(sellerId)) throw notFound();
     return toTrainingServiceResource(service, user, embedded);
   };
 };

@@ -6,7 +6,15 @@ import { type Order, readListPage } from '@fitness/shared/mongo/list-reader.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { seesAllPostsOf, seesProfile } from '../domain/access.ts';
 import type { Post } from '../domain/post.ts';
-import { type Blog, blogOf, cellsOf, countIn, facet, type Scope, type Where } from '../domain/post-lists.ts';
+import {
+  type BlogFilter,
+  blogOf,
+  countIn,
+  facet,
+  type ProfileFilter,
+  type Scope,
+  totalKeysOf,
+} from '../domain/post-lists.ts';
 import { type ProfileKind, type ProfileRef, profileKey } from '../domain/profile.ts';
 import type { FacetQuery } from '../store/facets.ts';
 import type { Profile } from '../store/profiles.ts';
@@ -62,13 +70,13 @@ const listsOfAll = async (
   store: Dependencies['store'],
   viewer: Caller,
   kinds: readonly ProfileKind[],
-  blog: Blog,
+  blog: BlogFilter,
 ): Promise<List[]> => {
   const totals = await store.counters.posts();
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
   const scope = can(viewer, 'posts.view_all') ? 'all' : 'public';
-  const count = cellsOf(scope, kind, blog).reduce((sum, cell) => sum + totals.count(cell), 0);
+  const count = totalKeysOf(scope, kind, blog).reduce((sum, key) => sum + totals.count(key), 0);
   const common: List = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const own = (await store.profiles.ownedBy(viewer.userId)).filter(({ ref }) => kinds.includes(ref.kind));
@@ -89,7 +97,7 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
     viewer: Caller,
     kinds: readonly ProfileKind[],
     itemIds: readonly number[],
-    blog: Blog,
+    blog: BlogFilter,
   ): Promise<List[]> => {
     const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
     const known = await store.profiles.find(refs);
@@ -102,10 +110,10 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
   };
 };
 
-const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: Blog): List => {
+const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): List => {
   const scope = seesAllPostsOf(viewer, state) ? 'all' : 'public';
   return {
-    facet: facet(scope, profileKey(ref) as Where, blog),
+    facet: facet(scope, profileKey(ref) as ProfileFilter, blog),
     total: countIn(counts, state, scope, blog),
     newest,
   };

@@ -54,6 +54,7 @@ const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   return [serviceFacet('active'), serviceFacet('inactive', ownId)];
 };
 
+/** The total without the hidden rows of this page; those of other pages are not known here. */
 const withoutHidden = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
   page.total === undefined ? page : { ...page, total: page.total - (page.rows.length - shown) };
 
@@ -101,8 +102,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
       users.find(sellers, viewer),
       fetchEmbedded(rows.map(({ id }) => id)),
     ]);
-    const isHidden = (id: number): boolean =>
-      hidden?.pending.has(id) === true || hidden?.gone.has(id) === true;
+    const isHidden = (id: number): boolean => hidden?.has(id) === true;
     const data = rows.flatMap((service) => {
       const user = shownUsers.get(service.user_id);
       // An account without a user is erased; the event that deletes its training services is on the way.

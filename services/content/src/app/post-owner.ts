@@ -5,7 +5,10 @@ import type { Dependencies } from '../dependencies.ts';
 import { ownsProfile } from '../domain/access.ts';
 import { type ProfileRef, userProfile, type VersionedProfileState } from '../domain/profile.ts';
 
-/** The current state of a profile, from gyms; undefined for an unknown gym. A user profile has only one state. */
+/**
+ * The current state of the profile of a post, from gyms; undefined for an unknown gym. Identity is not asked about a user
+ * profile: only its owner passes, whose token has just been checked.
+ */
 export const createFetchProfile =
   ({ gyms }: Pick<Dependencies, 'gyms'>) =>
   async (ref: ProfileRef): Promise<VersionedProfileState | undefined> =>

@@ -11,13 +11,13 @@ import type { Dependencies } from '../dependencies.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
 import { publishTraineePurchased } from './publish.ts';
 
-/** Ten times the deadline of a call: a process that held it longer has ended, and so have its calls. */
+/** Ten times the deadline of a call: once a lease has expired, no call of the process that took it is running any more. */
 const LEASE_MS = 30 * SECOND_MS;
 
 export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
 
-/** A call of the process that started the purchase and died may still be running at the wallet. */
-export const isUnsettled = ({ createdAt }: Trainee, now: Date): boolean =>
+/** Whether a call of the process that started the purchase, which may have crashed, may still be running at the wallet. */
+export const mayBeBookedLater = ({ createdAt }: Trainee, now: Date): boolean =>
   now.getTime() < createdAt.getTime() + LEASE_MS;
 
 export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox'>) => {
@@ -30,9 +30,9 @@ export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'w
      * 400 for too low a balance, after the trainee is cancelled. Throws without a change when the outcome is unknown: also
      * after a refusal while an earlier call may still book.
      */
-    pay: async (trainee: Trainee, mayBeBookedLater = false): Promise<void> => {
+    pay: async (trainee: Trainee, isBookingPossible = false): Promise<void> => {
       if ((await wallet.book(trainee)) === 'booked') return;
-      if (mayBeBookedLater) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
+      if (isBookingPossible) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
       await outsideRequest(() => cancel(trainee));
       throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
     },

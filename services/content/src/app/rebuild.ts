@@ -1,11 +1,11 @@
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { NEVER_BOOSTED } from '../domain/boost.ts';
-import { type Cell, COUNT_KEYS, cellOf, flagsOf } from '../domain/post-lists.ts';
+import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 
-type Needs = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts'>;
+type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts'>;
 
 const BATCH = 100;
 
@@ -18,7 +18,7 @@ export interface RebuildResult {
  * Rebuilds the read models from gyms, identity and store-billing, the counters, and the facets and grams of all rows.
  * The service may run meanwhile. Throws `unavailable`; what was rebuilt before stays.
  */
-export const createRebuild = (dependencies: Needs) => {
+export const createRebuild = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
   const rebuildProfiles = createRebuildProfiles(dependencies);
   const rebuildBoosts = createRebuildBoosts(dependencies);
@@ -41,7 +41,7 @@ const batches = <Item>(items: readonly Item[]): Item[][] =>
     items.slice(index * BATCH, (index + 1) * BATCH),
   );
 
-const createRebuildProfiles = (dependencies: Needs) => {
+const createRebuildProfiles = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
   const fetchProfiles = createFetchProfiles(dependencies);
   return async (refs: readonly ProfileRef[]): Promise<void> => {
@@ -75,14 +75,14 @@ const createRebuildProfiles = (dependencies: Needs) => {
  */
 const recount = (store: Dependencies['store']): Promise<void> =>
   store.transaction(async (session) => {
-    const totals: Partial<Record<Cell, number>> = {};
+    const totals: Partial<Record<TotalKey, number>> = {};
     let newest = 0;
     for (const group of await store.profiles.sums(session)) {
       newest = Math.max(newest, group.newest);
       if (group.state.gone) continue;
       for (const key of COUNT_KEYS) {
-        const cell = cellOf(flagsOf(key), group.kind, group.state);
-        totals[cell] = (totals[cell] ?? 0) + group.counts[key];
+        const total = totalKey(flagsOf(key), group.kind, group.state);
+        totals[total] = (totals[total] ?? 0) + group.counts[key];
       }
     }
     await store.counters.setPosts(session, totals, newest);
@@ -90,7 +90,7 @@ const recount = (store: Dependencies['store']): Promise<void> =>
   });
 
 const createRebuildBoosts =
-  ({ store, boosts }: Needs) =>
+  ({ store, boosts }: RebuildDependencies) =>
   async (ids: readonly number[]): Promise<void> => {
     const live = await boosts.find('training_service', ids);
     for (const trainingServiceId of ids) {

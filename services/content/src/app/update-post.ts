@@ -3,7 +3,7 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
 import type { PostFields } from '../domain/post.ts';
-import { cellOf, countKey } from '../domain/post-lists.ts';
+import { countKey, totalKey } from '../domain/post-lists.ts';
 import { createRequireOwner } from './post-owner.ts';
 import { createPresentPost, type PostResource } from './post-resource.ts';
 
@@ -22,18 +22,18 @@ export const createUpdatePost = (dependencies: Pick<Dependencies, 'store' | 'gym
       const profile = await store.profiles.incrementCounts(
         session,
         post.profile,
-        moveOne(countKey(post), countKey(fields)),
+        moveOnePost(countKey(post), countKey(fields)),
       );
       if (profile === undefined) throw notFound();
       const { kind } = post.profile;
-      const cells = moveOne(cellOf(post, kind, profile.state), cellOf(fields, kind, profile.state));
-      await store.counters.incrementPosts(session, id, cells);
-      return store.posts.write(session, post, fields, profile.state, clock.now());
+      const deltas = moveOnePost(totalKey(post, kind, profile.state), totalKey(fields, kind, profile.state));
+      await store.counters.incrementPosts(session, id, deltas);
+      return store.posts.update(session, post, fields, profile.state, clock.now());
     });
     return presentPost(updated);
   };
 };
 
 /** Counter deltas for one post that goes from `from` to `to`. */
-const moveOne = <Key extends string>(from: Key, to: Key): Partial<Record<Key, number>> =>
+const moveOnePost = <Key extends string>(from: Key, to: Key): Partial<Record<Key, number>> =>
   from === to ? {} : ({ [from]: -1, [to]: 1 } as Partial<Record<Key, number>>);

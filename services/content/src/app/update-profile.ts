@@ -1,7 +1,7 @@
 /** The read model of gyms and accounts, from their events. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cellDeltas, NO_POSTS } from '../domain/post-lists.ts';
+import { NO_POSTS, totalDeltas } from '../domain/post-lists.ts';
 import { type ProfileRef, profileKey, type VersionedProfileState } from '../domain/profile.ts';
 
 export interface ProfileUpdate extends VersionedProfileState {
@@ -20,7 +20,7 @@ export const createUpdateProfile =
     const isSame =
       known.state.ownerUserId === state.ownerUserId && known.state.isActive === state.isActive && !state.gone;
     if (isSame) return;
-    const deltas = cellDeltas(known.counts, ref.kind, known.state, state);
+    const deltas = totalDeltas(known.counts, ref.kind, known.state, state);
     await store.counters.incrementPosts(session, ref.id, deltas);
     await store.posts.updateVisibility(session, ref, state);
   };

@@ -3,7 +3,7 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
 import { activityOf, type TrainingServiceFields } from '../domain/training-service.ts';
-import { createFindManagedService } from './managed-service.ts';
+import { createFindManagedService } from './find-managed-service.ts';
 import { publishTrainingServiceChanged } from './publish.ts';
 import {
   createFetchEmbedded,
@@ -32,7 +32,7 @@ export const createUpdateTrainingService = (
       const current = await findManaged(caller, id, session);
       if (isEmptyChange(change)) return current;
       const fields = applyChange<TrainingServiceFields>(current, change);
-      const service = await store.trainingServices.write(session, current, fields, clock.now());
+      const service = await store.trainingServices.update(session, current, fields, clock.now());
       if (service.is_active !== current.is_active)
         await store.counters.incrementServices(session, {
           [activityOf(current)]: -1,

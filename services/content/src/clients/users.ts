@@ -4,18 +4,21 @@ import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
 export interface Users extends Pick<UserReader, 'find'> {
   /**
-   * Which of these accounts are hidden now. `pending`: with a scheduled deletion. `gone`: erased or unknown. Throws
-   * `unavailable` when identity does not answer.
+   * Those of these accounts that are hidden now. `gone`: erased or unknown. Throws `unavailable` when identity does not
+   * answer.
    */
-  hidden(ids: readonly number[]): Promise<{ pending: Set<number>; gone: Set<number> }>;
+  hidden(ids: readonly number[]): Promise<ReadonlyMap<number, 'deletion_scheduled' | 'gone'>>;
 }
 
 export const createUsers = (identity: GrpcClient<IdentityDefinition>): Users => ({
   find: createUserReader(identity).find,
   hidden: async (ids) => {
     const unique = [...new Set(ids)];
-    if (unique.length === 0) return { pending: new Set(), gone: new Set() };
+    if (unique.length === 0) return new Map();
     const answer = await identity.call('GetHiddenUsers', { ids: unique }, { retry: true });
-    return { pending: new Set(answer.pending_ids), gone: new Set(answer.gone_ids) };
+    return new Map([
+      ...answer.pending_ids.map((id) => [id, 'deletion_scheduled'] as const),
+      ...answer.gone_ids.map((id) => [id, 'gone'] as const),
+    ]);
   },
 });

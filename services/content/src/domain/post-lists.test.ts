@@ -2,18 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PostFlags } from './post.ts';
 import {
-  type Blog,
+  type BlogFilter,
   blogOf,
-  cellDeltas,
-  cellOf,
-  cellsOf,
   countIn,
   countKey,
   facet,
   facetsOf,
   NO_POSTS,
+  type ProfileFilter,
   type Scope,
-  type Where,
+  totalDeltas,
+  totalKey,
+  totalKeysOf,
 } from './post-lists.ts';
 import type { ProfileKind, ProfileRef, ProfileState } from './profile.ts';
 
@@ -31,8 +31,8 @@ const ref: fc.Arbitrary<ProfileRef> = fc.record({
   id: fc.integer({ min: 1, max: 3 }),
 });
 
-const BLOGS: Blog[] = ['any', 'blog', 'regular'];
-const isIn = (post: PostFlags, blog: Blog): boolean => blog === 'any' || blogOf(post.in_blog) === blog;
+const BLOGS: BlogFilter[] = ['any', 'blog', 'regular'];
+const isIn = (post: PostFlags, blog: BlogFilter): boolean => blog === 'any' || blogOf(post.in_blog) === blog;
 
 describe('the lists of a post', () => {
   test('operators’ lists hold every post, public ones what everyone sees, own ones the owner’s other posts', () => {
@@ -40,9 +40,9 @@ describe('the lists of a post', () => {
       fc.property(flags, ref, state, (post, profile, current) => {
         const facets = new Set(facetsOf(post, profile, current));
         const shown = !post.is_draft && current.isActive && !current.gone;
-        const key = `${profile.kind}:${profile.id}` as Where;
+        const key = `${profile.kind}:${profile.id}` as ProfileFilter;
         for (const blog of BLOGS) {
-          for (const where of ['any', profile.kind, key] as Where[]) {
+          for (const where of ['any', profile.kind, key] as ProfileFilter[]) {
             expect(facets.has(facet('all', where, blog))).toBe(!current.gone && isIn(post, blog));
             expect(facets.has(facet('public', where, blog))).toBe(shown && isIn(post, blog));
           }
@@ -62,20 +62,20 @@ describe('the lists of a post', () => {
 });
 
 describe('the counters', () => {
-  test('a change of a profile moves its posts from the old cells to the new ones', () => {
+  test('a change of a profile moves its posts from the old counters to the new ones', () => {
     fc.assert(
       fc.property(fc.array(flags, { maxLength: 20 }), ref, state, state, (posts, { kind }, before, after) => {
         const counts = { ...NO_POSTS };
         const expected: Record<string, number> = {};
         for (const post of posts) {
           counts[countKey(post)] += 1;
-          const [from, to] = [cellOf(post, kind, before), cellOf(post, kind, after)];
+          const [from, to] = [totalKey(post, kind, before), totalKey(post, kind, after)];
           if (!before.gone) expected[from] = (expected[from] ?? 0) - 1;
           if (!after.gone) expected[to] = (expected[to] ?? 0) + 1;
         }
         const changed = (moves: object) =>
           Object.fromEntries(Object.entries(moves).filter(([, by]) => by !== 0));
-        expect(changed(cellDeltas(counts, kind, before, after))).toEqual(changed(expected));
+        expect(changed(totalDeltas(counts, kind, before, after))).toEqual(changed(expected));
       }),
       { seed: SEED },
     );
@@ -88,7 +88,7 @@ describe('the counters', () => {
         const counts = { ...NO_POSTS };
         for (const post of posts) counts[countKey(post)] += 1;
         for (const blog of BLOGS) {
-          const within = (scope: Scope, where: Where) =>
+          const within = (scope: Scope, where: ProfileFilter) =>
             posts.filter((post) => facetsOf(post, profile, alive).includes(facet(scope, where, blog))).length;
           expect(countIn(counts, alive, 'all', blog)).toBe(within('all', 'any'));
           expect(countIn(counts, alive, 'public', blog)).toBe(within('public', 'any'));
@@ -96,8 +96,8 @@ describe('the counters', () => {
             expect(countIn(counts, alive, 'own', blog)).toBe(within(`own:${alive.ownerUserId}`, 'any'));
           for (const scope of ['all', 'public'] as const) {
             for (const where of ['any', 'gym', 'user'] as const) {
-              const cells = new Set(cellsOf(scope, where, blog));
-              const total = posts.filter((post) => cells.has(cellOf(post, profile.kind, alive))).length;
+              const keys = new Set(totalKeysOf(scope, where, blog));
+              const total = posts.filter((post) => keys.has(totalKey(post, profile.kind, alive))).length;
               expect(total).toBe(within(scope, where));
             }
           }

@@ -7,14 +7,16 @@ import { type ProfileKind, type ProfileRef, type ProfileState, profileKey } from
 
 /** `all`: for operators. `public`: for everyone. `own:7`: what is not public, for user 7. */
 export type Scope = 'all' | 'public' | `own:${number}`;
-/** Every profile, those of one kind, or one: `gym:12`. */
-export type Where = 'any' | ProfileKind | `${ProfileKind}:${number}`;
-export type Blog = 'any' | 'blog' | 'regular';
+/** Posts of every profile, of those of one kind, or of one: `gym:12`. */
+export type ProfileFilter = 'any' | ProfileKind | `${ProfileKind}:${number}`;
+/** All posts, those in the blog, or the others. */
+export type BlogFilter = 'any' | 'blog' | 'regular';
 
 /** The only facet of a post whose profile is gone. */
 export const GONE_FACET = 'gone';
-export const facet = (scope: Scope, where: Where, blog: Blog): string => `${scope}/${where}/${blog}`;
-export const blogOf = (inBlog: boolean | undefined): Blog => {
+export const facet = (scope: Scope, profileFilter: ProfileFilter, blog: BlogFilter): string =>
+  `${scope}/${profileFilter}/${blog}`;
+export const blogOf = (inBlog: boolean | undefined): BlogFilter => {
   if (inBlog === undefined) return 'any';
   return inBlog ? 'blog' : 'regular';
 };
@@ -22,15 +24,15 @@ export const blogOf = (inBlog: boolean | undefined): Blog => {
 export const facetsOf = (flags: PostFlags, ref: ProfileRef, profile: ProfileState): string[] => {
   if (profile.gone) return [GONE_FACET];
   const isPublic = isPublicPost(flags, profile);
-  const blogs: Blog[] = ['any', blogOf(flags.in_blog)];
-  const wheres: Where[] = ['any', ref.kind, profileKey(ref) as Where];
+  const blogs: BlogFilter[] = ['any', blogOf(flags.in_blog)];
+  const profileFilters: ProfileFilter[] = ['any', ref.kind, profileKey(ref) as ProfileFilter];
   const scopes: Scope[] = isPublic ? ['all', 'public'] : ['all'];
-  const facets = scopes.flatMap((scope) => wheres.map((where) => ({ scope, where })));
+  const facets = scopes.flatMap((scope) => profileFilters.map((profileFilter) => ({ scope, profileFilter })));
   if (!isPublic && profile.ownerUserId !== null) {
     const scope: Scope = `own:${profile.ownerUserId}`;
-    facets.push({ scope, where: 'any' }, { scope, where: ref.kind });
+    facets.push({ scope, profileFilter: 'any' }, { scope, profileFilter: ref.kind });
   }
-  return facets.flatMap(({ scope, where }) => blogs.map((blog) => facet(scope, where, blog)));
+  return facets.flatMap(({ scope, profileFilter }) => blogs.map((blog) => facet(scope, profileFilter, blog)));
 };
 
 /** How many posts a profile has, by the flags that decide who sees them. */
@@ -50,6 +52,7 @@ export const NO_POSTS: Readonly<ProfileCounts> = {
 
 export const COUNT_KEYS = Object.keys(NO_POSTS) as (keyof ProfileCounts)[];
 
+/** The counter of a profile that includes a post with these flags. */
 export const countKey = ({ is_draft, in_blog }: PostFlags): keyof ProfileCounts =>
   `${is_draft ? 'draft' : 'published'}_${in_blog ? 'blog' : 'regular'}`;
 
@@ -58,28 +61,29 @@ export const flagsOf = (key: keyof ProfileCounts): PostFlags => ({
   in_blog: key.endsWith('blog'),
 });
 
-/** A counter over all profiles: `gym_public_blog`. */
-export type Cell = `${ProfileKind}_${'public' | 'hidden'}_${'blog' | 'regular'}`;
+/** The name of a counter over all profiles: `gym_public_blog`. */
+export type TotalKey = `${ProfileKind}_${'public' | 'hidden'}_${'blog' | 'regular'}`;
 
-export const cellOf = (
+/** The counter over all profiles that includes a post with these flags. */
+export const totalKey = (
   flags: PostFlags,
   kind: ProfileKind,
   profile: Pick<ProfileState, 'isActive' | 'gone'>,
-): Cell =>
+): TotalKey =>
   `${kind}_${isPublicPost(flags, profile) ? 'public' : 'hidden'}_${flags.in_blog ? 'blog' : 'regular'}`;
 
 /** How the counters over all profiles change when a profile with these posts goes from `before` to `after`. */
-export const cellDeltas = (
+export const totalDeltas = (
   counts: ProfileCounts,
   kind: ProfileKind,
   before: ProfileState,
   after: ProfileState,
-): Partial<Record<Cell, number>> => {
-  const deltas: Partial<Record<Cell, number>> = {};
+): Partial<Record<TotalKey, number>> => {
+  const deltas: Partial<Record<TotalKey, number>> = {};
   for (const key of COUNT_KEYS) {
     const flags = flagsOf(key);
-    const from = before.gone ? undefined : cellOf(flags, kind, before);
-    const to = after.gone ? undefined : cellOf(flags, kind, after);
+    const from = before.gone ? undefined : totalKey(flags, kind, before);
+    const to = after.gone ? undefined : totalKey(flags, kind, after);
     if (from === to || counts[key] === 0) continue;
     if (from !== undefined) deltas[from] = (deltas[from] ?? 0) - counts[key];
     if (to !== undefined) deltas[to] = (deltas[to] ?? 0) + counts[key];
@@ -92,7 +96,7 @@ export const countIn = (
   counts: ProfileCounts,
   profile: ProfileState,
   scope: 'all' | 'public' | 'own',
-  blog: Blog,
+  blog: BlogFilter,
 ): number => {
   let total = 0;
   for (const key of COUNT_KEYS) {
@@ -105,11 +109,15 @@ export const countIn = (
 };
 
 /** The counters over all profiles whose sum is the total of a list of `scope`. */
-export const cellsOf = (scope: 'all' | 'public', kind: ProfileKind | 'any', blog: Blog): Cell[] => {
+export const totalKeysOf = (
+  scope: 'all' | 'public',
+  kind: ProfileKind | 'any',
+  blog: BlogFilter,
+): TotalKey[] => {
   const kinds: ProfileKind[] = kind === 'any' ? ['gym', 'user'] : [kind];
   const visibilities = scope === 'all' ? (['public', 'hidden'] as const) : (['public'] as const);
   const blogs = blog === 'any' ? (['blog', 'regular'] as const) : [blog];
   return kinds.flatMap((one) =>
-    visibilities.flatMap((visibility) => blogs.map((b): Cell => `${one}_${visibility}_${b}`)),
+    visibilities.flatMap((visibility) => blogs.map((b): TotalKey => `${one}_${visibility}_${b}`)),
   );
 };

@@ -1,7 +1,7 @@
 /** Totals of lists. Every write updates them, so that no read has to count. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import type { Cell } from '../domain/post-lists.ts';
+import type { TotalKey } from '../domain/post-lists.ts';
 import type { Models } from './models.ts';
 
 const POST_SHARDS = 16;
@@ -10,7 +10,7 @@ const POST_COUNTERS = Array.from({ length: POST_SHARDS }, (_, shard) => postShar
 const SERVICE_COUNTER = 'training_services';
 
 interface PostTotals {
-  count(cell: Cell): number;
+  count(key: TotalKey): number;
   /** The largest id that a post ever had. */
   newest: number;
 }
@@ -32,12 +32,12 @@ export interface Counters {
   incrementPosts(
     session: ClientSession,
     shardKey: number,
-    deltas: Partial<Record<Cell, number>>,
+    deltas: Partial<Record<TotalKey, number>>,
     newest?: number,
   ): Promise<void>;
   posts(): Promise<PostTotals>;
   /** Sets the totals after a recount. A concurrent write conflicts, and the transaction is retried. */
-  setPosts(session: ClientSession, counts: Partial<Record<Cell, number>>, newest: number): Promise<void>;
+  setPosts(session: ClientSession, counts: Partial<Record<TotalKey, number>>, newest: number): Promise<void>;
   /** `newest`: the id of a new training service. */
   incrementServices(session: ClientSession, deltas: Partial<ServiceCounts>, newest?: number): Promise<void>;
   services(): Promise<ServiceTotals>;
@@ -55,7 +55,7 @@ export const createCounters = ({ counters }: Models): Counters => ({
   incrementPosts: async (session, shardKey, deltas, newest = 0) => {
     const changed = Object.entries(deltas).filter(([, by]) => by !== 0);
     if (changed.length === 0 && newest === 0) return;
-    const inc = Object.fromEntries(changed.map(([cell, by]) => [`counts.${cell}`, by]));
+    const inc = Object.fromEntries(changed.map(([key, by]) => [`counts.${key}`, by]));
     await counters.updateOne(
       { _id: postShard(shardKey) },
       { $max: { newest }, ...(changed.length === 0 ? {} : { $inc: inc }) },
@@ -65,7 +65,7 @@ export const createCounters = ({ counters }: Models): Counters => ({
   posts: async () => {
     const shards = await counters.find({ _id: trusted({ $in: POST_COUNTERS }) }).lean();
     return {
-      count: (cell) => shards.reduce((total, { counts }) => total + (counts[cell] ?? 0), 0),
+      count: (key) => shards.reduce((total, { counts }) => total + (counts[key] ?? 0), 0),
       newest: Math.max(0, ...shards.map(({ newest }) => newest)),
     };
   },

@@ -13,8 +13,8 @@ import {
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
-import { sameWords } from './grams.ts';
 import type { Models, PostDocument } from './models.ts';
+import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
   rows: Post[];
@@ -26,7 +26,7 @@ export interface Posts {
   findMany(ids: readonly number[]): Promise<Post[]>;
   insert(session: ClientSession, post: Post, profile: ProfileState): Promise<void>;
   /** Sets `fields`, and what follows from them and from `profile`. */
-  write(
+  update(
     session: ClientSession,
     post: Post,
     fields: PostFields,
@@ -104,7 +104,7 @@ export const createPosts = ({ posts }: Models): Posts => {
     insert: async (session, post, profile) => {
       await posts.create([toPostDocument(post, profile)], { session });
     },
-    write: async (session, post, fields, profile, now) => {
+    update: async (session, post, fields, profile, now) => {
       const sameText = fields.title === post.title && fields.content === post.content;
       const change = {
         ...pickPostFields(fields),
@@ -120,7 +120,7 @@ export const createPosts = ({ posts }: Models): Posts => {
         )
         .select({ facets: 0, grams: 0 })
         .lean();
-      if (written === null) throw new Error(`Post ${post.id} vanished inside a transaction`);
+      if (written === null) throw new Error(`Post ${post.id} was deleted within the transaction`);
       return fromDocument(written);
     },
     remove: async (session, id) => {

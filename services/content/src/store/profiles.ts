@@ -46,7 +46,7 @@ export interface Profiles {
     newest?: number,
   ): Promise<Profile | undefined>;
   /** False when the profile is gone. Writes the document, so that a concurrent erasure conflicts with this transaction. */
-  pin(session: ClientSession, ref: ProfileRef): Promise<boolean>;
+  lockUnlessGone(session: ClientSession, ref: ProfileRef): Promise<boolean>;
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
   /** Adds up the counts of all profiles. */
   sums(session: ClientSession): Promise<ProfileSums[]>;
@@ -124,9 +124,9 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
       .lean();
     return counted === null ? undefined : fromDocument(counted);
   },
-  pin: async (session, ref) => {
-    const alive = { _id: profileKey(ref), gone: false };
-    return (await profiles.updateOne(alive, { $inc: { pins: 1 } }, { session })).matchedCount === 1;
+  lockUnlessGone: async (session, ref) => {
+    const notGone = { _id: profileKey(ref), gone: false };
+    return (await profiles.updateOne(notGone, { $inc: { pins: 1 } }, { session })).matchedCount === 1;
   },
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });

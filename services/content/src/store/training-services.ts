@@ -18,8 +18,8 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
-import { sameWords } from './grams.ts';
 import type { Models, TrainingServiceDocument } from './models.ts';
+import { sameWords } from './same-words.ts';
 
 export interface ServiceFilter {
   /** No row is in two of these lists. */
@@ -44,7 +44,7 @@ export interface TrainingServices {
   /** In the order of `ids`; unknown ones are missing. */
   findMany(ids: readonly number[]): Promise<TrainingService[]>;
   insert(session: ClientSession, service: TrainingService): Promise<void>;
-  write(
+  update(
     session: ClientSession,
     current: TrainingService,
     fields: TrainingServiceFields,
@@ -96,7 +96,7 @@ const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unkno
   };
 };
 
-const isAffordable = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: ServiceFilter, row: ListRow) =>
+const isInPriceRange = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: ServiceFilter, row: ListRow) =>
   Number(row.price) >= minPrice && Number(row.price) <= maxPrice;
 
 const isBoosted = (row: ListRow, now: Date): boolean => (row.boosted_until as Date) > now;
@@ -123,7 +123,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       )
       .toArray();
     return (found as unknown as ListRow[])
-      .filter((row) => isInFacets(row, facets) && isAffordable(filter, row))
+      .filter((row) => isInFacets(row, facets) && isInPriceRange(filter, row))
       .filter((row) => match === undefined || match(row).isMatch)
       .map(({ _id, boost_level }) => ({ id: _id, rank: Number(boost_level ?? BASIC_LEVEL) }));
   };
@@ -145,8 +145,8 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       inFacets(
         { facets: filter.facets, total, newest, search: filter.search },
         {
-          accept: (row) => isAffordable(filter, row) && !isBoosted(row, now),
-          also: priceRange(filter),
+          accept: (row) => isInPriceRange(filter, row) && !isBoosted(row, now),
+          indexed: priceRange(filter),
         },
       ),
       slice,
@@ -190,7 +190,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
       };
       await trainingServices.create([document], { session });
     },
-    write: async (session, { id, user_id: userId }, fields, now) => {
+    update: async (session, { id, user_id: userId }, fields, now) => {
       const written = await trainingServices
         .findOneAndUpdate(
           { _id: id },
@@ -198,7 +198,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
           { session, returnDocument: 'after' },
         )
         .lean();
-      if (written === null) throw new Error(`Training service ${id} vanished inside a transaction`);
+      if (written === null) throw new Error(`Training service ${id} was deleted within the transaction`);
       return fromDocument(written);
     },
     remove: async (session, id) => {

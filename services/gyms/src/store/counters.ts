@@ -9,9 +9,9 @@ import { type Connection, type Model, Schema } from 'mongoose';
 import type { GymDocument } from './gym-document.ts';
 
 /** `placed`: with latitude and longitude. */
-const CELLS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
-type Cell = (typeof CELLS)[number];
-type Counts = Record<Cell, number>;
+const COUNT_KEYS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
+type CountKey = (typeof COUNT_KEYS)[number];
+type Counts = Record<CountKey, number>;
 
 interface CounterDocument extends Counts {
   _id: number;
@@ -35,9 +35,9 @@ const counterSchema = new Schema<CounterDocument>(
   { collection: 'gym_counters', versionKey: false },
 );
 
-privacy(counterSchema, retain('how many gyms there are', '_id', ...CELLS, 'newest'));
+privacy(counterSchema, retain('how many gyms there are', '_id', ...COUNT_KEYS, 'newest'));
 
-/** The fields of a gym that decide in which cell it is counted. */
+/** The fields of a gym that decide which counter it belongs to. */
 type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
 
 interface GymTotals {
@@ -57,13 +57,13 @@ export interface Counters {
   totals(): Promise<GymTotals>;
 }
 
-const cellOf = ({ isActive, geohash }: Counted): Cell =>
+const countKey = ({ isActive, geohash }: Counted): CountKey =>
   `${isActive ? 'active' : 'hidden'}_${geohash === null ? 'unplaced' : 'placed'}`;
 
 const sumOf = (documents: readonly CounterDocument[]): Counts & { newest: number } =>
   documents.reduce(
     (sum, document) => ({
-      ...(Object.fromEntries(CELLS.map((cell) => [cell, sum[cell] + document[cell]])) as Counts),
+      ...(Object.fromEntries(COUNT_KEYS.map((key) => [key, sum[key] + document[key]])) as Counts),
       newest: Math.max(sum.newest, document.newest),
     }),
     { ...EMPTY, newest: 0 },
@@ -82,7 +82,7 @@ export const createCounters = (connection: Connection): Counters => {
       }
     },
     move: (session, id, before, after) => {
-      const [from, to] = [before && cellOf(before), after && cellOf(after)];
+      const [from, to] = [before && countKey(before), after && countKey(after)];
       if (from === to) return;
       const inc = { ...(from && { [from]: -1 }), ...(to && { [to]: 1 }) };
       const change = { $inc: inc, $max: { newest: id } };
@@ -93,13 +93,13 @@ export const createCounters = (connection: Connection): Counters => {
     },
     totals: async () => {
       const stored = await counters.find({ _id: trusted({ $in: SHARDS }) }).lean<CounterDocument[]>();
-      const { newest, ...cells } = sumOf(stored);
-      const activePlaced = cells.active_placed;
-      const allPlaced = activePlaced + cells.hidden_placed;
-      const active = activePlaced + cells.active_unplaced;
+      const { newest, ...counts } = sumOf(stored);
+      const activePlaced = counts.active_placed;
+      const allPlaced = activePlaced + counts.hidden_placed;
+      const active = activePlaced + counts.active_unplaced;
       return {
         active,
-        all: active + cells.hidden_placed + cells.hidden_unplaced,
+        all: active + counts.hidden_placed + counts.hidden_unplaced,
         activePlaced,
         allPlaced,
         newest,

@@ -5,14 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
-import { isDisputed, type Payment } from '../domain/payment.ts';
+import { isLeftToOperators, type Payment } from '../domain/payment.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
-/** Returning too early, and a page that is loaded again, are usual. */
-export const FREE_ANSWERS = 3;
-/** After them the gateway is asked again only this much later; the callback waits. */
+/** So many answers `not paid` cause no pause: payers often return too early, or load the page again. */
+export const UNPAUSED_ANSWERS = 3;
+/** After them a callback waits until so much time has passed since the last answer. */
 export const PAUSE_MS = 2_000;
-/** Then the answers are forgotten. */
+/** A deposit that was not asked for during this time counts from 0 again. */
 const REMEMBERED_MS = 60_000;
 
 interface Unpaid {
@@ -25,7 +25,7 @@ interface Inquiry {
   settled: Promise<Payment>;
 }
 
-const isDecided = (payment: Payment): boolean => payment.isDone || isDisputed(payment);
+const isDecided = (payment: Payment): boolean => payment.isDone || isLeftToOperators(payment);
 
 /** `settle` for callbacks. Each process counts for itself. */
 export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
@@ -44,7 +44,7 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
     const nowMs = clock.now().getTime();
     forgetOld(nowMs);
     const known = unpaid.get(id);
-    if (known === undefined || known.answers < FREE_ANSWERS) return 0;
+    if (known === undefined || known.answers < UNPAUSED_ANSWERS) return 0;
     return Math.max(0, known.lastAtMs + PAUSE_MS - nowMs);
   };
 
@@ -72,6 +72,7 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   const joined = async ({ isSent: wasSent, settled }: Inquiry): Promise<Payment | undefined> => {
     const payment = await settled.catch(() => undefined);
     if (payment === undefined) return undefined;
+    // The change was made in the scope of the other request: this one must not answer that nothing was changed either.
     if (isDecided(payment)) effectStarted();
     else if (wasSent) return undefined;
     return payment;

@@ -17,9 +17,10 @@ import { isPlatformAccount, type PlatformAccount, walletOwner } from '../domain/
 import { balanceEffect, type Payment } from '../domain/payment.ts';
 import { type BookedEntry, headText, type Seal } from '../domain/seal.ts';
 
+/** Sizes of a chunk. */
 const ROWS = 500;
 const WALLETS = 100;
-/** Each holds up to 500 entries. */
+/** Each seal holds up to 500 entries. */
 const SEALS = 5;
 const MAX_DISPUTED = 20;
 
@@ -45,7 +46,7 @@ export type AuditWallets = (noted?: { number: number; hash: string }) => Promise
 
 type AuditDependencies = Pick<Dependencies, 'store' | 'seals'>;
 
-const zeroAccounts: AuditReport['accounts'] = {
+const ZERO_ACCOUNTS: AuditReport['accounts'] = {
   gateway_clearing: 0n,
   store_clearing: 0n,
   gateway_fees: 0n,
@@ -61,14 +62,14 @@ class DifferenceFound extends Error {
   override name = 'DifferenceFound';
 }
 
-const assertNone = (difference: Difference): void => {
+const assertNoDifference = (difference: Difference): void => {
   if (difference !== undefined) throw new DifferenceFound(difference);
 };
 
 export const createAuditWallets =
   ({ store, seals }: AuditDependencies): AuditWallets =>
   async (noted) => {
-    const disputed = await store.payments.disputed({
+    const disputed = await store.payments.openDisputes({
       mode: 'cursor',
       perPage: MAX_DISPUTED,
       after: [Number.MAX_SAFE_INTEGER],
@@ -80,7 +81,7 @@ export const createAuditWallets =
       wallets: 0,
       head: undefined,
       unsealed: await store.entries.countUnsealed(),
-      accounts: { ...zeroAccounts },
+      accounts: { ...ZERO_ACCOUNTS },
       disputedDeposits: disputed.rows.map(({ id }) => id),
       difference: undefined,
     };
@@ -90,7 +91,7 @@ export const createAuditWallets =
       await checkPayments({ store }, report);
       await checkWallets({ store }, report);
       const total = Object.values(report.accounts).reduce((all, amount) => all + amount, 0n);
-      assertNone(total === 0n ? undefined : `all rows together are off by ${total}`);
+      assertNoDifference(total === 0n ? undefined : `all rows together are off by ${total}`);
     } catch (error) {
       if (!(error instanceof DifferenceFound)) throw error;
       report.difference = error.message;
@@ -107,22 +108,22 @@ const checkSeals = async (
   for (;;) {
     const chunk = await seals.after(last?.number ?? 0, SEALS);
     for (const seal of chunk) {
-      assertNone(differenceOfSeal(seal, last));
+      assertNoDifference(differenceOfSeal(seal, last));
       if (seal.number === noted?.number && seal.hash !== noted.hash)
-        assertNone(`seal ${seal.number} is not the one that was noted`);
+        assertNoDifference(`seal ${seal.number} is not the one that was noted`);
       last = seal;
     }
-    const newest = (await seals.last(last?.number ?? 0))?.number;
+    const newest = (await seals.newest(last?.number ?? 0))?.number;
     for (const seal of chunk) {
       const entries = await store.transaction((session) => sealed({ store }, seal, session));
-      assertNone(differenceOfLeaves(seal, entries, seal.number === newest));
+      assertNoDifference(differenceOfLeaves(seal, entries, seal.number === newest));
     }
     report.seals += chunk.length;
     if (chunk.length < SEALS) break;
   }
   if (last !== undefined) report.head = headText(last);
   if (noted !== undefined && (last?.number ?? 0) < noted.number)
-    assertNone(`seal ${noted.number}, which was noted, does not exist`);
+    assertNoDifference(`seal ${noted.number}, which was noted, does not exist`);
 };
 
 /** The entries listed in a seal, and those marked with its number. */
@@ -145,6 +146,7 @@ const ownersOf = ({ rows }: BookedEntry): number[] =>
 
 const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditReport): Promise<void> => {
   let lastKey = '';
+  // The seals are numbered from 1 without a gap, which checkSeals has verified: their count is the newest number.
   let lastSeal = report.seals;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -157,9 +159,9 @@ const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditRe
       return { entries, owners, payments: new Map(payments.map((payment) => [payment.id, payment])) };
     });
     // After the entries: a seal is written before its entries are marked.
-    lastSeal = (await seals.last(lastSeal))?.number ?? 0;
+    lastSeal = (await seals.newest(lastSeal))?.number ?? 0;
     for (const entry of chunk.entries) {
-      assertNone(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
+      assertNoDifference(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
       addRows(report, entry);
       report.entries += 1;
       lastKey = entry.key;
@@ -188,8 +190,8 @@ const checkPayments = async ({ store }: Pick<Dependencies, 'store'>, report: Aud
     for (const entry of chunk.entries) for (const id of entry.paymentIds) byPayment.get(id)?.push(entry);
     for (const payment of chunk.payments) {
       const entries = byPayment.get(payment.id) ?? [];
-      assertNone(differenceOfBookings(payment, entries));
-      assertNone(differenceOfHold(payment, entries));
+      assertNoDifference(differenceOfBookings(payment, entries));
+      assertNoDifference(differenceOfHold(payment, entries));
       report.payments += 1;
       lastId = payment.id;
     }
@@ -207,7 +209,7 @@ const checkWallets = async ({ store }: Pick<Dependencies, 'store'>, report: Audi
     });
     for (const wallet of chunk.wallets) {
       const { userId } = wallet;
-      assertNone(
+      assertNoDifference(
         differenceOfWallet(wallet, chunk.byPayments.get(userId) ?? 0n, chunk.byRows.get(userId) ?? 0n),
       );
       report.wallets += 1;

@@ -7,7 +7,7 @@ import { conflict, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
-import { AlreadyBooked, createEntry, ErasedWallet, type LedgerEntry } from '../domain/ledger.ts';
+import { AccountErased, AlreadyBooked, createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
 
 const MAX_KEY_LENGTH = 255;
@@ -40,7 +40,7 @@ export const createBook =
     const key = `booking:${input.key}`;
     const inputHash = hashOf(bookings);
     try {
-      return await bookWithoutErasedTexts(dependencies, { key, inputHash, bookings });
+      return await bookForAnyAccount(dependencies, { key, inputHash, bookings });
     } catch (error) {
       // Repeats are rare, so the key is not looked up beforehand. A repeat fails as a duplicate, or for a balance that
       // the first booking has changed.
@@ -59,28 +59,31 @@ const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
   return { paymentIds: entry.paymentIds, replayed: true };
 };
 
-interface Work {
+interface KeyedBookings {
   key: string;
   inputHash: string;
   bookings: readonly Booking[];
 }
 
 /** The money of an erased account still moves; the descriptions of its bookings are not stored. */
-const bookWithoutErasedTexts = async (dependencies: BookDependencies, work: Work): Promise<BookOutput> => {
+const bookForAnyAccount = async (
+  dependencies: BookDependencies,
+  request: KeyedBookings,
+): Promise<BookOutput> => {
   try {
-    return await bookOnce(dependencies, work);
+    return await bookOnce(dependencies, request);
   } catch (error) {
-    if (!(error instanceof ErasedWallet)) throw error;
-    const bookings = work.bookings.map((booking) =>
+    if (!(error instanceof AccountErased)) throw error;
+    const bookings = request.bookings.map((booking) =>
       booking.userId === error.userId ? { ...booking, description: null } : booking,
     );
-    return bookWithoutErasedTexts(dependencies, { ...work, bookings });
+    return bookForAnyAccount(dependencies, { ...request, bookings });
   }
 };
 
 const bookOnce = async (
   { store, clock, rates }: BookDependencies,
-  { key, inputHash, bookings }: Work,
+  { key, inputHash, bookings }: KeyedBookings,
 ): Promise<BookOutput> => {
   const createdAt = clock.now();
   const paymentIds = await store.payments.nextIds(bookings.length);
@@ -99,21 +102,21 @@ const bookOnce = async (
 const isBookable = (type: string): type is Booking['type'] =>
   (BOOKABLE_TYPES as readonly string[]).includes(type);
 
-const isId = (value: number | null): boolean => value === null || (Number.isSafeInteger(value) && value > 0);
+const isId = (value: number): boolean => Number.isSafeInteger(value) && value > 0;
 
 /** Checks the total as well, so that no sum of the rows can exceed what is exact. */
 const validated = ({ key, bookings }: BookInput): Booking[] => {
-  const wrong = (field: string) => invalid({ [field]: message('validation.invalid') });
-  if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw wrong('idempotency_key');
-  if (bookings.length === 0 || bookings.length > MAX_BOOKINGS) throw wrong('bookings');
+  const invalidField = (field: string) => invalid({ [field]: message('validation.invalid') });
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidField('idempotency_key');
+  if (bookings.length === 0 || bookings.length > MAX_BOOKINGS) throw invalidField('bookings');
   const total = bookings.reduce((all, { amount }) => all + amount, 0);
-  if (!Number.isSafeInteger(total)) throw wrong('bookings');
+  if (!Number.isSafeInteger(total)) throw invalidField('bookings');
   return bookings.map((booking, index) => {
     const { userId, type, amount, payableId } = booking;
-    if (userId === null || !isId(userId)) throw wrong(`bookings.${index}.user_id`);
-    if (!isBookable(type)) throw wrong(`bookings.${index}.type`);
-    if (!Number.isSafeInteger(amount) || amount <= 0) throw wrong(`bookings.${index}.amount`);
-    if (!isId(payableId)) throw wrong(`bookings.${index}.payable_id`);
+    if (!isId(userId)) throw invalidField(`bookings.${index}.user_id`);
+    if (!isBookable(type)) throw invalidField(`bookings.${index}.type`);
+    if (!Number.isSafeInteger(amount) || amount <= 0) throw invalidField(`bookings.${index}.amount`);
+    if (payableId !== null && !isId(payableId)) throw invalidField(`bookings.${index}.payable_id`);
     return { ...booking, type };
   });
 };

@@ -41,7 +41,7 @@ const toReported = (receipt: GatewayReceipt | null): DisputedDeposit['reported']
 export const createListDisputedDeposits =
   (dependencies: Pick<Dependencies, 'store' | 'users'>): ListDisputedDeposits =>
   async (caller, request) => {
-    const page = await dependencies.store.payments.disputed(request);
+    const page = await dependencies.store.payments.openDisputes(request);
     const payments = await presentPayments(dependencies, page.rows, caller);
     const data = page.rows.flatMap(({ gateway }, index): DisputedDeposit[] => {
       const payment = payments[index];

@@ -95,7 +95,7 @@ const createPresenter = async (
   payments: readonly Payment[],
   viewer: Caller,
 ): Promise<(payment: Payment) => PaymentResource> => {
-  const known = await users.find(
+  const usersById = await users.find(
     payments.map(({ userId }) => userId),
     viewer,
     { withErased: true },
@@ -103,7 +103,7 @@ const createPresenter = async (
   const shown = payments.filter((payment) => seesBalanceOf(viewer, payment)).map(({ userId }) => userId);
   const balances = shown.length === 0 ? new Map<number, number>() : await store.wallets.balances(shown);
   return (payment) =>
-    toPaymentResource(payment, viewer, known.get(payment.userId), balances.get(payment.userId));
+    toPaymentResource(payment, viewer, usersById.get(payment.userId), balances.get(payment.userId));
 };
 
 export const presentPayments = async (

@@ -13,7 +13,7 @@ const eventData = ({ id, userId, type, amount }: Payment) => ({
 });
 
 /** Of a credited deposit, a requested withdrawal or a store purchase; other payments are published with their seal. */
-export const publishBooked = (
+export const publishPaymentBooked = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,
   payment: Payment,
@@ -24,7 +24,7 @@ export const publishBooked = (
     data: eventData(payment),
   });
 
-export const publishSettled = (
+export const publishWithdrawalSettled = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,
   payment: Payment,
@@ -42,7 +42,7 @@ export const publishSettled = (
   });
 
 /** `payments`: those in the seal that other services have booked. */
-export const publishSealed = (
+export const publishLedgerSealed = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,
   { number, hash, leaves }: Seal,

@@ -27,7 +27,7 @@ type DepositStatus = 'done' | 'cancelled' | 'failed' | 'pending';
 /** The address to redirect the browser to, or the payment. */
 type CallbackResult = { location: string } | { payment: PaymentResource };
 
-/** Throws 404 unless the order id is right or the caller is the payer; 429 after too many of these. */
+/** Throws 404 unless the order id is right or the caller is the payer; 429 after too many such 404s. */
 export type ReceiveCallback = (input: CallbackInput) => Promise<CallbackResult>;
 
 export const createReceiveCallback = (
@@ -39,7 +39,7 @@ export const createReceiveCallback = (
   const settleDeposit = askOnce(dependencies.settleDeposit, clock);
   return async (input) => {
     const payment = await store.payments.findByTrackId(input.trackId);
-    // Before the gateway is asked.
+    // Before the gateway is asked: a wrong callback costs no call.
     if (payment === undefined || !mayReturn(payment, input))
       throw await refusal(limiter, input.clientAddress);
     if (depositReturnUrl === undefined) {

@@ -4,7 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { storePurchaseMeta, storePurchaseRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
-import { publishBooked } from './publish.ts';
+import { publishPaymentBooked } from './publish.ts';
 
 interface StorePurchase {
   storePurchaseId: number;
@@ -41,5 +41,5 @@ export const createRecordStorePurchase =
     const rows = storePurchaseRows(amount, rates.vatPercent);
     const entry = createEntry({ key, kind: 'store_purchase', rows, paymentIds: [payment.id] });
     await store.post(session, entry, [payment]);
-    await publishBooked({ outbox }, session, payment);
+    await publishPaymentBooked({ outbox }, session, payment);
   };

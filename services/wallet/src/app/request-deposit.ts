@@ -43,7 +43,7 @@ export const createRequestDeposit =
   }: Pick<Dependencies, 'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway'>): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
-    const known = await users.find([userId], caller);
+    const usersById = await users.find([userId], caller);
     const id = await store.payments.nextId();
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
@@ -73,16 +73,16 @@ export const createRequestDeposit =
       },
     });
     const result = {
-      payment: toPaymentResource(payment, caller, known.get(userId), undefined),
+      payment: toPaymentResource(payment, caller, usersById.get(userId), undefined),
       paymentUrl: order.paymentUrl,
     };
-    const begin = async (session: ClientSession): Promise<void> => {
+    const record = async (session: ClientSession): Promise<void> => {
       // The account may have been erased while the gateway answered.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
       await store.payments.insert(session, payment);
       await complete(session, result);
     };
-    await store.transaction(begin).catch((error: unknown) => {
+    await store.transaction(record).catch((error: unknown) => {
       // A track id belongs to one deposit: a repeated one is an error of the gateway.
       throw isDuplicateKey(error, 'gateway.track_id') ? providerError(error) : error;
     });

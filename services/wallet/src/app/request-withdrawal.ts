@@ -11,7 +11,7 @@ import { holdRows } from '../domain/booking.ts';
 import { createEntry } from '../domain/ledger.ts';
 import { newPayment } from '../domain/payment.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
-import { publishBooked } from './publish.ts';
+import { publishPaymentBooked } from './publish.ts';
 
 interface RequestWithdrawalInput {
   caller: UserCaller;
@@ -63,7 +63,7 @@ export const createRequestWithdrawal =
         if (!(await store.wallets.lockUnlessErased(session, userId)))
           throw forbidden('the account is erased');
         await store.post(session, entry, [payment]);
-        await publishBooked({ outbox }, session, payment);
+        await publishPaymentBooked({ outbox }, session, payment);
         const balance = (await store.wallets.find(session, userId))?.balance;
         const result = toPaymentResource(payment, caller, user, balance);
         await complete(session, result);

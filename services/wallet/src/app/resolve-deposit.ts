@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { verifiedFields } from '../domain/deposit.ts';
 import type { DisputeOutcome, DisputeResolution, Payment } from '../domain/payment.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
-import { publishBooked } from './publish.ts';
+import { publishPaymentBooked } from './publish.ts';
 import { depositEntry } from './settle-deposit.ts';
 
 interface Resolution {
@@ -27,10 +27,10 @@ export const createResolveDeposit =
     const { store, clock, users } = dependencies;
     const deposit = await store.payments.find(id);
     if (deposit?.type !== 'deposit') throw notFound();
-    const isOpen = deposit.gateway?.state === 'mismatch';
-    if (!isOpen) assertResolvedAs(deposit, outcome);
+    const isUnresolved = deposit.gateway?.state === 'mismatch';
+    if (!isUnresolved) assertResolvedAs(deposit, outcome);
     // Before the resolution: when identity does not answer, nothing has changed.
-    const known = await users.find([deposit.userId], caller, { withErased: true });
+    const usersById = await users.find([deposit.userId], caller, { withErased: true });
     const resolve = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
       const current = (await store.payments.find(id, session)) ?? deposit;
@@ -38,17 +38,24 @@ export const createResolveDeposit =
         assertResolvedAs(current, outcome);
         return current;
       }
-      const [resolvedBy, resolvedAt] = [caller.userId, clock.now()];
-      const resolution = { outcome, note: isErased ? null : note, resolvedBy, resolvedAt };
+      const resolution = {
+        outcome,
+        note: isErased ? null : note,
+        resolvedBy: caller.userId,
+        resolvedAt: clock.now(),
+      };
       return outcome === 'credited'
         ? credit(dependencies, session, current, resolution, isErased)
-        : changed(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
+        : assertResolved(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
     };
-    const resolved = isOpen ? await store.transaction(resolve) : deposit;
-    return toPaymentResource(resolved, caller, known.get(deposit.userId), undefined);
+    const resolved = isUnresolved ? await store.transaction(resolve) : deposit;
+    return toPaymentResource(resolved, caller, usersById.get(deposit.userId), undefined);
   };
 
-/** Books the requested amount, whatever the gateway took: an operator who credits another one returns the deposit. */
+/**
+ * Books the requested amount, whatever the gateway took: when that was another amount, the operator returns it instead
+ * (docs/adr/0040).
+ */
 const credit = async (
   { store, outbox }: Pick<Dependencies, 'store' | 'outbox'>,
   session: ClientSession,
@@ -59,13 +66,16 @@ const credit = async (
   const reported = deposit.gateway?.reported;
   if (reported == null) throw new Error(`The disputed deposit ${deposit.id} has no receipt`);
   const credited = verifiedFields(deposit, reported, { now: resolution.resolvedAt, erased });
-  const done = changed(await store.payments.resolveDispute(session, deposit.id, { resolution, credited }));
+  const done = assertResolved(
+    await store.payments.resolveDispute(session, deposit.id, { resolution, credited }),
+  );
   await store.post(session, depositEntry(deposit));
-  await publishBooked({ outbox }, session, done);
+  await publishPaymentBooked({ outbox }, session, done);
   return done;
 };
 
-const changed = (deposit: Payment | undefined): Payment => {
+/** The transaction has read the state before: a concurrent change conflicts and does not arrive here. */
+const assertResolved = (deposit: Payment | undefined): Payment => {
   if (deposit === undefined) throw new Error('A disputed deposit was changed in the same transaction');
   return deposit;
 };

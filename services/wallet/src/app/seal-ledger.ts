@@ -4,7 +4,7 @@
  */
 import type { Dependencies } from '../dependencies.ts';
 import { type BookedEntry, headText, isIntact, nextSeal, type Seal } from '../domain/seal.ts';
-import { publishSealed } from './publish.ts';
+import { publishLedgerSealed } from './publish.ts';
 
 const BATCH = 500;
 
@@ -19,7 +19,7 @@ type SealDependencies = Pick<Dependencies, 'store' | 'seals' | 'outbox' | 'clock
 
 export const createSealLedger = (dependencies: SealDependencies, batch = BATCH): SealLedger => {
   const { store, seals, clock, log } = dependencies;
-  const reportChanged = createReport(log);
+  const reportChanged = createReportChanged(log);
   /** The newest seal known to this process. The append fails when another process has written a newer one. */
   let last: Seal | undefined;
   /** Whether the entries of `last` are known to be marked. */
@@ -34,7 +34,7 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
 
   /** Reads seals of other processes and completes the newest, whose process may have crashed. */
   const catchUp = async (): Promise<void> => {
-    const newest = await seals.last(last?.number ?? 0);
+    const newest = await seals.newest(last?.number ?? 0);
     if (newest !== undefined && (newest.number !== last?.number || !isMarked))
       await complete(newest, await store.entries.findMany(newest.leaves.map(({ key }) => key)));
   };
@@ -61,20 +61,20 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
   // Rounds of one process run one after the other: they share `last`.
   let rounds: Promise<unknown> = Promise.resolve();
   return () => {
-    const mine = rounds.then(round);
-    rounds = mine.catch(() => undefined);
-    return mine;
+    const current = rounds.then(round);
+    rounds = current.catch(() => undefined);
+    return current;
   };
 };
 
 /** Logs each changed entry once. */
-const createReport = (log: Dependencies['log']): ((changed: readonly BookedEntry[]) => void) => {
+const createReportChanged = (log: Dependencies['log']): ((changed: readonly BookedEntry[]) => void) => {
   const reported = new Set<string>();
   return (changed) => {
-    const fresh = changed.map(({ key }) => key).filter((key) => !reported.has(key));
-    if (fresh.length === 0) return;
-    for (const key of fresh) reported.add(key);
-    log.error({ entries: fresh }, 'ledger entries were changed after their booking: run the audit');
+    const unreported = changed.map(({ key }) => key).filter((key) => !reported.has(key));
+    if (unreported.length === 0) return;
+    for (const key of unreported) reported.add(key);
+    log.error({ entries: unreported }, 'ledger entries were changed after their booking: run the audit');
   };
 };
 
@@ -89,7 +89,7 @@ const markEntries = async (
   await store.transaction(async (session) => {
     if ((await store.entries.markSealed(session, keys, seal.number)) === 0) return;
     const payments = await store.payments.findMany(booked, session);
-    await publishSealed(
+    await publishLedgerSealed(
       { outbox },
       session,
       seal,

@@ -2,10 +2,10 @@
 import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
 import { decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
-import { AlreadyBooked, createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import { depositMetaOf, type GatewayReceipt, isDisputed, type Payment } from '../domain/payment.ts';
+import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
+import { depositMetaOf, type GatewayReceipt, isLeftToOperators, type Payment } from '../domain/payment.ts';
 import { providerError } from './provider-error.ts';
-import { publishBooked } from './publish.ts';
+import { publishPaymentBooked } from './publish.ts';
 
 /**
  * The deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
@@ -17,7 +17,7 @@ export const createSettleDeposit =
   (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
   async (payment) => {
     const { store, clock, log, gateway } = dependencies;
-    if (payment.isDone || payment.gateway === null || isDisputed(payment)) return payment;
+    if (payment.isDone || payment.gateway === null || isLeftToOperators(payment)) return payment;
     const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
       throw providerError(cause);
     });
@@ -61,26 +61,19 @@ export const depositEntry = (payment: Payment): LedgerEntry =>
     paymentIds: [payment.id],
   });
 
-const credit = async (
+/** The deposit as it is when another call has credited or disputed it meanwhile. */
+const credit = (
   { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
   payment: Payment,
   receipt: PaidReceipt,
-): Promise<Payment> => {
-  const entry = depositEntry(payment);
-  const now = clock.now();
-  try {
-    return await store.transaction(async (session) => {
-      await store.post(session, entry);
-      const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
-      const change = verifiedFields(payment, receipt, { now, erased });
-      const done = await store.payments.markDepositDone(session, payment.id, change);
-      if (done === undefined)
-        throw new Error(`Deposit ${payment.id} is credited without an entry, or disputed`);
-      await publishBooked({ outbox }, session, done);
-      return done;
-    });
-  } catch (error) {
-    if (!(error instanceof AlreadyBooked)) throw error;
-    return (await store.payments.find(payment.id)) ?? payment;
-  }
-};
+): Promise<Payment> =>
+  store.transaction(async (session) => {
+    const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
+    const change = verifiedFields(payment, receipt, { now: clock.now(), erased });
+    const done = await store.payments.markDepositDone(session, payment.id, change);
+    if (done === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
+    // Writes the wallet: a concurrent erasure conflicts, and the retry stores no personal data.
+    await store.post(session, depositEntry(payment));
+    await publishPaymentBooked({ outbox }, session, done);
+    return done;
+  });

@@ -8,7 +8,7 @@ import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { isOpenWithdrawal, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
-import { publishSettled } from './publish.ts';
+import { publishWithdrawalSettled } from './publish.ts';
 
 type Outcome = 'paid' | 'rejected';
 
@@ -40,7 +40,7 @@ export const createSettleWithdrawal =
     const isSettled = !isOpenWithdrawal(withdrawal);
     if (isSettled) assertSettledAs(withdrawal, outcome);
     // Before the settlement: when identity does not answer, nothing has changed.
-    const known = await users.find([userId], caller, { withErased: true });
+    const usersById = await users.find([userId], caller, { withErased: true });
     const entry = settlementEntry(withdrawal, outcome);
     const settle = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, userId))?.erased === true;
@@ -53,11 +53,11 @@ export const createSettleWithdrawal =
         return before;
       }
       await store.post(session, entry);
-      await publishSettled({ outbox }, session, after);
+      await publishWithdrawalSettled({ outbox }, session, after);
       return after;
     };
     const settled = isSettled ? withdrawal : await store.transaction(settle);
-    return toPaymentResource(settled, caller, known.get(userId), await store.wallets.balance(userId));
+    return toPaymentResource(settled, caller, usersById.get(userId), await store.wallets.balance(userId));
   };
 
 const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
@@ -66,8 +66,8 @@ const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
 };
 
 /**
- * An erasure leaves the bank account of an open withdrawal, which it is paid to; the settlement removes it then, and stores
- * no text about the user.
+ * The bank account of an open withdrawal stays when the account is erased, because the withdrawal is paid to it. Its
+ * settlement removes it then, and stores no text about the user.
  */
 const settledMeta = (
   withdrawal: Payment,

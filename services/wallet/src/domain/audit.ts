@@ -15,7 +15,7 @@ import {
 import { balanceEffect, depositMetaOf, isOpenWithdrawal, type Payment } from './payment.ts';
 import { type BookedEntry, GENESIS, isIntact, type Leaf, type Seal, sealHash } from './seal.ts';
 
-/** For the operator; undefined when there is none. */
+/** What the audit found, as a sentence for the operator; undefined: no difference. */
 export type Difference = string | undefined;
 
 /** The entries that a payment must have, by kind. */
@@ -39,7 +39,7 @@ const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
 };
 
 /** Accounts whose rows in an entry of this kind are not determined by its payments. */
-const FREE_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> = {
+const UNDETERMINED_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> = {
   // Rates change, so the platform's share of a sale cannot be recomputed later.
   booking: ['revenue', 'commission', 'vat'],
   store_purchase: ['revenue', 'vat'],
@@ -73,10 +73,11 @@ const determinedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[]
   }
 };
 
-const sums = (rows: readonly Row[], free: readonly Account[]): Map<Account, number> => {
+/** The sum of the rows of each account but those in `excluded`; sums of 0 are left out. */
+const sums = (rows: readonly Row[], excluded: readonly Account[]): Map<Account, number> => {
   const totals = new Map<Account, number>();
   for (const { account, amount } of rows)
-    if (!free.includes(account)) totals.set(account, (totals.get(account) ?? 0) + amount);
+    if (!excluded.includes(account)) totals.set(account, (totals.get(account) ?? 0) + amount);
   for (const [account, amount] of totals) if (amount === 0) totals.delete(account);
   return totals;
 };
@@ -87,7 +88,7 @@ const sameSums = (one: Map<Account, number>, other: Map<Account, number>): boole
 const isAccount = (account: string): boolean =>
   walletOwner(account) !== undefined || isPlatformAccount(account);
 
-const unbalanced = (entry: LedgerEntry): Difference => {
+const differenceOfRows = (entry: LedgerEntry): Difference => {
   try {
     createEntry(entry);
     return undefined;
@@ -118,8 +119,8 @@ export const differenceOfEntry = (
     return `${name} is marked with seal ${entry.seal}, which does not exist`;
   const unknown = entry.rows.find(({ account }) => !isAccount(account));
   if (unknown !== undefined) return `${name} has a row on the unknown account ${unknown.account}`;
-  const off = unbalanced(entry);
-  if (off !== undefined) return `${name}: ${off}`;
+  const sumDifference = differenceOfRows(entry);
+  if (sumDifference !== undefined) return `${name}: ${sumDifference}`;
   const booked = entry.paymentIds.flatMap((id) => payments.get(id) ?? []);
   if (booked.length !== entry.paymentIds.length || booked.length === 0)
     return `${name} is for a payment that does not exist`;
@@ -129,8 +130,8 @@ export const differenceOfEntry = (
     if (!entryKindsOf(payment).includes(entry.kind))
       return `${name} does not belong to payment ${payment.id} (${payment.type}) in its state`;
   }
-  const free = FREE_ACCOUNTS[entry.kind];
-  if (!sameSums(sums(entry.rows, free), sums(determinedRows(entry, booked), free)))
+  const excluded = UNDETERMINED_ACCOUNTS[entry.kind];
+  if (!sameSums(sums(entry.rows, excluded), sums(determinedRows(entry, booked), excluded)))
     return `${name} has other rows than its payments call for`;
   const withoutWallet = entry.rows
     .map(({ account }) => walletOwner(account))

@@ -4,7 +4,7 @@ import { exact, percentOf, positive, sum, taxWithin, toRial } from './money.ts';
 import type { PaymentType } from './payment.ts';
 import type { DepositMeta, StorePurchaseMeta, VatMeta } from './payment-meta.ts';
 
-/** What other services may book. */
+/** The types of payments that other services may book. */
 export const BOOKABLE_TYPES = ['purchase', 'income', 'commission'] as const satisfies readonly PaymentType[];
 
 type BookableType = (typeof BOOKABLE_TYPES)[number];
@@ -19,7 +19,7 @@ export interface Booking {
   payableId: number | null;
 }
 
-/** Splits earnings of the platform into the net amount and the tax contained in it. */
+/** Rows for earnings of the platform: the net amount on `account`, the tax contained in `amount` on `vat`. */
 const earned = (account: Account, amount: number, vatPercent: number): Row[] => {
   const vat = taxWithin(amount, vatPercent);
   return [
@@ -40,10 +40,12 @@ export const bookingRows = (bookings: readonly Booking[], vatPercent: number): R
     const signed = type === 'income' ? positive(amount) : -positive(amount);
     return { account: walletAccount(userId), amount: signed };
   });
-  const left = exact(total(bookings, 'purchase') - total(bookings, 'income'));
+  const margin = exact(total(bookings, 'purchase') - total(bookings, 'income'));
   return [
     ...rows,
-    ...(left > 0 ? earned('revenue', left, vatPercent) : [{ account: 'revenue' as const, amount: left }]),
+    ...(margin > 0
+      ? earned('revenue', margin, vatPercent)
+      : [{ account: 'revenue' as const, amount: margin }]),
     ...earned('commission', total(bookings, 'commission'), vatPercent),
   ];
 };
@@ -102,16 +104,19 @@ export const depositRows = (userId: number, meta: DepositMeta): Row[] => {
   ];
 };
 
+/** A requested withdrawal: the amount leaves the balance and is held. */
 export const holdRows = (userId: number, amount: number): Row[] => [
   { account: walletAccount(userId), amount: -positive(amount) },
   { account: 'held_withdrawals', amount },
 ];
 
+/** A paid withdrawal. */
 export const payoutRows = (amount: number): Row[] => [
   { account: 'held_withdrawals', amount: -positive(amount) },
   { account: 'gateway_clearing', amount },
 ];
 
+/** A rejected withdrawal: the held amount returns to the balance. */
 export const releaseRows = (userId: number, amount: number): Row[] => [
   { account: 'held_withdrawals', amount: -positive(amount) },
   { account: walletAccount(userId), amount },

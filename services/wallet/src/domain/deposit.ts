@@ -4,7 +4,7 @@ import { chargedRial } from './booking.ts';
 import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
 import type { DepositMeta } from './payment-meta.ts';
 
-/** `unpaid.status`: a code of the gateway, null when it gave none. */
+/** `unpaid.status`: the numeric status of a payment at Zibal, null when the answer has none. */
 export type GatewayAnswer =
   | { kind: 'paid'; receipt: GatewayReceipt }
   | { kind: 'unpaid'; status: number | null }
@@ -19,20 +19,22 @@ export type DepositDecision =
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
+/** By the payer. */
 const CANCELLED = 3;
-/** Waiting, an internal error of the gateway, and the two paid states: not final. */
+/** Not final. -2: an internal error of the gateway; -1: the payer has not paid yet; 1 and 2: paid, verified or not. */
 const UNDECIDED = new Set([-2, -1, 1, 2]);
 
 /** An unpaid deposit expires after this. */
 const EXPIRES_MS = DAY_MS;
-const FIRST_CHECK_MS = 2 * MINUTE_MS;
-const EARLY_MS = 30 * MINUTE_MS;
-const LATE_CHECK_MS = 15 * MINUTE_MS;
+/** Up to this age a deposit is verified more often. */
+const YOUNG_MS = 30 * MINUTE_MS;
+const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;
+const OLD_INTERVAL_MS = 15 * MINUTE_MS;
 
 /** When to verify a deposit without a callback again: every 2 minutes, after half an hour every 15. */
 export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   const ageMs = now.getTime() - createdAt.getTime();
-  return new Date(now.getTime() + (ageMs < EARLY_MS ? FIRST_CHECK_MS : LATE_CHECK_MS));
+  return new Date(now.getTime() + (ageMs < YOUNG_MS ? YOUNG_INTERVAL_MS : OLD_INTERVAL_MS));
 };
 
 /** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
@@ -46,7 +48,7 @@ export const isSecretOrderId = ({ id, gateway }: Payment, orderId: string): bool
 const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === String(id) || orderId === gateway?.orderId;
 
-/** The gateway verifies a track id only. Order and amount are compared here: only a match is credited. */
+/** The gateway verifies only that a track id is paid. Order and amount are compared here: only a match is credited. */
 export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date): DepositDecision => {
   const expired = now.getTime() - payment.createdAt.getTime() >= EXPIRES_MS;
   switch (answer.kind) {
@@ -56,8 +58,8 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
       // An incomplete receipt is no mismatch: the deposit is verified again until it expires.
       if (amountRial === null || orderId === null)
         return expired ? { kind: 'dispute', receipt } : { kind: 'wait' };
-      const ours = isOurOrder(payment, orderId) && amountRial === chargedRial(depositMetaOf(payment));
-      return ours ? { kind: 'credit', receipt: { ...receipt, amountRial } } : { kind: 'dispute', receipt };
+      const isMatch = isOurOrder(payment, orderId) && amountRial === chargedRial(depositMetaOf(payment));
+      return isMatch ? { kind: 'credit', receipt: { ...receipt, amountRial } } : { kind: 'dispute', receipt };
     }
     case 'unpaid':
       if (answer.status === null || UNDECIDED.has(answer.status)) break;
@@ -68,12 +70,17 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
   return expired ? { kind: 'close', state: 'expired' } : { kind: 'wait' };
 };
 
+export interface VerifiedFields {
+  meta: DepositMeta;
+  description: string | null;
+}
+
 /** The meta and description of a credited deposit; without personal data when the user is erased. */
 export const verifiedFields = (
   payment: Payment,
   receipt: GatewayReceipt,
   options: { now: Date; erased: boolean },
-): { meta: DepositMeta; description: string | null } => {
+): VerifiedFields => {
   const { refNumber } = receipt;
   const meta: DepositMeta = {
     ...depositMetaOf(payment),

@@ -5,8 +5,8 @@
 import { exact, MoneyError, sum } from './money.ts';
 
 /**
- * The accounts of the platform. Positive amounts are credits: what the platform holds itself (`*_clearing`) therefore
- * becomes negative as money comes in.
+ * The accounts of the platform. Positive amounts are credits, negative ones debits: the balance of an asset, `*_clearing`,
+ * decreases below zero as money comes in.
  */
 const PLATFORM_ACCOUNTS = [
   /** Money at the bank gateway, and transfers out of it. */
@@ -53,9 +53,9 @@ export interface LedgerEntry {
   paymentIds: readonly number[];
 }
 
-/** The transaction would store personal data of an erased account. */
-export class ErasedWallet extends Error {
-  override name = 'ErasedWallet';
+/** Thrown by a transaction that would store personal data of an erased account. */
+export class AccountErased extends Error {
+  override name = 'AccountErased';
   readonly userId: number;
 
   constructor(userId: number) {
@@ -64,7 +64,7 @@ export class ErasedWallet extends Error {
   }
 }
 
-/** An entry with this key exists. */
+/** Thrown for an entry whose key exists. */
 export class AlreadyBooked extends Error {
   override name = 'AlreadyBooked';
 }

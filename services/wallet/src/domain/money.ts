@@ -5,7 +5,7 @@ const RIAL_PER_TOOMAN = 10;
 /** Percentages are exact to four decimals. */
 const PERCENT_SCALE = 10_000;
 
-/** A bug: input is validated before it becomes an amount. */
+/** Thrown only because of a bug: input is validated before it becomes an amount. */
 export class MoneyError extends Error {
   override name = 'MoneyError';
 }
@@ -33,7 +33,7 @@ export const toRial = (tooman: number): number => exact(exact(tooman) * RIAL_PER
 
 const scaled = (percent: number): bigint => BigInt(Math.round(percent * PERCENT_SCALE));
 
-/** Both positive; half is rounded up. */
+/** The quotient of two positive numbers, half rounded up. */
 const divided = (numerator: bigint, denominator: bigint): number =>
   exact(Number((numerator * 2n + denominator) / (denominator * 2n)));
 

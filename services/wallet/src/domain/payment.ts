@@ -29,10 +29,10 @@ export const GATEWAY_STATES = [
 
 export type GatewayState = (typeof GATEWAY_STATES)[number];
 
-/** The gateway gave its last word: what follows is for operators to decide. */
-export const DISPUTED_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
+/** The gateway is not asked again: an operator decides (`mismatch`) or has decided not to credit (`returned`). */
+export const OPERATOR_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
 
-/** Not paid, as far as the gateway knows. */
+/** Not paid, by the last answer of the gateway. */
 export type ClosedState = 'cancelled' | 'failed' | 'expired';
 
 export const DISPUTE_OUTCOMES = ['credited', 'returned'] as const;
@@ -49,6 +49,7 @@ export interface DisputeResolution {
   resolvedAt: Date;
 }
 
+/** A deposit at the bank gateway. */
 interface GatewayRecord {
   trackId: string;
   /** Our id of the payment at the gateway. It cannot be guessed. */
@@ -135,9 +136,9 @@ export const withdrawalMetaOf = ({
 }: Pick<Payment, 'type' | 'meta'>): WithdrawalMeta | undefined =>
   type === 'withdrawal' && meta !== null ? (meta as WithdrawalMeta) : undefined;
 
-/** Also when an operator has returned it: the gateway is not asked again. */
-export const isDisputed = ({ gateway }: Pick<Payment, 'gateway'>): boolean =>
-  gateway !== null && (DISPUTED_STATES as readonly string[]).includes(gateway.state);
+/** See {@link OPERATOR_STATES}. */
+export const isLeftToOperators = ({ gateway }: Pick<Payment, 'gateway'>): boolean =>
+  gateway !== null && (OPERATOR_STATES as readonly string[]).includes(gateway.state);
 
 /** Throws for a payment that is not a deposit. */
 export const depositMetaOf = ({ id, meta }: Pick<Payment, 'id' | 'meta'>): DepositMeta => {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { LedgerEntry } from './ledger.ts';
 
-/** One entry in a seal. */
+/** One entry in a seal. The leaves of a seal are hashed together as one list; there is no Merkle tree. */
 export interface Leaf {
   key: string;
   hash: string;

@@ -1,9 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import type { ShowBalance } from '../app/show-balance.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getBalanceRoute = (showBalance: ShowBalance): Route =>
+export const getBalanceRoute = ({ showBalance }: Pick<UseCases, 'showBalance'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/balance',

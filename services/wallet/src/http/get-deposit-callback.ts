@@ -1,13 +1,13 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { ReceiveCallback } from '../app/receive-callback.ts';
+import type { UseCases } from '../use-cases.ts';
 
 const digits = z.string().regex(/^\d{1,15}$/);
 
 const redirect = (location: string) => ({ status: 302 as const, headers: { location } });
 
-export const getDepositCallbackRoute = (receiveCallback: ReceiveCallback): Route =>
+export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'receiveCallback'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/callback',

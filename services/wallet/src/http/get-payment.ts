@@ -2,9 +2,9 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { ShowPayment } from '../app/show-payment.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getPaymentRoute = (showPayment: ShowPayment): Route =>
+export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/:id',

@@ -1,8 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { type ListPrices, pricesSchema } from '../app/list-prices.ts';
+import { pricesSchema } from '../app/list-prices.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const getPricesRoute = (listPrices: ListPrices): Route =>
+export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/prices',

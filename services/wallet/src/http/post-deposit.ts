@@ -4,13 +4,17 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { RequestDeposit, RequestedDeposit } from '../app/request-deposit.ts';
+import type { RequestedDeposit } from '../app/request-deposit.ts';
+import type { UseCases } from '../use-cases.ts';
 import { description } from './description.ts';
 
 const MIN_TOOMAN = 1_000;
 const MAX_TOOMAN = 500_000_000;
 
-export const postDepositRoute = (requestDeposit: RequestDeposit, idempotency: Idempotency): Route =>
+export const postDepositRoute = (
+  { requestDeposit }: Pick<UseCases, 'requestDeposit'>,
+  idempotency: Idempotency,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/deposit',

@@ -3,13 +3,13 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { ResolveDeposit } from '../app/resolve-deposit.ts';
 import { DISPUTE_OUTCOMES } from '../domain/payment.ts';
+import type { UseCases } from '../use-cases.ts';
 import { conflictSchema } from './schemas.ts';
 
 const MAX_NOTE = 2_000;
 
-export const postResolutionRoute = (resolveDeposit: ResolveDeposit): Route =>
+export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveDeposit'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/:id/resolve',

@@ -3,7 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import type { SettleWithdrawal } from '../app/settle-withdrawal.ts';
+import type { UseCases } from '../use-cases.ts';
 import { conflictSchema } from './schemas.ts';
 
 const MAX_REASON = 2_000;
@@ -22,7 +22,7 @@ const common = {
 } as const;
 
 /** POST /payments/:id/pay and /reject. */
-export const settlementRoutes = (settleWithdrawal: SettleWithdrawal): Route[] => [
+export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWithdrawal'>): Route[] => [
   defineRoute({
     ...common,
     path: '/payments/:id/pay',

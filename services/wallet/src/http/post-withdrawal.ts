@@ -4,10 +4,13 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
 import { type PaymentResource, paymentSchema } from '../app/payment-resource.ts';
-import type { RequestWithdrawal } from '../app/request-withdrawal.ts';
+import type { UseCases } from '../use-cases.ts';
 import { description } from './description.ts';
 
-export const postWithdrawalRoute = (requestWithdrawal: RequestWithdrawal, idempotency: Idempotency): Route =>
+export const postWithdrawalRoute = (
+  { requestWithdrawal }: Pick<UseCases, 'requestWithdrawal'>,
+  idempotency: Idempotency,
+): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/withdrawals',

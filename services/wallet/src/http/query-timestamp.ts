@@ -14,9 +14,10 @@ const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {
   const [, day, time] = FORM.exec(value) ?? [];
   if (day === undefined) return undefined;
   // The end of the period includes its whole last second.
-  const clock = time ?? (edge === 'start' ? '00:00:00' : '23:59:59');
-  const date = new Date(`${day}T${clock}.${edge === 'start' ? '000' : '999'}Z`);
-  const isReal = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${day}T${clock}`);
+  const timeOfDay = time ?? (edge === 'start' ? '00:00:00' : '23:59:59');
+  const date = new Date(`${day}T${timeOfDay}.${edge === 'start' ? '000' : '999'}Z`);
+  const isCalendarTime =
+    !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${day}T${timeOfDay}`);
   // Not every database accepts the year 0; no payment is older than 1970.
-  return isReal ? new Date(Math.max(date.getTime(), 0)) : undefined;
+  return isCalendarTime ? new Date(Math.max(date.getTime(), 0)) : undefined;
 };

@@ -4,10 +4,10 @@ import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { UseCases } from '../use-cases.ts';
 import { getBalanceRoute } from './get-balance.ts';
 import { getDepositCallbackRoute } from './get-deposit-callback.ts';
+import { getDisputedDepositsRoute } from './get-disputed-deposits.ts';
 import { getPaymentRoute } from './get-payment.ts';
+import { getPaymentsRoute } from './get-payments.ts';
 import { getPricesRoute } from './get-prices.ts';
-import { listDisputedDepositsRoute } from './list-disputed-deposits.ts';
-import { listPaymentsRoute } from './list-payments.ts';
 import { postDepositRoute } from './post-deposit.ts';
 import { postResolutionRoute } from './post-resolution.ts';
 import { settlementRoutes } from './post-settlement.ts';
@@ -20,14 +20,14 @@ interface RouteOptions {
 }
 
 export const createRoutes = (useCases: UseCases, { idempotency, baseUrl }: RouteOptions): Route[] => [
-  listPaymentsRoute(useCases.listPayments, baseUrl),
-  getBalanceRoute(useCases.showBalance),
-  getPricesRoute(useCases.listPrices),
-  postDepositRoute(useCases.requestDeposit, idempotency),
-  getDepositCallbackRoute(useCases.receiveCallback),
-  listDisputedDepositsRoute(useCases.listDisputedDeposits, baseUrl),
-  postWithdrawalRoute(useCases.requestWithdrawal, idempotency),
-  getPaymentRoute(useCases.showPayment),
-  ...settlementRoutes(useCases.settleWithdrawal),
-  postResolutionRoute(useCases.resolveDeposit),
+  getPaymentsRoute(useCases, baseUrl),
+  getBalanceRoute(useCases),
+  getPricesRoute(useCases),
+  postDepositRoute(useCases, idempotency),
+  getDepositCallbackRoute(useCases),
+  getDisputedDepositsRoute(useCases, baseUrl),
+  postWithdrawalRoute(useCases, idempotency),
+  getPaymentRoute(useCases),
+  ...settlementRoutes(useCases),
+  postResolutionRoute(useCases),
 ];

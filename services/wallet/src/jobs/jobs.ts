@@ -1,18 +1,12 @@
-/** Every recurring job of the wallet. */
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { WalletConfig } from '../config.ts';
 import type { UseCases } from '../use-cases.ts';
-import { sealLedgerJob } from './seal-ledger.ts';
-import { sweepDepositsJob } from './sweep-deposits.ts';
-
-interface Intervals {
-  DEPOSIT_SWEEP_SECONDS: number;
-  LEDGER_SEAL_SECONDS: number;
-}
 
 export const createJobs = (
   { sweepDeposits, sealLedger }: Pick<UseCases, 'sweepDeposits' | 'sealLedger'>,
-  { DEPOSIT_SWEEP_SECONDS, LEDGER_SEAL_SECONDS }: Intervals,
+  config: Pick<WalletConfig, 'DEPOSIT_SWEEP_SECONDS' | 'LEDGER_SEAL_SECONDS'>,
 ): Job[] => [
-  sweepDepositsJob(sweepDeposits, DEPOSIT_SWEEP_SECONDS),
-  sealLedgerJob(sealLedger, LEDGER_SEAL_SECONDS),
+  { name: 'sweep deposits', intervalMs: config.DEPOSIT_SWEEP_SECONDS * SECOND_MS, run: sweepDeposits },
+  { name: 'seal ledger', intervalMs: config.LEDGER_SEAL_SECONDS * SECOND_MS, run: sealLedger },
 ];

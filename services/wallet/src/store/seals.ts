@@ -47,7 +47,7 @@ export interface Seals {
   /** Creates the collection; required before the first seal. */
   prepare(): Promise<void>;
   /** The newest seal with number `from` or higher. Reads all seals from `from` on; 0 finds the newest directly. */
-  last(from: number): Promise<Seal | undefined>;
+  newest(from: number): Promise<Seal | undefined>;
   /** False when another process has written a seal with this number. */
   append(seal: Seal): Promise<boolean>;
   /** Ordered by number, after `number`. */
@@ -80,14 +80,14 @@ export const createSeals = (connection: Connection): Seals => {
     prepare: async () => {
       await seals.createCollection();
     },
-    last: async (from) => {
+    newest: async (from) => {
       if (from === 0) return (await read({}, -1, 1))[0];
       let newest: Seal | undefined;
       for (let next = from; ; next += WINDOW) {
         const numbers = Array.from({ length: WINDOW }, (_, index) => next + index);
-        const last = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
-        newest = last ?? newest;
-        if (last?.number !== numbers.at(-1)) return newest;
+        const found = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
+        newest = found ?? newest;
+        if (found?.number !== numbers.at(-1)) return newest;
       }
     },
     append: async ({ number, previous, hash, leaves, sealedAt }) => {

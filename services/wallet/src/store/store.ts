@@ -11,7 +11,7 @@ import { registerModels } from './models.ts';
 import { createPayments, type Payments } from './payments.ts';
 import { createWallets, MissingWallet, type WalletMove, type Wallets } from './wallets.ts';
 
-export type { PaymentFilter } from './payments.ts';
+export type { PaymentFilter } from './payment-history.ts';
 
 export interface Store {
   wallets: Wallets;
@@ -22,9 +22,9 @@ export interface Store {
    * changes a balance, so that a balance is the sum of its rows. The wallets come first: a concurrent booking on the
    * same wallet conflicts with its first write, before it has done any work.
    *
-   * Throws {@link AlreadyBooked} for a key that is booked, `ErasedWallet` for a payment with a description of an erased
+   * Throws {@link AlreadyBooked} for a key that is booked, `AccountErased` for a payment with a description of an erased
    * account, `payments.insufficient_balance` and `payments.balance_limit`; abort the transaction then. A repeated key
-   * may fail for the balance first: callers with keys of their clients check then whether the key is booked.
+   * may fail for the balance first: a caller whose client chose the key then checks whether it is booked (app/book.ts).
    */
   post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /**
@@ -35,7 +35,7 @@ export interface Store {
 }
 
 /** More than the users of any booking: more missing wallets are a bug. */
-const MAX_OPENINGS = 200;
+const MAX_MISSING_WALLETS = 200;
 
 /**
  * Adds a move of 0 for users whose payments cancel out, so that a concurrent erasure of their account conflicts with the
@@ -59,15 +59,15 @@ export const createStore = (connection: Connection, sequences: Sequences, clock:
     wallets,
     entries,
     payments,
-    post: async (session, entry, made = []) => {
+    post: async (session, entry, newPayments = []) => {
       const described = new Set(
-        made.filter(({ description }) => description !== null).map(({ userId }) => userId),
+        newPayments.filter(({ description }) => description !== null).map(({ userId }) => userId),
       );
       const moves = withUnmoved(walletMoves(entry), described);
-      const optionsOf = ({ userId }: WalletMove) => ({ unerased: described.has(userId) });
+      const optionsOf = ({ userId }: WalletMove) => ({ storesPersonalData: described.has(userId) });
       const refused = await bulkWrite(session, {
         updates: moves.map((move) => wallets.updateOf(move, optionsOf(move))),
-        inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(made)],
+        inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(newPayments)],
       }).catch((error: unknown) => {
         throw isDuplicateKey(error) ? new AlreadyBooked(entry.key, { cause: error }) : error;
       });
@@ -75,12 +75,13 @@ export const createStore = (connection: Connection, sequences: Sequences, clock:
       if (move !== undefined) throw await wallets.refusalOf(session, move, optionsOf(move));
     },
     transaction: async (work) => {
-      for (let opened = 0; ; opened += 1) {
+      for (let created = 0; ; created += 1) {
         try {
+          // The server rejects `bulkWrite` as the first command of a transaction with a read concern.
           return await inTransaction(connection, work, { readConcern: 'default' });
         } catch (error) {
-          if (!(error instanceof MissingWallet) || opened >= MAX_OPENINGS) throw error;
-          await wallets.open(error.userId);
+          if (!(error instanceof MissingWallet) || created >= MAX_MISSING_WALLETS) throw error;
+          await wallets.insertIfMissing(error.userId);
         }
       }
     },

@@ -2,7 +2,7 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
-import { ErasedWallet } from '../domain/ledger.ts';
+import { AccountErased } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
 import type { Update } from './bulk-write.ts';
 import type { Models, WalletDocument } from './models.ts';
@@ -14,8 +14,8 @@ export interface WalletMove {
 }
 
 interface MoveOptions {
-  /** Whether personal data is stored with the move: then the account must not be erased. */
-  unerased: boolean;
+  /** Whether the transaction stores personal data of the user: then their account must not be erased. */
+  storesPersonalData: boolean;
 }
 
 interface WalletState {
@@ -25,7 +25,7 @@ interface WalletState {
   erased: boolean;
 }
 
-/** Thrown inside a transaction that needs a wallet; `transaction` creates it and starts again. */
+/** Thrown inside a transaction that needs a wallet; `Store.transaction` creates it and starts again. */
 export class MissingWallet extends Error {
   override name = 'MissingWallet';
   readonly userId: number;
@@ -39,11 +39,11 @@ export class MissingWallet extends Error {
 export interface Wallets {
   /**
    * The update of a move. It always changes the document, so that two bookings on one wallet conflict, and matches no
-   * wallet whose balance would fall below zero or exceed 2^53 - 1; with `unerased`, no wallet of an erased account.
+   * wallet whose balance would fall below zero or exceed 2^53 - 1; with `storesPersonalData`, no wallet of an erased account.
    */
   updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
-   * Why the update of a move matched no wallet: {@link MissingWallet}, {@link ErasedWallet},
+   * Why the update of a move matched no wallet: {@link MissingWallet}, {@link AccountErased},
    * `payments.insufficient_balance` or `payments.balance_limit`.
    */
   refusalOf(session: ClientSession, move: WalletMove, options: MoveOptions): Promise<Error>;
@@ -55,7 +55,7 @@ export interface Wallets {
   /** Undefined for a user without a wallet. */
   find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
   /** Creates the wallet of a user unless it exists. */
-  open(userId: number): Promise<void>;
+  insertIfMissing(userId: number): Promise<void>;
   /** The spendable balance; 0 without a wallet. */
   balance(userId: number): Promise<number>;
   /** Spendable balances by user id, in the order of the ids; 0 without a wallet. */
@@ -87,18 +87,18 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
   };
   return {
-    updateOf: ({ userId, amount }, { unerased }) => {
+    updateOf: ({ userId, amount }, { storesPersonalData }) => {
       exact(amount);
       const balance = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
       return {
         collection: wallets.collection,
-        filter: { _id: userId, balance, ...(unerased ? { erased_at: null } : {}) },
+        filter: { _id: userId, balance, ...(storesPersonalData ? { erased_at: null } : {}) },
         change: { $inc: { balance: amount, version: 1 } },
       };
     },
-    refusalOf: async (session, { userId, amount }, { unerased }) => {
-      const wallet = amount < 0 && !unerased ? undefined : await find(session, userId);
-      if (unerased && wallet?.erased === true) return new ErasedWallet(userId);
+    refusalOf: async (session, { userId, amount }, { storesPersonalData }) => {
+      const wallet = amount < 0 && !storesPersonalData ? undefined : await find(session, userId);
+      if (storesPersonalData && wallet?.erased === true) return new AccountErased(userId);
       if (amount < 0) return insufficientBalance(userId);
       return wallet === undefined ? new MissingWallet(userId) : balanceFull(userId, amount);
     },
@@ -113,7 +113,7 @@ export const createWallets = ({ wallets }: Models): Wallets => {
       return false;
     },
     find,
-    open: async (userId) => {
+    insertIfMissing: async (userId) => {
       const fresh = { balance: 0, version: 0, erased_at: null };
       try {
         await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });

@@ -3,16 +3,14 @@ import type { Dependencies } from '../dependencies.ts';
 import { activityOf, type TrainingService } from '../domain/training-service.ts';
 import { publishTrainingServiceDeleted } from './publish.ts';
 
-/**
- * What follows the removal of training services, in its transaction: removes their boosts, updates the counters, and
- * publishes it. The number of commands does not depend on their number.
- */
-export const createAfterRemoval = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
+/** In the transaction that removes training services: updates the counters, removes the boosts, and publishes each removal. */
+export const createRecordRemoval = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
   const { store } = dependencies;
   return async (session: ClientSession, removed: readonly TrainingService[]): Promise<void> => {
     if (removed.length === 0) return;
     const active = removed.filter((service) => activityOf(service) === 'active').length;
     await store.counters.incrementServices(session, {
+      // Not `-active`, which is -0 for none.
       active: 0 - active,
       inactive: active - removed.length,
     });

@@ -2,9 +2,9 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryBoolean, queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import type { ListPayments } from '../app/list-payments.ts';
 import { paymentSchema } from '../app/payment-resource.ts';
 import { PAYMENT_TYPES } from '../domain/payment.ts';
+import type { UseCases } from '../use-cases.ts';
 import { queryTimestamp } from './query-timestamp.ts';
 
 const query = z.object({
@@ -18,7 +18,7 @@ const query = z.object({
   order: z.enum(['ASC', 'DESC']).default('DESC'),
 });
 
-export const listPaymentsRoute = (listPayments: ListPayments, baseUrl: string): Route =>
+export const getPaymentsRoute = ({ listPayments }: Pick<UseCases, 'listPayments'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments',

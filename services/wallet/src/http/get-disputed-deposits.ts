@@ -1,9 +1,13 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
-import { disputedDepositSchema, type ListDisputedDeposits } from '../app/list-disputed-deposits.ts';
+import { disputedDepositSchema } from '../app/list-disputed-deposits.ts';
+import type { UseCases } from '../use-cases.ts';
 
-export const listDisputedDepositsRoute = (listDisputed: ListDisputedDeposits, baseUrl: string): Route =>
+export const getDisputedDepositsRoute = (
+  { listDisputedDeposits }: Pick<UseCases, 'listDisputedDeposits'>,
+  baseUrl: string,
+): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/disputed',
@@ -18,7 +22,7 @@ export const listDisputedDepositsRoute = (listDisputed: ListDisputedDeposits, ba
     responses: { 200: listOf(disputedDepositSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);
-      const { page, data } = await listDisputed(caller, request);
+      const { page, data } = await listDisputedDeposits(caller, request);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },
   });

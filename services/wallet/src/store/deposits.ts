@@ -1,0 +1,136 @@
+/** The states of a deposit at the bank gateway. Each change is one conditional update, so that it happens once. */
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { VerifiedFields } from '../domain/deposit.ts';
+import {
+  type ClosedState,
+  type DisputeResolution,
+  type GatewayReceipt,
+  OPERATOR_STATES,
+  type Payment,
+} from '../domain/payment.ts';
+import type { Models, PaymentDocument } from './models.ts';
+import { fromDocument, toReportedDocument, toResolutionDocument } from './payment-document.ts';
+
+export interface Deposits {
+  /** Returns the credited deposit; undefined when it is credited already or disputed. */
+  markDepositDone(session: ClientSession, id: number, change: VerifiedFields): Promise<Payment | undefined>;
+  /** Closes a deposit that is not credited. False when it is credited, disputed or closed with this state. */
+  closeDeposit(id: number, state: ClosedState): Promise<boolean>;
+  /** Sets the final state `mismatch`. False when the deposit is disputed already or credited. */
+  disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
+  /**
+   * Closes a deposit in state `mismatch`: as credited with these fields, or as returned. Undefined when it is not in this
+   * state.
+   */
+  resolveDispute(
+    session: ClientSession,
+    id: number,
+    change: { resolution: DisputeResolution; credited: VerifiedFields | null },
+  ): Promise<Payment | undefined>;
+  /** Deposits in state `mismatch`, newest first. */
+  openDisputes(request: PageRequest): Promise<PageOf<Payment>>;
+  /** Open deposits that are due for verification, the longest due first. */
+  dueDeposits(now: Date, limit: number): Promise<Payment[]>;
+  /** Postpones a due deposit to `until`. False when another replica has claimed it. */
+  claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
+}
+
+export const createDeposits = ({ payments }: Models): Deposits => ({
+  markDepositDone: async (session, id, { meta, description }) => {
+    const done = await payments
+      .findOneAndUpdate(
+        {
+          _id: id,
+          type: 'deposit',
+          is_done: false,
+          'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }),
+        },
+        {
+          $set: {
+            is_done: true,
+            meta,
+            description,
+            'gateway.state': 'done',
+            'gateway.check_at': null,
+          },
+          $inc: { version: 1 },
+        },
+        { session, returnDocument: 'after' },
+      )
+      .lean<PaymentDocument>();
+    return done === null ? undefined : fromDocument(done);
+  },
+  closeDeposit: async (id, state) => {
+    const closed = await payments.updateOne(
+      {
+        _id: id,
+        type: 'deposit',
+        is_done: false,
+        'gateway.state': trusted({ $nin: [state, ...OPERATOR_STATES] }),
+      },
+      { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
+    );
+    return closed.modifiedCount === 1;
+  },
+  disputeDeposit: async (session, id, reported) => {
+    const disputed = await payments.updateOne(
+      { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }) },
+      {
+        $set: {
+          'gateway.state': 'mismatch',
+          'gateway.check_at': null,
+          'gateway.reported': toReportedDocument(reported),
+        },
+        $inc: { version: 1 },
+      },
+      { session },
+    );
+    return disputed.modifiedCount === 1;
+  },
+  resolveDispute: async (session, id, { resolution, credited }) => {
+    const resolved = await payments
+      .findOneAndUpdate(
+        { _id: id, type: 'deposit', is_done: false, 'gateway.state': 'mismatch' },
+        {
+          $set: {
+            ...(credited === null ? {} : { is_done: true, ...credited }),
+            'gateway.state': credited === null ? 'returned' : 'done',
+            'gateway.resolution': toResolutionDocument(resolution),
+          },
+          $inc: { version: 1 },
+        },
+        { session, returnDocument: 'after' },
+      )
+      .lean<PaymentDocument>();
+    return resolved === null ? undefined : fromDocument(resolved);
+  },
+  openDisputes: async (request) => {
+    const after = request.mode === 'cursor' ? request.after[0] : undefined;
+    const state: Record<string, unknown> = { 'gateway.state': 'mismatch' };
+    const rows = await payments
+      .find({ ...state, ...(after === undefined ? {} : { _id: trusted({ $lt: after }) }) })
+      .sort({ _id: -1 })
+      .skip(request.mode === 'page' ? request.skip : 0)
+      .limit(request.perPage + 1)
+      .lean<PaymentDocument[]>();
+    const total = request.mode === 'cursor' ? undefined : await payments.countDocuments(state);
+    return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
+  },
+  dueDeposits: async (now, limit) => {
+    const due = await payments
+      // Only open deposits have a `check_at`.
+      .find({ 'gateway.check_at': trusted({ $lte: now }) })
+      .sort({ 'gateway.check_at': 1 })
+      .limit(limit)
+      .lean<PaymentDocument[]>();
+    return due.map(fromDocument);
+  },
+  claimDeposit: async (id, now, until) => {
+    const claimed = await payments.updateOne(
+      { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },
+      { $set: { 'gateway.check_at': until } },
+    );
+    return claimed.modifiedCount === 1;
+  },
+});
