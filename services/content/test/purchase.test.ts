@@ -325,6 +325,63 @@ describe('503: a service does not answer', () => {
     expect(harness.standIns.booked.size).toBe(2);
   });
 
+  /** A purchase under this key whose process has crashed, after its lease. */
+  const interrupted = async (key: string): Promise<{ buyer: number; id: number }> => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    harness.standIns.down = ['Book'];
+    expect((await buy(buyer, id, key)).status).toBe(503);
+    harness.standIns.down = [];
+    harness.clock.advance(MINUTE_MS);
+    return { buyer, id };
+  };
+
+  /** Holds the next booking at the wallet until `release` is called. */
+  const holdNextBooking = () => {
+    let release = (): void => undefined;
+    let arrived = false;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    harness.standIns.before.set('Book', async () => {
+      harness.standIns.before.delete('Book');
+      arrived = true;
+      await released;
+    });
+    return { release, untilArrived: () => eventually(() => arrived) };
+  };
+
+  test('a repeat that the wallet refuses while the sweep may still pay is no refusal', async () => {
+    const { buyer, id } = await interrupted('beside-the-sweep');
+    const booking = holdNextBooking();
+    const sweeping = harness.content.finishPurchases();
+    await booking.untilArrived();
+    harness.standIns.balance = 0;
+    expect((await buy(buyer, id, 'beside-the-sweep')).status).toBe(503);
+    harness.standIns.balance = 1_000_000_000;
+    booking.release();
+    expect(await sweeping).toBe(1);
+    expect((await buy(buyer, id, 'beside-the-sweep')).status).toBe(201);
+    expect(harness.standIns.booked.size).toBe(1);
+    expect(await trainees(buyer)).toHaveLength(1);
+  });
+
+  test('the sweep does not cancel what a repeat that began after it may still pay', async () => {
+    const { buyer, id } = await interrupted('after-the-sweep');
+    harness.standIns.balance = 0;
+    const refused = holdNextBooking();
+    const sweeping = harness.content.finishPurchases();
+    await refused.untilArrived();
+    const booking = holdNextBooking();
+    const repeat = buy(buyer, id, 'after-the-sweep');
+    await booking.untilArrived();
+    refused.release();
+    expect(await sweeping).toBe(0);
+    harness.standIns.balance = 1_000_000_000;
+    booking.release();
+    expect((await repeat).status).toBe(201);
+    expect(await trainees(buyer)).toHaveLength(1);
+  });
+
   test('the sweep finishes booked purchases, cancels refused ones, and leaves those with an unknown outcome', async () => {
     const [seller, booked, refused] = [someone(), someone(), someone()];
     const id = await offer(seller);

@@ -7,7 +7,8 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
-import { createPurchaseSaga, leaseFrom, mayBeBookedLater } from './purchase-saga.ts';
+import type { Attempt } from '../store/trainees.ts';
+import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
@@ -31,7 +32,7 @@ export type BuyTrainingService = (
 export const createBuyTrainingService = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'wallet' | 'sequences' | 'outbox' | 'clock'>,
 ): BuyTrainingService => {
-  const findStarted = createFindStarted(dependencies);
+  const resume = createResume(dependencies);
   const start = createStart(dependencies);
   const { pay, activate } = createPurchaseSaga(dependencies);
   return async (caller, purchase, complete) => {
@@ -39,13 +40,13 @@ export const createBuyTrainingService = (
       purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
     // Fetched before the payment, so that a purchase that was made is never answered with 503.
     const buyers = await dependencies.users.find([caller.userId], caller);
-    const started = await findStarted(caller.userId, purchase.trainingServiceId, key);
-    if (started !== undefined && isPaid(started)) return toTraineeResource(started, buyers);
-    const trainee = started ?? (await start(caller.userId, purchase, key));
+    const started = await resume(caller.userId, purchase.trainingServiceId, key);
+    if (started?.paid !== undefined) return toTraineeResource(started.paid, buyers);
+    const attempt = started?.attempt ?? (await start(caller.userId, purchase, key));
     // The purchase is claimed: if this request fails now, it is finished later.
     effectStarted();
-    await pay(trainee, started !== undefined && mayBeBookedLater(started, dependencies.clock.now()));
-    return activate(trainee.traineeId, async (session, active) => {
+    await pay(attempt);
+    return activate(attempt.trainee.traineeId, async (session, active) => {
       const resource = toTraineeResource(active, buyers);
       await complete(session, resource);
       return resource;
@@ -53,14 +54,30 @@ export const createBuyTrainingService = (
   };
 };
 
-/** The pending or paid trainee of an earlier attempt at the same purchase. */
-const createFindStarted =
+/** The trainee of an earlier attempt at the same purchase, if it is paid, or a further attempt. */
+type Started = { paid: Trainee; attempt?: never } | { paid?: never; attempt: Attempt };
+
+const createResume =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
-  (buyerUserId: number, trainingServiceId: number, key: string | null): Promise<Trainee | undefined> => {
+  async (
+    buyerUserId: number,
+    trainingServiceId: number,
+    key: string | null,
+  ): Promise<Started | undefined> => {
     const now = clock.now();
-    return key === null
-      ? store.trainees.claimUnkeyed(buyerUserId, trainingServiceId, now, leaseFrom(now))
-      : store.trainees.findByKey(key, now);
+    const leaseUntil = leaseFrom(now);
+    if (key === null) {
+      const attempt = await store.trainees.resumeUnkeyed(buyerUserId, trainingServiceId, now, leaseUntil);
+      return attempt && { attempt };
+    }
+    const found = await store.trainees.findByKey(key, now);
+    if (found === undefined) return undefined;
+    if (isPaid(found)) return { paid: found };
+    const attempt = await store.trainees.resume(found.traineeId, now, leaseUntil);
+    if (attempt !== undefined) return { attempt };
+    // It has ended since: paid, or cancelled, and then the key is free.
+    const ended = await store.trainees.findByKey(key, now);
+    return ended && isPaid(ended) ? { paid: ended } : undefined;
   };
 
 const targetNotFound = (): AppError =>
@@ -70,7 +87,7 @@ const targetNotFound = (): AppError =>
     message: message('payments.target_not_found'),
   });
 
-/** Claims a new purchase: a pending trainee with the current price and commission. */
+/** Claims a new purchase: a pending trainee with the current price and commission, and the first attempt to pay it. */
 const createStart = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'wallet' | 'sequences' | 'outbox' | 'clock'>,
 ) => {
@@ -85,7 +102,7 @@ const createStart = (
     buyerUserId: number,
     { trainingServiceId, price }: Purchase,
     key: string | null,
-  ): Promise<Trainee> => {
+  ): Promise<Attempt> => {
     const service = await store.trainingServices.find(trainingServiceId);
     if (service === undefined) throw targetNotFound();
     if (service.user_id === buyerUserId)
@@ -102,15 +119,16 @@ const createStart = (
       commissionPercent,
       key,
     });
+    const attempt: Attempt = { trainee, number: 1, isAlone: true };
     try {
       // After the insert, which the deletion of the seller's account checks: one of the two sees the other.
       await requireVisible(trainee.sellerUserId);
     } catch (error) {
-      await outsideRequest(() => cancel(trainee));
+      await outsideRequest(() => cancel(attempt));
       effectUndone();
       throw error;
     }
-    return trainee;
+    return attempt;
   };
 };
 

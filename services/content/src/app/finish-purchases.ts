@@ -14,10 +14,10 @@ export const createFinishPurchases = (
     let ended = 0;
     for (const id of await store.trainees.interrupted(clock.now(), BATCH)) {
       const now = clock.now();
-      const trainee = await store.trainees.claim(id, now, leaseFrom(now));
-      if (trainee === undefined) continue;
+      const attempt = await store.trainees.resumeInterrupted(id, now, leaseFrom(now));
+      if (attempt === undefined) continue;
       try {
-        await pay(trainee);
+        await pay(attempt);
         await activate(id, async () => undefined);
         ended += 1;
       } catch (error) {

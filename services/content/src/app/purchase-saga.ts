@@ -9,31 +9,32 @@ import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
+import type { Attempt } from '../store/trainees.ts';
 import { publishTraineePurchased } from './publish.ts';
 
-/** Ten times the deadline of a call: once a lease has expired, no call of the process that took it is running any more. */
+/** Ten times the deadline of a call: once a lease has expired, no call of an attempt is running any more. */
 const LEASE_MS = 30 * SECOND_MS;
 
 export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
 
-/** Whether a call of the process that started the purchase, which may have crashed, may still be running at the wallet. */
-export const mayBeBookedLater = ({ createdAt }: Trainee, now: Date): boolean =>
-  now.getTime() < createdAt.getTime() + LEASE_MS;
-
 export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox'>) => {
   const { store, wallet } = dependencies;
-  const cancel = (trainee: Trainee): Promise<void> =>
-    store.transaction((session) => store.trainees.cancel(session, trainee.traineeId));
+  /** Throws `unavailable` when another attempt has begun since: it may still pay. */
+  const cancel = async (attempt: Attempt): Promise<void> => {
+    const isCancelled = await store.transaction((session) => store.trainees.cancel(session, attempt));
+    if (!isCancelled) throw unavailable(`the purchase ${attempt.trainee.traineeId} is not settled yet`);
+  };
   return {
     cancel,
     /**
-     * 400 for too low a balance, after the trainee is cancelled. Throws without a change when the outcome is unknown: also
-     * after a refusal while an earlier call may still book.
+     * 400 for too low a balance, after the trainee is cancelled. Throws `unavailable` without a change when the outcome is
+     * unknown: also after a refusal while another attempt may still pay.
      */
-    pay: async (trainee: Trainee, isBookingPossible = false): Promise<void> => {
+    pay: async (attempt: Attempt): Promise<void> => {
+      const { trainee, isAlone } = attempt;
       if ((await wallet.book(trainee)) === 'booked') return;
-      if (isBookingPossible) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
-      await outsideRequest(() => cancel(trainee));
+      if (!isAlone) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
+      await outsideRequest(() => cancel(attempt));
       throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
     },
     /** Makes a paid trainee active. `finish` runs last in the same transaction, also when it was active before. */

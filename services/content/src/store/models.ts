@@ -84,8 +84,10 @@ export interface TraineeDocument {
   status: TraineeStatus;
   /** `_id` in `purchase_keys`; null for a purchase without an `Idempotency-Key`. */
   purchase_key: string | null;
-  /** Until then one process works on the purchase; null once it ended. */
+  /** Until then the calls of all attempts at the purchase have ended; null once it ended. */
   lease_until: Date | null;
+  /** How often the purchase was begun or resumed. */
+  attempts: number;
   created_at: Date;
   delivered_at: Date | null;
   version: number;
@@ -198,6 +200,7 @@ const traineeSchema = new Schema<TraineeDocument>(
     status: { type: String, enum: TRAINEE_STATUSES, required: true },
     purchase_key: { type: String, default: null },
     lease_until: { type: Date, default: null },
+    attempts: { type: Number, default: 0 },
     created_at: date,
     delivered_at: { type: Date, default: null },
     version: number,
@@ -264,7 +267,8 @@ privacy(
     'title',
     'price',
   ),
-  retain('likewise', 'training_service_id', 'commission', 'status', 'lease_until', 'created_at'),
+  retain('likewise', 'training_service_id', 'commission', 'status', 'created_at'),
+  retain('the progress of the purchase', 'lease_until', 'attempts'),
   retain('likewise', 'delivered_at', 'version'),
   retain('the hash of a key', 'purchase_key'),
 );

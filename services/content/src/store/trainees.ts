@@ -26,30 +26,44 @@ export interface Trainees {
   ): Promise<void>;
   /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
-  /** Claims a pending purchase without a key whose lease has expired; undefined when there is none. */
-  claimUnkeyed(
+  /** Resumes a pending purchase, also beside a running attempt, and extends its lease. Undefined when it is not pending. */
+  resume(id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
+  /** Resumes a pending purchase without a key whose lease has expired; undefined when there is none. */
+  resumeUnkeyed(
     buyerUserId: number,
     trainingServiceId: number,
     now: Date,
     leaseUntil: Date,
-  ): Promise<Trainee | undefined>;
+  ): Promise<Attempt | undefined>;
   /** Ids of pending purchases whose lease has expired. */
   interrupted(now: Date, limit: number): Promise<number[]>;
-  /** Undefined when another process has claimed it, or it is not pending. */
-  claim(id: number, now: Date, leaseUntil: Date): Promise<Trainee | undefined>;
+  /** Resumes a purchase whose lease has expired. Undefined when another process has done so, or it is not pending. */
+  resumeInterrupted(id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
   /**
-   * Pending or cancelled → active; undefined for another status. A cancelled one can be paid: of two concurrent attempts
-   * at the wallet the first may be refused and the second booked.
+   * Pending or cancelled → active; undefined for another status. A cancelled one is paid only if a call outlives the lease,
+   * for example in a process that was suspended.
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
-  /** Pending → cancelled; its key can be used again. */
-  cancel(session: ClientSession, id: number): Promise<void>;
+  /**
+   * Pending → cancelled; its key can be used again. False when another attempt has begun since, which may still pay, or when
+   * it is not pending.
+   */
+  cancel(session: ClientSession, attempt: Attempt): Promise<boolean>;
   /** Active → delivered; undefined when it is not active. */
   deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
   /** Active and delivered ones, newest first. */
   page(filter: TraineeFilter, request: PageRequest): Promise<PageOf<Trainee>>;
   /** Pending and active ones: a pending one may already be paid. */
   countUndelivered(sellerUserId: number): Promise<number>;
+}
+
+/** One try to finish a pending purchase. */
+export interface Attempt {
+  trainee: Trainee;
+  /** The first is 1. */
+  number: number;
+  /** No earlier attempt can still be running. */
+  isAlone: boolean;
 }
 
 const fromDocument = (found: TraineeDocument): Trainee => ({
@@ -110,6 +124,26 @@ const pageOf = async (
   return toPage(found.slice(skip).map(fromDocument), request, ({ traineeId }) => traineeId, total);
 };
 
+const expired = (now: Date) => ({ lease_until: trusted({ $lte: now }) });
+
+const resume = async (
+  trainees: Models['trainees'],
+  filter: Record<string, unknown>,
+  now: Date,
+  leaseUntil: Date,
+): Promise<Attempt | undefined> => {
+  const before = await trainees
+    .findOneAndUpdate(
+      filter,
+      { $max: { lease_until: leaseUntil }, $inc: { attempts: 1 } },
+      { returnDocument: 'before' },
+    )
+    .lean<TraineeDocument>();
+  if (before === null) return undefined;
+  const isAlone = before.lease_until === null || before.lease_until <= now;
+  return { trainee: fromDocument(before), number: before.attempts + 1, isAlone };
+};
+
 export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
   find: async (id, session) =>
     orUndefined(
@@ -130,6 +164,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
       status: trainee.status,
       purchase_key: key,
       lease_until: leaseUntil,
+      attempts: 1,
       created_at: trainee.createdAt,
       delivered_at: trainee.deliveredAt,
       version: trainee.version,
@@ -149,37 +184,19 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     if (found === null || found.expires_at <= now) return undefined;
     return orUndefined(await trainees.findById(found.trainee_id).lean());
   },
-  claimUnkeyed: async (buyerUserId, trainingServiceId, now, leaseUntil) =>
-    orUndefined(
-      await trainees
-        .findOneAndUpdate(
-          {
-            user_id: buyerUserId,
-            status: 'pending',
-            training_service_id: trainingServiceId,
-            purchase_key: null,
-            lease_until: trusted({ $lte: now }),
-          },
-          { $set: { lease_until: leaseUntil } },
-          { returnDocument: 'after' },
-        )
-        .lean(),
-    ),
+  resume: (id, now, leaseUntil) => resume(trainees, { _id: id, status: 'pending' }, now, leaseUntil),
+  resumeUnkeyed: (buyerUserId, trainingServiceId, now, leaseUntil) => {
+    const service = { training_service_id: trainingServiceId, purchase_key: null };
+    const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
+    return resume(trainees, filter, now, leaseUntil);
+  },
   interrupted: async (now, limit) => {
-    const due = { status: 'pending' as const, lease_until: trusted({ $lte: now }) };
+    const due = { status: 'pending' as const, ...expired(now) };
     const found = await trainees.find(due, { _id: 1 }).limit(limit).lean();
     return found.map(({ _id }) => _id);
   },
-  claim: async (id, now, leaseUntil) =>
-    orUndefined(
-      await trainees
-        .findOneAndUpdate(
-          { _id: id, status: 'pending', lease_until: trusted({ $lte: now }) },
-          { $set: { lease_until: leaseUntil } },
-          { returnDocument: 'after' },
-        )
-        .lean(),
-    ),
+  resumeInterrupted: (id, now, leaseUntil) =>
+    resume(trainees, { _id: id, status: 'pending', ...expired(now) }, now, leaseUntil),
   activate: async (session, id) =>
     orUndefined(
       await trainees
@@ -190,16 +207,19 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
         )
         .lean(),
     ),
-  cancel: async (session, id) => {
+  cancel: async (session, { trainee, number }) => {
+    const id = trainee.traineeId;
     const cancelled = await trainees
       .findOneAndUpdate(
-        { _id: id, status: 'pending' },
+        { _id: id, status: 'pending', attempts: number },
         { $set: { status: 'cancelled', lease_until: null }, $inc: { version: 1 } },
         { session, returnDocument: 'after' },
       )
       .lean();
-    if (cancelled !== null && cancelled.purchase_key !== null)
+    if (cancelled === null) return false;
+    if (cancelled.purchase_key !== null)
       await purchaseKeys.deleteOne({ _id: cancelled.purchase_key, trainee_id: id }, { session });
+    return true;
   },
   deliver: async (session, id, now) =>
     orUndefined(
