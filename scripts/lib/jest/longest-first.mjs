@@ -7,11 +7,9 @@ import { root } from '../paths.mjs';
  * others follow in jest's order.
  */
 const longest = [
-  'services/media/test/crash.test.ts',
   'services/identity/test/explain.test.ts',
   'services/content/test/explain.test.ts',
   'services/identity/test/guessing-limits.test.ts',
-  'services/store-billing/test/crash.test.ts',
   'gateway/test/demo-seed.test.ts',
   'services/store-billing/test/queries.test.ts',
   'services/wallet/test/explain.test.ts',
@@ -25,7 +23,6 @@ const longest = [
   'services/media/test/images.test.ts',
   'services/wallet/test/crash.test.ts',
   'services/gyms/test/boosts.test.ts',
-  'services/content/test/crash.test.ts',
   'services/identity/test/deletion.test.ts',
   'services/content/test/list-model.test.ts',
   'services/wallet/test/model.test.ts',
