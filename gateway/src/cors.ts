@@ -1,5 +1,5 @@
 /**
- * Cross-origin requests of browsers (contract 1), without credentials: an API client sends its token itself. `/mcp` has
+ * Cross-origin requests of browsers, without credentials: an API client sends its token itself. `/mcp` has
  * its own rule for origins.
  */
 import { MCP_PATH } from '@fitness/contracts/oauth.ts';

@@ -30,7 +30,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   return app;
 };
 
-/** On the operations port (contract 10). Not listening yet. */
+/** On the operations port. Not listening yet. */
 export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {
   const app = createBaseServer(baseOptions(dependencies));
   addMetricsRoute(app, dependencies.metrics);

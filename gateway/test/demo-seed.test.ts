@@ -28,7 +28,7 @@ const user = (username: string): FakeUser => {
   return found;
 };
 
-/** The demo data as in contract 9, without ids. */
+/** The demo data, without ids. */
 const snapshot = (): unknown => ({
   accounts: Object.fromEntries(
     platform.users.map(({ username, phone, roles, subscribed }) => [

@@ -42,7 +42,7 @@ export const securitySmsRequested = defineEvent({
   personalTo: ({ user_id: id }) => id,
 });
 
-/** The account was erased: every service erases or pseudonymises its part (contract 2.2). */
+/** The account was erased: every service erases or pseudonymises its part. */
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',
   data: z.object({ user_id: userId, deleted_at: timestamp }),

@@ -1,4 +1,4 @@
-/** Specification 3.1, 4.1, 4.2 and contract 2.1, through the gateway. */
+/** Specification 3.1, 4.1 and 4.2, through the gateway. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   type Account,

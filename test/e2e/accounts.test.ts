@@ -1,4 +1,4 @@
-/** Accounts and general behaviour of the API, through the gateway (contract 1, 2, 5, 9, 10). */
+/** Accounts and general behaviour of the API, through the gateway. */
 import { describe, expect, test } from '@jest/globals';
 import {
   administratorToken,

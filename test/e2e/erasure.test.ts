@@ -1,5 +1,5 @@
 /**
- * Contract 2.2, end to end: a user stores marks in every field, text and file, and is erased at the end of the grace
+ * A user stores marks in every field, text and file, and is erased at the end of the grace
  * period. The marks that may remain are listed here with their reasons.
  */
 import { randomInt } from 'node:crypto';

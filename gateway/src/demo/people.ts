@@ -1,4 +1,4 @@
-/** Constants of the demo data (contract 9). */
+/** Constants of the demo data. */
 import { demoPhone } from '@fitness/shared/kernel/known-values.ts';
 
 export interface Person {

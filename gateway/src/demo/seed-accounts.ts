@@ -1,5 +1,5 @@
 /**
- * The state of each account of the demo data (contract 9). Every step first checks whether it had its effect already:
+ * The state of each account of the demo data. Every step first checks whether it had its effect already:
  * an interrupted seed continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -182,7 +182,7 @@ describe('SIGKILL during a purchase', () => {
         },
         { intervalMs: SECOND_MS, timeoutMs: MINUTE_MS },
       );
-      // Contract 1, for a server whose transaction lifetime cannot be set.
+      // The limit for a server whose transaction lifetime cannot be set.
       expect(performance.now() - startedAt).toBeLessThan(30 * SECOND_MS);
       expect(await outcome(id)).toEqual({ trainees: ['active'], booked: 1, paid: PRICE });
     },

@@ -1,4 +1,4 @@
-/** Self-service deletion and password reset (specification 3.1 and 4.1, contract 2.1). */
+/** Self-service deletion and password reset (specification 3.1 and 4.1). */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectBroker } from '@fitness/shared/messaging/broker.ts';

@@ -1,4 +1,4 @@
-/** Passwords cannot be guessed in numbers, and one address cannot occupy the service (contract 11). */
+/** Passwords cannot be guessed in numbers, and one address cannot occupy the service. */
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';

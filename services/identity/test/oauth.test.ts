@@ -1,4 +1,4 @@
-/** The authorization server (contract 2.3): what it grants, what a token may do, and what revokes a grant. */
+/** The authorization server: what it grants, what a token may do, and what revokes a grant. */
 import { OAUTH_SCOPES, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient, createPkce, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';

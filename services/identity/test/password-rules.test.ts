@@ -1,4 +1,4 @@
-/** New passwords are neither common nor a name of their account (contract 2). */
+/** New passwords are neither common nor a name of their account. */
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';

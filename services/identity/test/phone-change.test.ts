@@ -1,4 +1,4 @@
-/** A new phone counts once the code that was sent to it has come back (contract 2). */
+/** A new phone counts once the code that was sent to it has come back. */
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';

@@ -1,4 +1,4 @@
-/** The end of the grace period (contract 2.2), with one and with three replicas, with and without blockers. */
+/** The end of the grace period, with one and with three replicas, with and without blockers. */
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** Strangers cannot keep an owner from recovering or deleting their account, nor spend SMS without limit (contract 11). */
+/** Strangers cannot keep an owner from recovering or deleting their account, nor spend SMS without limit. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';

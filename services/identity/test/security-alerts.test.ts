@@ -1,4 +1,4 @@
-/** The owner of an account is told what changed its security, by notification and by SMS (contract 2). */
+/** The owner of an account is told what changed its security, by notification and by SMS. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

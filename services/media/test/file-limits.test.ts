@@ -1,4 +1,4 @@
-/** Contract 6: how many files a target has, and what a target with more of them does to others: nothing. */
+/** How many files a target has, and what a target with more of them does to others: nothing. */
 import { createMediaReader } from '@fitness/contracts/media.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';

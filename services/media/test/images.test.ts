@@ -1,4 +1,4 @@
-/** Contract 6: images lose their metadata and keep their orientation; smaller images are made once. */
+/** Images lose their metadata and keep their orientation; smaller images are made once. */
 
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';

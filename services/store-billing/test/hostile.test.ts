@@ -28,7 +28,7 @@ const send = async (
 const REDEEM = '/payments/store-purchases';
 const ROUTES = [REDEEM, '/payments/buy-premium', '/payments/boost'];
 
-/** Contract 1: `{error, code}` for 400 and 404 here, `{message, errors}` for 422, `{message}` for the rest. */
+/** `{error, code}` for 400 and 404 here, `{message, errors}` for 422, `{message}` for the rest. */
 const KEYS: Readonly<Record<number, string[]>> = {
   400: ['code', 'error'],
   404: ['code', 'error'],

@@ -1,4 +1,4 @@
-/** Specification 4.6, row by row, and the order of contract 7. */
+/** Specification 4.6, row by row, and the order of the checks. */
 import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { caller, eventually, testSigner } from '@fitness/shared/testing/harness.ts';

@@ -22,7 +22,7 @@ import {
 } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
-/** Contract 1, for a server whose transaction lifetime cannot be set: the stand-in for MongoDB. */
+/** The limit for a server whose transaction lifetime cannot be set: the stand-in for MongoDB. */
 const WITHIN_MS = 30 * SECOND_MS;
 
 let harness: Harness;

@@ -1,4 +1,4 @@
-/** The table of contract 7, row by row, for every channel: what an answer of the store means for client and journal. */
+/** Row by row, for every channel: what an answer of the store means for client and journal. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';

@@ -21,7 +21,7 @@ export const createCreatePost = (
   return async (caller: UserCaller, ref: ProfileRef, fields: PostFields): Promise<PostResource> => {
     const current = await fetchProfile(ref);
     const isOwner = current !== undefined && ownsProfile(caller, current.state);
-    // An inactive gym is unknown to everyone but its owner (contract 4).
+    // An inactive gym is unknown to everyone but its owner.
     if (current === undefined || (!isOwner && !isPublicProfile(current.state))) throw unknownProfile();
     if (!isOwner) throw forbidden(`${ref.kind} ${ref.id} is not the caller's`);
     await refreshProfile({ ref, ...current });

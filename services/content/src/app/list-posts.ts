@@ -1,4 +1,4 @@
-/** The list of posts (specification 4.5, contract 5). */
+/** The list of posts (specification 4.5). */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';

@@ -1,4 +1,4 @@
-/** The list of training services: boosted ones first, pro before basic, then the newest (contract 5). */
+/** The list of training services: boosted ones first, pro before basic, then the newest. */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -1,4 +1,4 @@
-/** The trainee as responses show it (contract 5). */
+/** The trainee as responses show it. */
 import { erasedUser, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Who may see and change what (contract 4 and 5). */
+/** Who may see and change what. */
 import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
 import type { Post } from './post.ts';
 import { isPublicProfile, type ProfileState } from './profile.ts';

@@ -13,7 +13,7 @@ export interface TraineeFilter {
   isDelivered?: boolean | undefined;
 }
 
-/** The lifetime of an `Idempotency-Key` (contract 1). */
+/** The lifetime of an `Idempotency-Key`. */
 const KEY_MS = DAY_MS;
 
 export interface Trainees {

@@ -1,5 +1,5 @@
 /**
- * An account was erased (contract 2.2). Its ratings stay in the averages, without the user. Owning a gym blocks an
+ * An account was erased. Its ratings stay in the averages, without the user. Owning a gym blocks an
  * erasure; a gym that the account received at the same time loses its owner, and the license document, which names a
  * person.
  */

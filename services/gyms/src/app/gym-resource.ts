@@ -1,4 +1,4 @@
-/** The gym, city and major resources (specification 2.5, contract 4). */
+/** The gym, city and major resources (specification 2.5). */
 
 import { boostSchema } from '@fitness/contracts/boost.ts';
 import { mediaSchema } from '@fitness/contracts/media.ts';

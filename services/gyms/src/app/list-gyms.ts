@@ -1,6 +1,5 @@
 /**
- * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given
- * (contract 4).
+ * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given.
  */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import { forbidden } from '@fitness/shared/kernel/error.ts';

@@ -1,4 +1,4 @@
-/** PUT /gyms/{id} (specification 4.4, contract 4): changes only the fields that were sent. */
+/** PUT /gyms/{id} (specification 4.4): changes only the fields that were sent. */
 import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';

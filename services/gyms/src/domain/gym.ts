@@ -64,7 +64,7 @@ export const OWN_GYMS = 'gyms.update';
 
 const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean => isOwn(caller, gym.ownerId, OWN_GYMS);
 
-/** Whether `caller` sees the owner and the license of the gym (contract 4), and the gym while it is inactive. */
+/** Whether `caller` sees the owner and the license of the gym, and the gym while it is inactive. */
 export const seesAllOf = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
   isOwner(gym, caller) || can(caller, 'gyms.view_all');
 

@@ -1,4 +1,4 @@
-/** The license of a gym and its review (specification 3.2, contract 4). */
+/** The license of a gym and its review (specification 3.2). */
 import { type License, NO_LICENSE } from './gym.ts';
 
 /** What an update requests; undefined was not sent. */

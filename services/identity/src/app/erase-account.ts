@@ -1,4 +1,4 @@
-/** Erasing an account (contract 2.2): personal data is deleted, an anonymous document stays, and events are published. */
+/** Erasing an account: personal data is deleted, an anonymous document stays, and events are published. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { publishAccountDeleted, publishCredentialsRevoked } from './publish.ts';

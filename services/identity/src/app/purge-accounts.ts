@@ -1,5 +1,5 @@
 /**
- * Erases accounts whose grace period is over (contract 2.2). The blockers of each account are evaluated again, and one
+ * Erases accounts whose grace period is over. The blockers of each account are evaluated again, and one
  * transaction then erases the account or postpones its deletion by a day. The transaction applies only while the deletion
  * is pending for the date that was read. Cancellations, replicas and repeated rounds therefore need no lock, and after a
  * crash the next round continues.

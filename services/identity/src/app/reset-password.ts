@@ -1,5 +1,5 @@
 /**
- * A forgotten password is reset with a code that is sent to the account's phone (contract 2). Response, response time and
+ * A forgotten password is reset with a code that is sent to the account's phone. Response, response time and
  * rate limits do not reveal whether an account exists.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** The owner of an account is told what changed its security (contract 2), also when an operator changed it. */
+/** The owner of an account is told what changed its security, also when an operator changed it. */
 import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';

@@ -1,4 +1,4 @@
-/** Issues a confirmation code and sends it by SMS (contract 2.1). */
+/** Issues a confirmation code and sends it by SMS. */
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';

@@ -1,6 +1,6 @@
 /**
- * Codes that prove possession of a phone, the account's or a new one (specification 4.1 rules 1 and 6, contract 2, 2.1 and
- * 11). Only the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures
+ * Codes that prove possession of a phone, the account's or a new one (specification 4.1, rules 1 and 6).
+ * Only the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures
  * over the deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers
  * stop the owner. They are longer instead, and few are sent in a day.
  */

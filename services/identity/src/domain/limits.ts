@@ -1,4 +1,4 @@
-/** The limits against abuse (contract 11). */
+/** The limits against abuse. */
 import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 
 export interface Limits {

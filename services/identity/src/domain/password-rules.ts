@@ -1,4 +1,4 @@
-/** What a new password must not be (contract 2). Its length is checked by its field. */
+/** What a new password must not be. Its length is checked by its field. */
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { toLatinDigits } from './digits.ts';
 import { emailKey, usernameKey } from './login.ts';

@@ -1,4 +1,4 @@
-/** Uploads (contract 6). */
+/** Uploads. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';

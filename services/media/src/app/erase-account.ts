@@ -2,7 +2,7 @@ import { MODEL } from '@fitness/contracts/model-names.ts';
 import { createDeleteMediaOfTarget } from './delete-media-of-target.ts';
 import type { DeleteRowsDependencies } from './delete-rows.ts';
 
-/** Contract 2.2: deletes the files of the account, and its id from files that it uploaded to other targets. */
+/** Deletes the files of the account, and its id from files that it uploaded to other targets. */
 export const createEraseAccount = (dependencies: DeleteRowsDependencies) => {
   const { store } = dependencies;
   const deleteMediaOfTarget = createDeleteMediaOfTarget(dependencies);

@@ -1,4 +1,4 @@
-/** Who may download a file (specification 4.3 rules 1 to 3, contract 6). */
+/** Who may download a file (specification 4.3 rules 1 to 3). */
 import { canSeeAllFields } from '@fitness/contracts/user.ts';
 import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound, unauthenticated } from '@fitness/shared/kernel/error.ts';

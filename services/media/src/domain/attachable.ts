@@ -1,4 +1,4 @@
-/** What files can be attached to, and the purposes of private documents (specification 4.3, contract 6). */
+/** What files can be attached to, and the purposes of private documents (specification 4.3). */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export type AttachableKind = 'post' | 'gym' | 'user' | 'training_service';
@@ -19,7 +19,7 @@ export const TYPE_BY_KIND: Readonly<Record<AttachableKind, string>> = {
   training_service: MODEL.trainingService,
 };
 
-/** Public files of one target (contract 6). Private documents do not count. */
+/** Public files of one target. Private documents do not count. */
 export const MAX_PUBLIC_FILES: Readonly<Record<AttachableKind, number>> = {
   post: 10,
   gym: 20,

@@ -1,4 +1,4 @@
-/** Accepted file types (contract 6), checked by content. None of them is executed by a browser. */
+/** Accepted file types, checked by content. None of them is executed by a browser. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export const isImage = (mimeType: string): boolean => mimeType.startsWith('image
 /** Of all frames of an image together, against decompression bombs; phones take photos of 50 megapixels. */
 export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
 
-/** Widths of smaller images (contract 6). */
+/** Widths of smaller images. */
 export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 
 /** First bytes that the type detection needs. */

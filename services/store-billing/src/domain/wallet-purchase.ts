@@ -60,7 +60,7 @@ export const isBeingCharged = (purchase: Pick<WalletPurchase, 'state' | 'unatten
 
 /** How long a request waits for another request's saga that holds the slot. */
 export const SLOT_WAIT_MS = 10 * SECOND_MS;
-/** How long an `Idempotency-Key` is kept (contract 1). */
+/** How long an `Idempotency-Key` is kept. */
 export const CLIENT_KEY_MS = DAY_MS;
 
 export const chargeKey = (id: string): string => `store-billing:${id}`;

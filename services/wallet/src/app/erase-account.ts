@@ -1,4 +1,4 @@
-/** Erases an account: the payments stay, their personal data is deleted (contract 2.2). */
+/** Erases an account: the payments stay, their personal data is deleted. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 
