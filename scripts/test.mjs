@@ -84,6 +84,9 @@ function makeTemporaryDirectory() {
   return mkdtempSync(join(base, 'fitness-test-'));
 }
 
+/** The type checkers are Go programs: with fewer garbage collections than by default (100) they take a fifth less CPU time. */
+const goCollections = '400';
+
 /** As many at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
   const waiting = checks.filter(({ group }) => selected.has(group));
@@ -97,7 +100,8 @@ async function runChecks(selected) {
 async function runCheck({ name, group, args }) {
   const elapsed = stopwatch();
   const logFile = join(logDirectory, `${name.replaceAll(/\W+/g, '-')}.log`);
-  const launch = { name, command: nodeBinary, args, cwd: root, logFile, timeoutMs: 5 * 60_000 };
+  const env = { ...process.env, GOGC: goCollections };
+  const launch = { name, command: nodeBinary, args, cwd: root, env, logFile, timeoutMs: 5 * 60_000 };
   const ok = await runTool(supervisor, launch);
   summary.count(ok, `--only ${group}`);
   log(`${clockOf(Date.now() - startedAt)}  ${ok ? 'ok    ' : 'FAILED'}  ${name} (${elapsed()})`);

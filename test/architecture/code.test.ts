@@ -7,14 +7,12 @@ const productTrees = trees.filter(({ file }) => !isTestCode(file));
 
 /** `file:line: what` for every node for which `find` returns a fault. */
 const violations = (among: typeof trees, find: (node: Node) => string | undefined): string[] =>
-  among.flatMap((tree) => {
-    const found: string[] = [];
-    walk(tree.body, (node) => {
+  among.flatMap((tree) =>
+    tree.nodes.flatMap((node) => {
       const problem = find(node);
-      if (problem !== undefined) found.push(`${tree.file}:${tree.linesOf(node)[0]}: ${problem}`);
-    });
-    return found;
-  });
+      return problem === undefined ? [] : [`${tree.file}:${tree.linesOf(node)[0]}: ${problem}`];
+    }),
+  );
 
 test('every source is parsed', () => {
   expect(sources.length).toBeGreaterThan(100);
@@ -88,16 +86,13 @@ describe('code is readable', () => {
   test(`no function has more than ${LONGEST_FUNCTION} lines of its own`, () => {
     // The callback of describe() is as long as its tests.
     const others = trees.filter(({ file }) => !file.endsWith('.test.ts'));
-    const found = others.flatMap((tree) => {
-      const long: string[] = [];
-      walk(tree.body, (node) => {
-        const [first, last] = isFunction(node) ? tree.linesOf(node) : [0, 0];
-        if (last - first < LONGEST_FUNCTION) return;
-        const lines = ownLines(tree, node);
-        if (lines > LONGEST_FUNCTION) long.push(`${tree.file}:${first}: ${lines} lines`);
-      });
-      return long;
-    });
+    const found = others.flatMap((tree) =>
+      tree.nodes.filter(isFunction).flatMap((node) => {
+        const [first, last] = tree.linesOf(node);
+        const lines = last - first < LONGEST_FUNCTION ? 0 : ownLines(tree, node);
+        return lines > LONGEST_FUNCTION ? [`${tree.file}:${first}: ${lines} lines`] : [];
+      }),
+    );
     expect(found).toEqual([]);
   });
 

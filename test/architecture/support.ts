@@ -40,6 +40,8 @@ export interface Tree {
   file: string;
   text: string;
   body: Module;
+  /** All nodes, parents first. */
+  nodes: readonly Node[];
   /** The first and the last line of `node`, from 1. */
   linesOf(node: Node): [number, number];
 }
@@ -50,21 +52,34 @@ const MARK = ';';
 export const parse = (file: string): Tree => {
   const text = read(file).replace(/^#!/, '//');
   const body = parseSync(MARK + text, { syntax: 'typescript', target: 'es2024', comments: false });
-  const bytes = Buffer.from(text);
   const base = (body.body[0]?.span.start ?? 0) + MARK.length;
-  const lineAt = (position: number): number => {
-    let line = 1;
-    for (let i = 0; i < position - base; i += 1) if (bytes[i] === 0x0a) line += 1;
-    return line;
-  };
+  const lineAt = createLineAt(Buffer.from(text));
+  const nodes: Node[] = [];
+  walk(body, (node) => nodes.push(node));
   return {
     file,
     text,
     body,
+    nodes,
     linesOf: (node) => {
       const { start, end } = node.span as { start: number; end: number };
-      return [lineAt(start), lineAt(end)];
+      return [lineAt(start - base), lineAt(end - base)];
     },
+  };
+};
+
+/** Finds the line, from 1, of a byte. */
+const createLineAt = (bytes: Buffer): ((position: number) => number) => {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) ends.push(at);
+  return (position) => {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[middle] ?? 0) < position) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
   };
 };
 

@@ -7,6 +7,12 @@ import { root } from '../paths.mjs';
  * others follow in jest's order.
  */
 const longest = [
+  'test/architecture/code.test.ts',
+  'services/media/test/memory.long.test.ts',
+  'services/wallet/test/model.long.test.ts',
+  'services/media/test/crash.long.test.ts',
+  'services/identity/test/purge-races.long.test.ts',
+  'services/content/test/crash.long.test.ts',
   'services/identity/test/explain.test.ts',
   'services/content/test/explain.test.ts',
   'services/identity/test/guessing-limits.test.ts',
