@@ -163,7 +163,7 @@ describe('SIGKILL during a purchase', () => {
     },
   );
 
-  // One step, because each waits for the lease of the key; store-billing/test/repeat-after-death.test.ts does all commands.
+  // One step, because each waits for the lease of the key; store-billing/test/repeat-after-death.long.test.ts does all commands.
   test.each(steps.filter(({ name }) => name === 'between the booking and its answer'))(
     '$name: the buyer repeats the request and learns of the purchase within 30 s, paid once',
     async (step) => {

@@ -1,7 +1,7 @@
 import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { formatTimestamp, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import {
   type Answer,
   appCaller,
@@ -380,6 +380,31 @@ describe('503: a service does not answer', () => {
     booking.release();
     expect((await repeat).status).toBe(201);
     expect(await trainees(buyer)).toHaveLength(1);
+  });
+
+  test('repeats of a refused purchase do not extend its lease: after it the answer is 400', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    harness.standIns.down = ['Book'];
+    expect((await buy(buyer, id, 'again-and-again')).status).toBe(503);
+    Object.assign(harness.standIns, { down: [], balance: 0 });
+    const answers: number[] = [];
+    for (let seconds = 0; seconds < 35; seconds += 5) {
+      harness.clock.advance(5 * SECOND_MS);
+      answers.push((await buy(buyer, id, 'again-and-again')).status);
+    }
+    expect(answers).toEqual([503, 503, 503, 503, 503, 400, 400]);
+    expect(await harness.content.finishPurchases()).toBe(0);
+  });
+
+  test('a key does not resume the purchase of another training service', async () => {
+    const [buyer, id, other] = [someone(), await offer(someone()), await offer(someone())];
+    harness.standIns.down = ['Book'];
+    expect((await buy(buyer, id, 'of-another')).status).toBe(503);
+    harness.standIns.down = [];
+    const answer = await buy(buyer, other, 'of-another');
+    expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['idempotency_key']]);
+    expect((await buy(buyer, id, 'of-another')).body.data.training_service_id).toBe(id);
+    expect(harness.standIns.booked.size).toBe(1);
   });
 
   test('the sweep finishes booked purchases, cancels refused ones, and leaves those with an unknown outcome', async () => {

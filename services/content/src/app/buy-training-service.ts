@@ -1,6 +1,6 @@
 /** The sale of a training service: claims the purchase as a pending trainee, then runs the steps of `purchase-saga.ts`. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
+import { AppError, badRequest, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { effectStarted, effectUndone, outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import { type Complete, runningError, storedKey } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -67,13 +67,19 @@ const createResume =
     const now = clock.now();
     const leaseUntil = leaseFrom(now);
     if (key === null) {
-      const attempt = await store.trainees.resumeUnkeyed(buyerUserId, trainingServiceId, now, leaseUntil);
+      const attempt = await store.transaction((session) =>
+        store.trainees.resumeUnkeyed(session, buyerUserId, trainingServiceId, now, leaseUntil),
+      );
       return attempt && { attempt };
     }
     const found = await store.trainees.findByKey(key, now);
     if (found === undefined) return undefined;
+    if (found.trainingServiceId !== trainingServiceId)
+      throw invalid({ idempotency_key: message('idempotency.other_body') });
     if (isPaid(found)) return { paid: found };
-    const attempt = await store.trainees.resume(found.traineeId, now, leaseUntil);
+    const attempt = await store.transaction((session) =>
+      store.trainees.resume(session, found.traineeId, now, leaseUntil),
+    );
     if (attempt !== undefined) return { attempt };
     // It has ended since: paid, or cancelled, and then the key is free.
     const ended = await store.trainees.findByKey(key, now);
@@ -119,7 +125,7 @@ const createStart = (
       commissionPercent,
       key,
     });
-    const attempt: Attempt = { trainee, number: 1, isAlone: true };
+    const attempt: Attempt = { trainee, number: 1, isAlone: true, earlierLeaseUntil: null };
     try {
       // After the insert, which the deletion of the seller's account checks: one of the two sees the other.
       await requireVisible(trainee.sellerUserId);

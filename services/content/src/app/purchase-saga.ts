@@ -12,7 +12,7 @@ import { isPaid, type Trainee } from '../domain/trainee.ts';
 import type { Attempt } from '../store/trainees.ts';
 import { publishTraineePurchased } from './publish.ts';
 
-/** Ten times the deadline of a call: once a lease has expired, no call of an attempt is running any more. */
+/** Three times a booking with its retry, of 5 s each: once a lease has expired, no call of an attempt is running any more. */
 const LEASE_MS = 30 * SECOND_MS;
 
 export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
@@ -33,7 +33,11 @@ export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'w
     pay: async (attempt: Attempt): Promise<void> => {
       const { trainee, isAlone } = attempt;
       if ((await wallet.book(trainee)) === 'booked') return;
-      if (!isAlone) throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
+      if (!isAlone) {
+        // Otherwise repeats within the lease would extend it for ever.
+        await outsideRequest(() => store.trainees.endAttempt(attempt));
+        throw unavailable(`the purchase ${trainee.traineeId} is not settled yet`);
+      }
       await outsideRequest(() => cancel(attempt));
       throw badRequest('payments.insufficient_balance', message('payments.insufficient_balance'));
     },

@@ -268,8 +268,8 @@ privacy(
     'price',
   ),
   retain('likewise', 'training_service_id', 'commission', 'status', 'created_at'),
-  retain('the progress of the purchase', 'lease_until', 'attempts'),
   retain('likewise', 'delivered_at', 'version'),
+  retain('the progress of the purchase', 'lease_until', 'attempts'),
   retain('the hash of a key', 'purchase_key'),
 );
 

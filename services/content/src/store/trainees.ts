@@ -27,9 +27,10 @@ export interface Trainees {
   /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
   /** Resumes a pending purchase, also beside a running attempt, and extends its lease. Undefined when it is not pending. */
-  resume(id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
+  resume(session: ClientSession, id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
   /** Resumes a pending purchase without a key whose lease has expired; undefined when there is none. */
   resumeUnkeyed(
+    session: ClientSession,
     buyerUserId: number,
     trainingServiceId: number,
     now: Date,
@@ -44,6 +45,8 @@ export interface Trainees {
    * for example in a process that was suspended.
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
+  /** Takes back the extension of the lease by an attempt that has ended, unless another one has begun since. */
+  endAttempt(attempt: Attempt): Promise<void>;
   /**
    * Pending → cancelled; its key can be used again. False when another attempt has begun since, which may still pay, or when
    * it is not pending.
@@ -64,6 +67,8 @@ export interface Attempt {
   number: number;
   /** No earlier attempt can still be running. */
   isAlone: boolean;
+  /** The lease of the earlier attempts; null for the first one. */
+  earlierLeaseUntil: Date | null;
 }
 
 const fromDocument = (found: TraineeDocument): Trainee => ({
@@ -129,19 +134,23 @@ const expired = (now: Date) => ({ lease_until: trusted({ $lte: now }) });
 const resume = async (
   trainees: Models['trainees'],
   filter: Record<string, unknown>,
-  now: Date,
-  leaseUntil: Date,
+  { now, leaseUntil, session }: { now: Date; leaseUntil: Date; session?: ClientSession },
 ): Promise<Attempt | undefined> => {
   const before = await trainees
     .findOneAndUpdate(
       filter,
       { $max: { lease_until: leaseUntil }, $inc: { attempts: 1 } },
-      { returnDocument: 'before' },
+      { returnDocument: 'before', ...(session && { session }) },
     )
     .lean<TraineeDocument>();
   if (before === null) return undefined;
-  const isAlone = before.lease_until === null || before.lease_until <= now;
-  return { trainee: fromDocument(before), number: before.attempts + 1, isAlone };
+  const earlierLeaseUntil = before.lease_until;
+  return {
+    trainee: fromDocument(before),
+    number: before.attempts + 1,
+    isAlone: earlierLeaseUntil === null || earlierLeaseUntil <= now,
+    earlierLeaseUntil,
+  };
 };
 
 export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
@@ -184,11 +193,12 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     if (found === null || found.expires_at <= now) return undefined;
     return orUndefined(await trainees.findById(found.trainee_id).lean());
   },
-  resume: (id, now, leaseUntil) => resume(trainees, { _id: id, status: 'pending' }, now, leaseUntil),
-  resumeUnkeyed: (buyerUserId, trainingServiceId, now, leaseUntil) => {
+  resume: (session, id, now, leaseUntil) =>
+    resume(trainees, { _id: id, status: 'pending' }, { now, leaseUntil, session }),
+  resumeUnkeyed: (session, buyerUserId, trainingServiceId, now, leaseUntil) => {
     const service = { training_service_id: trainingServiceId, purchase_key: null };
     const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
-    return resume(trainees, filter, now, leaseUntil);
+    return resume(trainees, filter, { now, leaseUntil, session });
   },
   interrupted: async (now, limit) => {
     const due = { status: 'pending' as const, ...expired(now) };
@@ -196,7 +206,11 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     return found.map(({ _id }) => _id);
   },
   resumeInterrupted: (id, now, leaseUntil) =>
-    resume(trainees, { _id: id, status: 'pending', ...expired(now) }, now, leaseUntil),
+    resume(trainees, { _id: id, status: 'pending', ...expired(now) }, { now, leaseUntil }),
+  endAttempt: async ({ trainee, number, earlierLeaseUntil }) => {
+    const filter = { _id: trainee.traineeId, status: 'pending' as const, attempts: number };
+    await trainees.updateOne(filter, { $set: { lease_until: earlierLeaseUntil } });
+  },
   activate: async (session, id) =>
     orUndefined(
       await trainees
