@@ -1,5 +1,5 @@
 /**
- * `npm test`: unit tests, checks, tests against real servers, then tests of the whole product.
+ * `npm test`: unit tests, checks, then tests against real servers and at the same time tests of the whole product.
  *
  *   npm test                                    everything but the long tests
  *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long
@@ -206,15 +206,16 @@ async function untilJestEnds(child, resultFile) {
 
 /**
  * @param {string[]} projects
- * @param {import('./lib/servers/index.mjs').Servers} servers
+ * @param {Promise<import('./lib/servers/index.mjs').Servers>} starting
  * @param {string[]} args
  * @param {string} directory
  */
-async function runEndToEnd(projects, servers, args, directory) {
-  if (!hasTests(join(root, 'test/e2e'))) return;
+async function runEndToEnd(projects, starting, args, directory) {
   const elapsed = stopwatch();
+  let servers;
   let stack;
   try {
+    servers = await starting;
     stack = await startStack({ supervisor, servers, directory, logDirectory });
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
@@ -234,16 +235,10 @@ async function runEndToEnd(projects, servers, args, directory) {
   await stack.close();
 }
 
-/** @param {string} directory */
-const hasTests = (directory) =>
-  existsSync(directory) &&
-  readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.test.ts'));
-
-/** @param {string} service @param {string[]} forJest patterns of paths, among options */
-function mayRunTestsOf(service, forJest) {
+/** @param {string} directory @param {string[]} forJest patterns of paths, among options */
+function mayRunTestsIn(directory, forJest) {
   const patterns = forJest.filter((argument) => !argument.startsWith('-'));
-  const directory = join(root, 'services', service, 'test');
-  const paths = readdirSync(directory).map((name) => join(directory, name));
+  const paths = readdirSync(join(root, directory)).map((name) => join(root, directory, name));
   return patterns.length === 0 || patterns.some((pattern) => paths.some((path) => path.match(pattern)));
 }
 
@@ -262,8 +257,10 @@ async function main() {
   temporary = directory;
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
   const ofServices = chosen(['service', 'long']);
-  const ofProduct = chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind));
-  const withS3 = ofServices.length > 0 && mayRunTestsOf('media', forJest);
+  const ofProduct = mayRunTestsIn('test/e2e', forJest)
+    ? chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
+    : [];
+  const withS3 = ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
   const starting =
     ofServices.length + ofProduct.length > 0
       ? startTestServers(directory, { withS3, logDirectory, log })
@@ -289,11 +286,10 @@ async function main() {
   await runProjects(chosen(['unit', 'architecture']), {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
-  const serversForProduct = await startingForProduct;
   await Promise.all([
     runProjects(ofServices, servers?.environment ?? {}),
-    serversForProduct && ofProduct.length > 0
-      ? runStage('end-to-end tests', () => runEndToEnd(ofProduct, serversForProduct, forJest, directory))
+    startingForProduct && ofProduct.length > 0
+      ? runStage('end-to-end tests', () => runEndToEnd(ofProduct, startingForProduct, forJest, directory))
       : undefined,
   ]);
 }

@@ -97,7 +97,8 @@ describe('of several downloads at the limit', () => {
     };
     const enter = () => eventually(async () => (await open('/newcomer')) === 200);
     for (const path of ['/fast/1', '/slow', '/stalled']) expect(await open(path)).toBe(200);
-    // Until the first period of the last one is over, only the others have a known progress.
+    // Nothing shows that the first period of the last one is over; until then only the others have a known progress. Timers of one
+    // process fire in their order, so that this one comes after it.
     await pause(2 * slowMs);
     await enter();
     await eventually(() => ended.length === 2);

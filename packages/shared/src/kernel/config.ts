@@ -40,7 +40,7 @@ const knownValues = (schema: z.ZodObject, values: readonly Record<string, unknow
 const port = z.coerce.number().int().min(0).max(65_535);
 /** `1`, `true`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();
-const address = z.string().regex(/^[^:\s]+:\d+$/, 'must be host:port');
+const address = z.string().regex(/^(?:\[[^\]\s]+\]|[^:\s]+):\d+$/, 'must be host:port');
 export const url = z.url();
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a slash at its end; in production not that of the sandbox. */

@@ -49,7 +49,7 @@ test('no more than the allowed number of calls run at a time', async () => {
   expect(log).toEqual(['a1', 'a2', 'a3', 'b1']);
 });
 
-test('an owner who fills all maxWaiting loses one to a newcomer, whose call is next but one', async () => {
+test('an owner who fills the queue loses a place to a newcomer, whose call is next but one', async () => {
   const { call, log, refused, finishAll } = fixture({ maxWaiting: 3 });
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1']) call(name);
   await finishAll();
@@ -74,7 +74,7 @@ test('of owners with one waiting call each, the one who called most is refused, 
   ]);
 });
 
-test('as many owners as there are maxWaiting, who call again at each refusal, do not keep out a newcomer', async () => {
+test('as many owners as may wait, who call again at each refusal, do not keep out a newcomer', async () => {
   const maxWaiting = 20;
   const queue = createFairQueue({ maxRunning: 2, maxWaiting: () => maxWaiting });
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

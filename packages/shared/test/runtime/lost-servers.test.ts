@@ -162,6 +162,7 @@ describe('the database is lost', () => {
     const { id, answer } = await postAndLose('transaction', 'insert');
     expectOutage(answer, NOTHING_CHANGED);
     proxy.restore();
+    await untilConnected();
     expect((await post('transaction', newId())).status).toBe(201);
     expect(await isStored(id)).toBe(false);
   });
