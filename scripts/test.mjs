@@ -162,8 +162,8 @@ async function runJest(projects, args, environment, directory) {
     command: nodeBinary,
     args: [
       ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
-      // Test files of one worker leave much garbage: fewer collections take a sixteenth less CPU time.
-      '--max-semi-space-size=64',
+      // Test files of one worker leave much garbage: fewer collections take a tenth less CPU time.
+      ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
       ...['--passWithNoTests', '--reporters=<rootDir>/scripts/lib/jest/reporter.mjs'],
       ...['--selectProjects', ...projects],
