@@ -296,7 +296,8 @@ describe('503: a service does not answer', () => {
   test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])('%s: nothing is claimed', async (method) => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.down = [method];
-    expect((await buy(buyer, id)).status).toBe(503);
+    const { status, body } = await buy(buyer, id);
+    expect([status, body.code]).toEqual([503, undefined]);
     harness.standIns.down = [];
     harness.clock.advance(MINUTE_MS);
     expect(await harness.content.finishPurchases()).toBe(0);

@@ -2,6 +2,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { AppError, badRequest, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { effectStarted, effectUndone, outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { type Complete, runningError, storedKey } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -66,8 +67,16 @@ const createResume =
   ): Promise<Started | undefined> => {
     const now = clock.now();
     const leaseUntil = leaseFrom(now);
+    const begin = async (
+      work: (session: ClientSession) => Promise<Attempt | undefined>,
+    ): Promise<Attempt | undefined> => {
+      const attempt = await store.transaction(work);
+      // The transaction has changed nothing: a later 503 still says so.
+      if (attempt === undefined) effectUndone();
+      return attempt;
+    };
     if (key === null) {
-      const attempt = await store.transaction((session) =>
+      const attempt = await begin((session) =>
         store.trainees.resumeUnkeyed(session, buyerUserId, trainingServiceId, now, leaseUntil),
       );
       return attempt && { attempt };
@@ -77,7 +86,7 @@ const createResume =
     if (found.trainingServiceId !== trainingServiceId)
       throw invalid({ idempotency_key: message('idempotency.other_body') });
     if (isPaid(found)) return { paid: found };
-    const attempt = await store.transaction((session) =>
+    const attempt = await begin((session) =>
       store.trainees.resume(session, found.traineeId, now, leaseUntil),
     );
     if (attempt !== undefined) return { attempt };
