@@ -29,6 +29,8 @@ import {
 
 let connection: Connection;
 let broker: Broker;
+/** The queue of a tap ends with its connection; this one is never cut. */
+let tapped: Broker;
 let outbox: Outbox;
 let tap: EventTap;
 const services: string[] = [];
@@ -42,12 +44,14 @@ const place = (subject: string, aggregateVersion = 1) =>
 beforeAll(async () => {
   connection = await openDatabase();
   broker = await openBroker();
+  tapped = await openBroker(broker.namespace);
   outbox = createOutbox({ connection, service: 'shop', clock: systemClock, random: systemRandom });
-  tap = await tapEvents(broker, 'shop.order.placed');
+  tap = await tapEvents(tapped, 'shop.order.placed');
 });
 
 afterAll(async () => {
   await tap.close();
+  await tapped.close();
   await removeBroker(broker, services);
   await dropDatabase(connection);
 });
