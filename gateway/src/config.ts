@@ -46,6 +46,11 @@ const schema = z.object({
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */
   CORS_ORIGINS: z.union([z.literal('*'), origins]).optional(),
+  /** Where to report a vulnerability; without it there is no security.txt. */
+  SECURITY_CONTACT: z
+    .string()
+    .regex(/^(?:mailto:\S+@\S+|https:\/\/\S+)$/, 'must be mailto:… or https://…')
+    .optional(),
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
   /** Counts the address limit for all replicas; not used without that limit. */

@@ -3,7 +3,7 @@ import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type CallerSigner, createCallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { type Clock, type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
@@ -65,12 +65,15 @@ export interface Dependencies {
   /** Number of trusted proxies in front of the gateway. */
   trustedProxies: number;
   corsOrigins: CorsOrigins;
+  /** A `mailto:` or `https:` URL. Undefined when it is not configured. */
+  securityContact: string | undefined;
   /** Undefined when it is not configured. */
   addressLimit: AddressLimit | undefined;
   readOpenapi: ReadOpenapi;
   health: Health;
   metrics: Metrics;
   log: Logger;
+  clock: Clock;
   random: Random;
 }
 
@@ -111,11 +114,13 @@ export const createDependencies = async (
     serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),
     trustedProxies: config.TRUST_PROXY,
     corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
+    securityContact: config.SECURITY_CONTACT,
     addressLimit: await connectAddressLimit(config, log, cleanup),
     readOpenapi: createReadOpenapi({ urls, baseUrl: config.PUBLIC_BASE_URL, clock, log }),
     health: createHealth(),
     metrics,
     log,
+    clock,
     random,
   };
 };

@@ -10,6 +10,7 @@ import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
 import { shareOf } from './open-requests.ts';
 import { addProxy } from './proxy.ts';
+import { addSecurityTxt } from './security-txt.ts';
 import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
@@ -18,13 +19,17 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   const app = createBaseServer({
     ...baseOptions(dependencies),
     readBody: openRequests.readBody,
-    addFirstHooks: (server) => allowOrigins(server, corsOrigins),
+    addFirstHooks: (server) => {
+      requireTls(server, baseUrl);
+      allowOrigins(server, corsOrigins);
+    },
   });
   limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);
   await addDocs(app);
   addOauthMetadata(app, baseUrl);
+  addSecurityTxt(app, dependencies);
   await addMcp(app, dependencies);
   await addProxy(app, dependencies);
   return app;
@@ -51,6 +56,16 @@ export const ownUrlOf = (app: FastifyInstance): string => {
   const { address, port } = app.server.address() as AddressInfo;
   const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+const HSTS_MAX_AGE_S = 31_536_000;
+
+/** A browser uses TLS only, from its first answer on (RFC 6797). A proxy ends the TLS, so that the public origin tells. */
+const requireTls = (app: FastifyInstance, baseUrl: string): void => {
+  if (!baseUrl.startsWith('https:')) return;
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('strict-transport-security', `max-age=${HSTS_MAX_AGE_S}`);
+  });
 };
 
 /** Probes are answered in any case: a gateway that is full must not be restarted. */

@@ -237,3 +237,49 @@ describe('response headers', () => {
     expect(answer.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'x-request-id': 'mine' });
   });
 });
+
+describe('with TLS in front', () => {
+  let secure: Harness;
+  beforeAll(async () => {
+    secure = await startHarness({
+      PUBLIC_BASE_URL: 'https://api.example.com',
+      SECURITY_CONTACT: 'mailto:security@example.com',
+    });
+  });
+  afterAll(() => secure.close());
+
+  test.each(['/api/v1/posts', '/api/v1/openapi.json', '/health/live', '/nobody', '/docs'])(
+    '%s tells browsers to use TLS only, and without TLS does not',
+    async (path) => {
+      const [answer, plain] = await Promise.all([
+        fetch(`${secure.url}${path}`),
+        fetch(`${harness.url}${path}`),
+      ]);
+      expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
+      expect(plain.headers.has('strict-transport-security')).toBe(false);
+    },
+  );
+
+  test('security.txt names the contact, and expires within a year', async () => {
+    const answer = await fetch(`${secure.url}/.well-known/security.txt`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const fields = Object.fromEntries(
+      (await answer.text())
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(': ')),
+    );
+    expect(fields).toEqual({
+      Contact: 'mailto:security@example.com',
+      Expires: expect.any(String),
+      'Preferred-Languages': 'en, fa',
+      Canonical: 'https://api.example.com/.well-known/security.txt',
+    });
+    const days = (Date.parse(fields.Expires) - Date.now()) / 86_400_000;
+    expect(days > 30 && days < 365).toBe(true);
+  });
+
+  test('without a contact there is no security.txt', async () => {
+    expect((await fetch(`${harness.url}/.well-known/security.txt`)).status).toBe(404);
+  });
+});
