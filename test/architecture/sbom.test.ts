@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { read, root } from './support.ts';
+
+interface Locked {
+  version?: string;
+  dev?: boolean;
+  link?: boolean;
+  optional?: boolean;
+}
+
+interface Bom {
+  bomFormat: string;
+  components: { group?: string; name: string; version: string; hashes?: unknown[] }[];
+}
+
+test('npm run sbom lists every package that the image contains', () => {
+  const { stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], { cwd: root, encoding: 'utf8' });
+  if (stdout === '') throw new Error(stderr);
+  const bom: Bom = JSON.parse(stdout);
+  expect(bom.bomFormat).toBe('CycloneDX');
+  const listed = new Set(
+    bom.components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`),
+  );
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
+  // Optional packages are installed where the platform fits.
+  const shipped = Object.entries(packages).filter(
+    ([path, { dev, link, optional }]) => path.includes('node_modules/') && !dev && !link && !optional,
+  );
+  expect(shipped.length).toBeGreaterThan(100);
+  const names = shipped.map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`);
+  expect(names.filter((name) => !listed.has(name))).toEqual([]);
+});
