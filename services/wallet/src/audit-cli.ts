@@ -38,7 +38,11 @@ const lines = (report: AuditReport): string[] => {
     `accounts: ${totals.join(', ')}`,
     `head: ${head ?? 'nothing is sealed yet'}`,
     ...(unsealed === 0 ? [] : [`${unsealed} entries are not sealed yet`]),
-    ...(disputedDeposits.length === 0 ? [] : [`disputed deposits: ${disputedDeposits.join(', ')}`]),
+    ...(disputedDeposits.ids.length === 0
+      ? []
+      : [
+          `disputed deposits: ${disputedDeposits.ids.join(', ')}${disputedDeposits.areAll ? '' : ', and older ones'}`,
+        ]),
   ];
 };
 

@@ -428,7 +428,7 @@ describe('a gateway with unusual answers', () => {
     expect(body.data.filter((row: { payment: { id: number } }) => row.payment.id === id)).toHaveLength(1);
     const report = await other.audit();
     expect(report.difference).toBeUndefined();
-    expect(report.disputedDeposits).toContain(id);
+    expect(report.disputedDeposits.ids).toContain(id);
   });
 
   test('a deposit disputed after the erasure of its payer stores no card number', async () => {

@@ -109,9 +109,9 @@ describe('sealing', () => {
     expect(await harness.wallet.sealLedger()).toBe(1);
   });
 
-  test('one round seals several batches', async () => {
+  const sealInBatchesOf = (batch: number) => {
     const { connection } = harness;
-    const sealLedger = createSealLedger(
+    return createSealLedger(
       {
         store: createStore(connection, createSequences(connection), systemClock),
         seals: createSeals(harness.sealConnection),
@@ -119,8 +119,29 @@ describe('sealing', () => {
         clock: systemClock,
         log: createLog({ service: 'test', level: 'silent' }),
       },
-      5,
+      batch,
     );
+  };
+
+  test('more changed entries than a batch has do not keep others from being sealed', async () => {
+    const sealLedger = sealInBatchesOf(2);
+    const ids = await together(5, () => harness.give(harness.person().userId, 12));
+    const changed = ids.slice(0, 3);
+    const reverseRows = async (): Promise<void> => {
+      for (const id of changed) {
+        const rows: object[] = (await entries().findOne({ payment_ids: id }))?.rows;
+        await entries().updateOne({ payment_ids: id }, { $set: { rows: [...rows].reverse() } });
+      }
+    };
+    await reverseRows();
+    expect(await sealLedger()).toBe(2);
+    expect(await unsealed()).toBe(3);
+    await reverseRows();
+    expect(await sealLedger()).toBe(3);
+  });
+
+  test('one round seals several batches', async () => {
+    const sealLedger = sealInBatchesOf(5);
     const sealsBefore = (await allSeals()).length;
     await together(12, () => harness.give(harness.person().userId, 1));
     expect(await sealLedger()).toBe(12);

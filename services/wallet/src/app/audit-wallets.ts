@@ -36,7 +36,7 @@ export interface AuditReport {
   /** The sum of each platform account and of all wallets together; their total is 0. */
   accounts: Record<PlatformAccount | 'wallets', bigint>;
   /** The newest deposits in state `mismatch`; they are in no balance. */
-  disputedDeposits: readonly number[];
+  disputedDeposits: { ids: readonly number[]; areAll: boolean };
   /** The first difference found; undefined when there is none. */
   difference: Difference;
 }
@@ -82,7 +82,10 @@ export const createAuditWallets =
       head: undefined,
       unsealed: await store.entries.countUnsealed(),
       accounts: { ...ZERO_ACCOUNTS },
-      disputedDeposits: disputed.rows.map(({ id }) => id),
+      disputedDeposits: {
+        ids: disputed.rows.map(({ id }) => id),
+        areAll: disputed.next === undefined,
+      },
       difference: undefined,
     };
     try {

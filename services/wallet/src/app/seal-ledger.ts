@@ -19,7 +19,14 @@ type SealDependencies = Pick<Dependencies, 'store' | 'seals' | 'outbox' | 'clock
 
 export const createSealLedger = (dependencies: SealDependencies, batch = BATCH): SealLedger => {
   const { store, seals, clock, log } = dependencies;
-  const reportChanged = createReportChanged(log);
+  /** Keys of entries that were changed after their booking. */
+  const changed = new Set<string>();
+  const addChanged = (entries: readonly BookedEntry[]): void => {
+    const found = entries.map(({ key }) => key).filter((key) => !changed.has(key));
+    if (found.length === 0) return;
+    for (const key of found) changed.add(key);
+    log.error({ entries: found }, 'ledger entries were changed after their booking: run the audit');
+  };
   /** The newest seal known to this process. The append fails when another process has written a newer one. */
   let last: Seal | undefined;
   /** Whether the entries of `last` are known to be marked. */
@@ -43,10 +50,13 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
     await catchUp();
     let sealed = 0;
     for (;;) {
-      const waiting = await store.entries.unsealed(batch);
-      const intact = waiting.filter(isIntact);
-      reportChanged(waiting.filter((entry) => !intact.includes(entry)));
-      if (intact.length === 0) return sealed;
+      // The changed ones are never sealed: however many they are, a whole batch of others is read beside them.
+      const limit = batch + changed.size;
+      const waiting = await store.entries.unsealed(limit);
+      const intact = waiting.filter(isIntact).slice(0, batch);
+      addChanged(waiting.filter((entry) => !isIntact(entry)));
+      if (intact.length === 0 && waiting.length < limit) return sealed;
+      if (intact.length === 0) continue;
       const seal = nextSeal(last, intact, clock.now());
       // Another replica is sealing.
       if (!(await seals.append(seal))) return sealed;
@@ -54,7 +64,7 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
       // A copy of the head outside the databases; the audit takes it as its argument.
       log.info({ head: headText(seal), entries: intact.length }, 'the ledger is sealed');
       sealed += intact.length;
-      if (waiting.length < batch) return sealed;
+      if (waiting.length < limit) return sealed;
     }
   };
 
@@ -64,17 +74,6 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
     const current = rounds.then(round);
     rounds = current.catch(() => undefined);
     return current;
-  };
-};
-
-/** Logs each changed entry once. */
-const createReportChanged = (log: Dependencies['log']): ((changed: readonly BookedEntry[]) => void) => {
-  const reported = new Set<string>();
-  return (changed) => {
-    const unreported = changed.map(({ key }) => key).filter((key) => !reported.has(key));
-    if (unreported.length === 0) return;
-    for (const key of unreported) reported.add(key);
-    log.error({ entries: unreported }, 'ledger entries were changed after their booking: run the audit');
   };
 };
 
