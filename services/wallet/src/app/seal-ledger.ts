@@ -53,18 +53,20 @@ export const createSealLedger = (dependencies: SealDependencies, batch = BATCH):
       // The changed ones are never sealed: however many they are, a whole batch of others is read beside them.
       const limit = batch + changed.size;
       const waiting = await store.entries.unsealed(limit);
-      const intact = waiting.filter(isIntact).slice(0, batch);
-      addChanged(waiting.filter((entry) => !isIntact(entry)));
-      if (intact.length === 0 && waiting.length < limit) return sealed;
+      const intact = waiting.filter(isIntact);
+      addChanged(waiting.filter((entry) => !intact.includes(entry)));
+      const isLast = waiting.length < limit && intact.length <= batch;
+      if (intact.length === 0 && isLast) return sealed;
       if (intact.length === 0) continue;
-      const seal = nextSeal(last, intact, clock.now());
+      const next = intact.slice(0, batch);
+      const seal = nextSeal(last, next, clock.now());
       // Another replica is sealing.
       if (!(await seals.append(seal))) return sealed;
-      await complete(seal, intact);
+      await complete(seal, next);
       // A copy of the head outside the databases; the audit takes it as its argument.
-      log.info({ head: headText(seal), entries: intact.length }, 'the ledger is sealed');
-      sealed += intact.length;
-      if (waiting.length < limit) return sealed;
+      log.info({ head: headText(seal), entries: next.length }, 'the ledger is sealed');
+      sealed += next.length;
+      if (isLast) return sealed;
     }
   };
 
