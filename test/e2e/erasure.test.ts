@@ -38,6 +38,7 @@ const MARKS = {
   lastName: marked('lastname'),
   bankAccount: marked('bank'),
   tokenName: marked('token'),
+  program: marked('program'),
   licenseFilename: marked('licence'),
   licenseReason: marked('licencereason'),
   pictureFilename: marked('picture'),
@@ -110,6 +111,9 @@ const leaveProfile = async (): Promise<void> => {
   const another = { phone: `+98${MARKS.unconfirmedPhone}`, current_password: PASSWORD };
   expectStatus(await send('PUT', '/auth/me', another), 200);
   expectStatus(await send('POST', '/auth/tokens', { name: MARKS.tokenName }), 201);
+  const credentials = { login: MARKS.username, password: PASSWORD };
+  const headers = { 'user-agent': MARKS.program };
+  expectStatus(await api('POST', '/auth/login', { body: credentials, headers }), 200);
   await upload({ type: MODEL.user, id: person.id }, MARKS.pictureFilename);
   await upload({ type: MODEL.user, id: person.id, purpose: 'trainer_license' }, MARKS.licenseFilename);
   const review = { trainer_license_approved: false, trainer_license_rejection_reason: MARKS.licenseReason };
@@ -261,6 +265,7 @@ describe('a user with marks everywhere', () => {
       expect.arrayContaining([
         'mongodb identity.users.username: username',
         'mongodb identity.login_keys._id: email',
+        'mongodb identity.tokens.name: program',
         'mongodb identity.confirmation_codes.phone: unconfirmedPhone',
         'mongodb identity.notifications.data: gymReason',
         'mongodb wallet.idempotency_keys.reply: firstName',

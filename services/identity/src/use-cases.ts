@@ -18,8 +18,8 @@ import { createGetUser } from './app/get-user.ts';
 import { createGetUsers } from './app/get-users.ts';
 import { createIntrospect } from './app/introspect.ts';
 import { createListNotifications } from './app/list-notifications.ts';
-import { createListPersonalTokens } from './app/list-personal-tokens.ts';
 import { createListRoles } from './app/list-roles.ts';
+import { createListTokens } from './app/list-tokens.ts';
 import { createListUsers } from './app/list-users.ts';
 import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
@@ -28,7 +28,7 @@ import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
-import { createRevokePersonalToken } from './app/revoke-personal-token.ts';
+import { createRevokeToken } from './app/revoke-token.ts';
 import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
@@ -70,9 +70,11 @@ export const createUseCases = (dependencies: Dependencies) => {
     getDeletionBlockers: createGetDeletionBlockers(dependencies),
     purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
 
-    listPersonalTokens: createListPersonalTokens(dependencies),
+    listPersonalTokens: createListTokens(dependencies, 'personal'),
     createPersonalToken: createCreatePersonalToken(dependencies),
-    revokePersonalToken: createRevokePersonalToken(dependencies),
+    revokePersonalToken: createRevokeToken(dependencies, 'personal'),
+    listSessions: createListTokens(dependencies, 'session'),
+    revokeSession: createRevokeToken(dependencies, 'session'),
 
     presentUser: createPresentUser({ ...dependencies, referralsReader }),
     presentOwnAccount: createPresentOwnAccount({ ...dependencies, referralsReader }),

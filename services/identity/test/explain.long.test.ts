@@ -272,13 +272,14 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['a deleted score', () => transaction((session) => scores.eraseAccount(session, 1))],
     ['a new token', () => transaction((session) => tokens.insert(session, token(1), 0))],
     ['a token', () => tokens.findLive('hash-1', now)],
-    ['personal tokens', () => tokens.listPersonal(OWNER, now, { skip: 0, limit: 5 })],
+    ['personal tokens', () => tokens.listNumbered(OWNER, 'personal', now, { skip: 0, limit: 5 })],
     [
       'personal tokens after a cursor',
-      () => tokens.listPersonal(OWNER, now, { skip: 0, limit: 5, beforeNumber: 16_000 }),
+      () => tokens.listNumbered(OWNER, 'personal', now, { skip: 0, limit: 5, beforeNumber: 16_000 }),
     ],
-    ['the number of personal tokens', () => tokens.countPersonal(OWNER, now)],
-    ['a revoked personal token', () => tokens.deletePersonal(1, 1)],
+    ['the number of personal tokens', () => tokens.countNumbered(OWNER, 'personal', now)],
+    ['a revoked personal token', () => tokens.deleteNumbered(1, 'personal', 1)],
+    ['the use of a token', () => tokens.markUsed('hash-5', later, now)],
     ['a sign-out', () => tokens.delete('hash-1')],
     ['the revocation of all tokens', () => transaction((session) => tokens.revokeAll(session, 1))],
     [

@@ -351,7 +351,10 @@ describe('a restricted token', () => {
   test('is told from others by its stored list of permissions, also an empty one', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller, { permissions: [] });
-    const stored = await harness.database.collection('tokens').findOne({ token_number: body.data.id });
+    const stored = await harness.database.collection('tokens').findOne({
+      kind: 'personal',
+      token_number: body.data.id,
+    });
     expect(stored).toMatchObject({ kind: 'personal', permissions: [] });
     expect((await callerOf(harness, body.token)).tokenKind).toBe('restricted');
     const full = await make(person.caller, { permissions: null });

@@ -72,6 +72,10 @@ describe('a due account without blockers', () => {
     };
     expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: profile })).status).toBe(200);
     await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: `token ${mark}` } });
+    await harness.send('POST', '/auth/login', {
+      body: { login: person.user.username, password: PASSWORD },
+      headers: { 'user-agent': `browser ${mark}`, 'x-client-address': '198.51.100.77' },
+    });
     await harness.identity.call('AttachLicense', {
       user_id: person.id,
       media_id: 7,

@@ -133,7 +133,8 @@ describe('a refused sign-in', () => {
       limiter: fakeLimiter(true),
       limits: limitsOf(config),
     } as unknown as Parameters<typeof createSignIn>[0];
-    const credentials = { login, password: 'not the password', clientAddress: ADDRESS };
+    const client = { address: ADDRESS, userAgent: undefined };
+    const credentials = { login, password: 'not the password', client };
     const signIn = createSignIn(dependencies);
     await signIn.consumeLimit(login, ADDRESS);
     await expect(signIn.signIn(credentials)).rejects.toMatchObject({

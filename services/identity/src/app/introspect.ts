@@ -1,10 +1,14 @@
 /** Resolves a token to its user and permissions. Nothing is cached: revocations and role changes apply at once. */
 import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { effectivePermissions, permissionsOf } from '../domain/roles.ts';
 import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
+import type { Token } from '../store/tokens.ts';
+
+type IntrospectDependencies = Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'>;
 
 interface Introspection {
   userId: number;
@@ -16,15 +20,17 @@ interface Introspection {
 /** 401 for a token that is malformed, unknown, expired or revoked. */
 export type Introspect = (token: string) => Promise<Introspection>;
 
-export const createIntrospect =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>): Introspect =>
-  async (token) => {
+export const createIntrospect = (dependencies: IntrospectDependencies): Introspect => {
+  const { store, clock } = dependencies;
+  const markUsed = createMarkUsed(dependencies);
+  return async (token) => {
     if (!isWellFormedToken(token)) throw unauthenticated();
     const credential = await store.tokens.findLive(hashToken(token), clock.now());
     if (credential === null) throw unauthenticated();
     const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
     const held = permissionsOf(await store.roles.findMany(user.role_ids));
+    markUsed(credential);
     return {
       userId: user._id,
       permissions: effectivePermissions(credential, held),
@@ -32,3 +38,18 @@ export const createIntrospect =
       tokenKind: callerKindOf(credential),
     };
   };
+};
+
+/** Writes once a minute for a session, over all replicas, and no request waits for it. */
+const createMarkUsed = ({ store, clock, backgroundTasks }: IntrospectDependencies) => {
+  const underWay = new Set<string>();
+  return ({ _id: hash, kind, last_used_at: lastUsedAt }: Token): void => {
+    const now = clock.now();
+    const before = new Date(now.getTime() - MINUTE_MS);
+    if (kind !== 'session' || lastUsedAt == null || lastUsedAt > before || underWay.has(hash)) return;
+    underWay.add(hash);
+    backgroundTasks.run('use of a session', () =>
+      store.tokens.markUsed(hash, now, before).finally(() => underWay.delete(hash)),
+    );
+  };
+};

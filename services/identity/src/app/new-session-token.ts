@@ -1,5 +1,6 @@
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { type Client, clientName } from '../domain/client.ts';
 import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
 import type { User } from '../domain/user.ts';
 import type { Token } from '../store/tokens.ts';
@@ -12,16 +13,18 @@ export interface Session {
 }
 
 /** A token without restrictions. `row` is the document to store; it holds only the hash of `token`. */
-export type NewSessionToken = (userId: number) => { token: string; row: Token };
+export type NewSessionToken = (userId: number, client: Client) => Promise<{ token: string; row: Token }>;
 
 export const createNewSessionToken =
   ({
+    sequences,
     random,
     clock,
     tokenLifetimeDays,
-  }: Pick<Dependencies, 'random' | 'clock' | 'tokenLifetimeDays'>): NewSessionToken =>
-  (userId) => {
+  }: Pick<Dependencies, 'sequences' | 'random' | 'clock' | 'tokenLifetimeDays'>): NewSessionToken =>
+  async (userId, client) => {
     const token = buildToken('session', random.bytes(TOKEN_ENTROPY_BYTES));
+    const number = await sequences.next('sessions');
     const now = clock.now();
     return {
       token,
@@ -29,10 +32,12 @@ export const createNewSessionToken =
         _id: hashToken(token),
         user_id: userId,
         kind: 'session',
-        token_number: null,
-        name: null,
+        token_number: number,
+        name: clientName(client.userAgent),
+        address: client.address,
         permissions: null,
         created_at: now,
+        last_used_at: now,
         expires_at: new Date(now.getTime() + tokenLifetimeDays * DAY_MS),
       },
     };

@@ -1,6 +1,7 @@
 /** A new account with the role of a member, and its first session token. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Client } from '../domain/client.ts';
 import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../domain/referral-code.ts';
 import { MEMBER_ROLE_ID } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
@@ -27,7 +28,7 @@ export interface Registration {
 }
 
 /** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. */
-type Register = (registration: Registration, clientAddress: string) => Promise<Session>;
+type Register = (registration: Registration, client: Client) => Promise<Session>;
 
 /** A generated referral code that exists already is replaced by another one, at most this often. */
 const MAX_CODE_ATTEMPTS = 5;
@@ -42,14 +43,14 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
     return referrer._id;
   };
 
-  return async (registration, clientAddress) => {
+  return async (registration, client) => {
     assertNotName(registration.password, registration);
     assertSmsCountry(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
-    const passwordHash = await passwords.hash(registration.password, clientAddress);
+    const passwordHash = await passwords.hash(registration.password, client.address);
     const id = await sequences.next('users');
-    const { token, row } = newSessionToken(id);
+    const { token, row } = await newSessionToken(id, client);
     const insert = async (referralCode: string): Promise<User> => {
       const account = newMember({
         id,

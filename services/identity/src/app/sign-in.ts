@@ -2,6 +2,7 @@
 import { type AppError, invalid, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Client } from '../domain/client.ts';
 import type { User } from '../domain/user.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 import { accountLimitKey } from './rate-limits.ts';
@@ -13,7 +14,7 @@ interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 
 interface Credentials {
   login: string;
   password: string;
-  clientAddress: string;
+  client: Client;
 }
 
 export interface SignIn {
@@ -39,7 +40,8 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
     return state;
   };
 
-  const authenticate = async ({ login, password, clientAddress }: Credentials): Promise<User> => {
+  const authenticate = async ({ login, password, client }: Credentials): Promise<User> => {
+    const clientAddress = client.address;
     const user = await store.users.findByLogin(login);
     const matches =
       user === null
@@ -67,7 +69,7 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
     signIn: async (credentials) => {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const user = await authenticate(credentials);
-        const { token, row } = newSessionToken(user._id);
+        const { token, row } = await newSessionToken(user._id, credentials.client);
         const current = await store.transaction(async (session) => {
           if (!(await store.tokens.insert(session, row, user.credential_epoch))) return null;
           return store.users.find(user._id, session);

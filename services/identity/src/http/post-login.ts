@@ -3,7 +3,7 @@ import { rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
 import { z } from 'zod';
 import { givenPasswordField, loginField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
-import { sessionSchema, toSession } from './session.ts';
+import { clientOf, sessionSchema, toSession } from './session.ts';
 
 export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' | 'presentUser'>): Route =>
   defineRoute({
@@ -17,10 +17,11 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     body: z.object({ login: loginField, password: givenPasswordField }),
     responses: { 200: sessionSchema },
     errorStatuses: [429],
-    handle: async ({ body, clientAddress, reply }) => {
+    handle: async ({ body, clientAddress, request, reply }) => {
       // The limits are consumed here and not by the server, because their keys are in the body.
       const state = await signIn.consumeLimit(body.login, clientAddress);
       reply.headers(rateLimitHeaders(state));
-      return ok(await toSession(await signIn.signIn({ ...body, clientAddress }), presentUser));
+      const client = clientOf(request, clientAddress);
+      return ok(await toSession(await signIn.signIn({ ...body, client }), presentUser));
     },
   });

@@ -10,7 +10,7 @@ import {
 } from '../domain/account-fields.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
-import { sessionSchema, toSession } from './session.ts';
+import { clientOf, sessionSchema, toSession } from './session.ts';
 
 export const postRegisterRoute = (
   { register, presentUser }: Pick<UseCases, 'register' | 'presentUser'>,
@@ -35,6 +35,6 @@ export const postRegisterRoute = (
     }),
     responses: { 201: sessionSchema },
     errorStatuses: [429],
-    handle: async ({ body, clientAddress }) =>
-      created(await toSession(await register(body, clientAddress), presentUser)),
+    handle: async ({ body, clientAddress, request }) =>
+      created(await toSession(await register(body, clientOf(request, clientAddress)), presentUser)),
   });

@@ -3,11 +3,13 @@ import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deleteDeleteAccountRoute } from './delete-delete-account.ts';
+import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
 import { getMeRoute } from './get-me.ts';
 import { getNotificationsRoute } from './get-notifications.ts';
 import { getRolesRoute } from './get-roles.ts';
+import { getSessionsRoute } from './get-sessions.ts';
 import { getTokensRoute } from './get-tokens.ts';
 import { getUserRoute } from './get-user.ts';
 import { getUsersRoute } from './get-users.ts';
@@ -46,6 +48,8 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   getTokensRoute(useCases, baseUrl),
   postTokenRoute(useCases),
   deleteTokenRoute(useCases),
+  getSessionsRoute(useCases, baseUrl),
+  deleteSessionRoute(useCases),
   getUsersRoute(useCases, baseUrl),
   getUserRoute(useCases),
   putUserRoute(useCases),

@@ -1,10 +1,12 @@
 /** The response of registering and of signing in. */
 import { userSchema } from '@fitness/contracts/user.ts';
+import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Session } from '../app/new-session-token.ts';
 import type { PresentUser } from '../app/user-resource.ts';
+import type { Client } from '../domain/client.ts';
 
 export const sessionSchema = z
   .object({
@@ -14,6 +16,12 @@ export const sessionSchema = z
     user: userSchema,
   })
   .meta({ id: 'SignedIn' });
+
+/** What a session remembers of the request that it begins with. */
+export const clientOf = ({ headers }: RawRequest, address: string): Client => ({
+  address,
+  userAgent: headers['user-agent'],
+});
 
 /** The user is shown completely, as on their own later requests. */
 export const toSession = async (

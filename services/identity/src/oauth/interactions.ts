@@ -144,9 +144,9 @@ const submitLogin = async (
   if (login === '' || login.length > MAX_LOGIN_LENGTH) return wrongLogin();
   if (password === '' || password.length > MAX_PASSWORD_LENGTH) return wrongLogin();
   try {
-    const { clientAddress } = request;
-    await signIn.consumeLimit(login, clientAddress);
-    const user = await signIn.authenticate({ login, password, clientAddress });
+    const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
+    await signIn.consumeLimit(login, client.address);
+    const user = await signIn.authenticate({ login, password, client });
     if (user.deletion_scheduled_at !== null) {
       const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
       return { page: pendingPage({ ...form, scheduledAt }) };

@@ -11,9 +11,14 @@ export interface Token {
   _id: string;
   user_id: number;
   kind: TokenKind;
-  /** The public id of a personal token. */
+  /** The public id of a session or a personal token. */
   token_number: number | null;
+  /** Of a session: the program that signed in. */
   name: string | null;
+  /** Of a session: where it was signed in from. */
+  address?: string | null;
+  /** Of a session, to the minute. */
+  last_used_at?: Date | null;
   /** null: not restricted, all permissions of the user. A list restricts the token, also an empty one. */
   permissions: string[] | null;
   /** Of an OAuth access token: its grant, and the client that it was issued to. */
@@ -30,6 +35,8 @@ const schema = new mongoose.Schema<Token>(
     kind: { type: String, required: true },
     token_number: { type: Number, default: null },
     name: { type: String, default: null },
+    address: { type: String, default: null },
+    last_used_at: { type: Date, default: null },
     permissions: { type: [String], default: null },
     grant_id: { type: String, default: null },
     client_id: { type: String, default: null },
@@ -45,13 +52,16 @@ const schema = new mongoose.Schema<Token>(
 privacy(
   schema,
   erase('credentials of the account', '_id', 'user_id', 'kind', 'token_number', 'name', 'permissions'),
-  erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at'),
+  erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at', 'address', 'last_used_at'),
 );
 
 export const tokenModel = (connection: Connection): Model<Token> => connection.model<Token>('Token', schema);
 
+/** Tokens with a public id. */
+export type NumberedKind = Extract<TokenKind, 'session' | 'personal'>;
+
 /** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
-const personalOf = (userId: number) => ({ $match: { user_id: userId, kind: 'personal' } });
+const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: userId, kind } });
 
 export type Tokens = ReturnType<typeof createTokens>;
 
@@ -107,20 +117,29 @@ export const createTokens = (connection: Connection) => {
       await tokens.deleteOne({ _id: hash });
     },
 
-    /** False when the user has no personal token of this number. */
-    deletePersonal: async (userId: number, tokenNumber: number): Promise<boolean> => {
-      const own = { user_id: userId, kind: 'personal', token_number: tokenNumber } as const;
+    /** False when the user has no token of this kind and number. */
+    deleteNumbered: async (userId: number, kind: NumberedKind, tokenNumber: number): Promise<boolean> => {
+      const own = { user_id: userId, kind, token_number: tokenNumber } as const;
       return (await tokens.deleteOne(own)).deletedCount === 1;
     },
 
-    /** Live personal tokens, newest first. */
-    listPersonal: (
+    /** Writes nothing when the token was used after `before` already, or is revoked. */
+    markUsed: async (hash: string, now: Date, before: Date): Promise<void> => {
+      await tokens.updateOne(
+        { _id: hash, last_used_at: trusted({ $lte: before }) },
+        { $set: { last_used_at: now } },
+      );
+    },
+
+    /** Live tokens, newest first. */
+    listNumbered: (
       userId: number,
+      kind: NumberedKind,
       now: Date,
       window: { skip: number; limit: number; beforeNumber?: number | undefined },
     ): Promise<Token[]> =>
       tokens.aggregate<Token>([
-        personalOf(userId),
+        ofKind(userId, kind),
         {
           $match: {
             expires_at: { $gt: now },
@@ -132,9 +151,9 @@ export const createTokens = (connection: Connection) => {
         { $limit: window.limit },
       ]),
 
-    countPersonal: async (userId: number, now: Date): Promise<number> => {
+    countNumbered: async (userId: number, kind: NumberedKind, now: Date): Promise<number> => {
       const [counted] = await tokens.aggregate<{ total: number }>([
-        personalOf(userId),
+        ofKind(userId, kind),
         { $match: { expires_at: { $gt: now } } },
         { $count: 'total' },
       ]);

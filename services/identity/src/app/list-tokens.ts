@@ -1,13 +1,13 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Token } from '../store/tokens.ts';
+import type { NumberedKind, Token } from '../store/tokens.ts';
 
-/** Live tokens, newest first. */
-export const createListPersonalTokens =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+/** Live tokens of one kind, newest first. */
+export const createListTokens =
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>, kind: NumberedKind) =>
   async (userId: number, request: PageRequest): Promise<PageOf<Token>> => {
     const now = clock.now();
-    const found = await store.tokens.listPersonal(userId, now, {
+    const found = await store.tokens.listNumbered(userId, kind, now, {
       skip: request.mode === 'page' ? request.skip : 0,
       limit: request.perPage + 1,
       beforeNumber: request.mode === 'cursor' ? request.after[0] : undefined,
@@ -16,7 +16,7 @@ export const createListPersonalTokens =
     const last = rows.at(-1)?.token_number ?? undefined;
     return {
       rows,
-      total: request.mode === 'page' ? await store.tokens.countPersonal(userId, now) : undefined,
+      total: request.mode === 'page' ? await store.tokens.countNumbered(userId, kind, now) : undefined,
       next: found.length > rows.length && last !== undefined ? [last] : undefined,
     };
   };

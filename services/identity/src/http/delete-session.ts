@@ -1,0 +1,21 @@
+import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const deleteSessionRoute = ({ revokeSession }: Pick<UseCases, 'revokeSession'>): Route =>
+  defineRoute({
+    method: 'DELETE',
+    path: '/auth/sessions/:id',
+    summary: 'End one of the own log-ins',
+    description: 'Every later request with its token is 401. It may be the one that makes the request.',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    params: idParams,
+    responses: { 204: null },
+    handle: async ({ caller, params }) => {
+      await revokeSession(caller.userId, params.id);
+      return noContent();
+    },
+  });

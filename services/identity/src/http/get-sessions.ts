@@ -1,0 +1,24 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import { loginSessionSchema, toLoginSession } from '../app/session-resource.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'>, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/auth/sessions',
+    summary: 'The own log-ins',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    query: z.object(pageQuery),
+    responses: { 200: listOf(loginSessionSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const page = await listSessions(caller.userId, request);
+      const data = page.rows.map((row) => toLoginSession(row, caller.tokenId));
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });
