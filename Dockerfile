@@ -26,7 +26,7 @@ ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
 # Named volumes take over the owner of the directory they are mounted on.
-RUN mkdir -p /data/media /data/secrets && chown -R node:node /data
+RUN mkdir -p /data/media /data/secrets /data/identity-secrets && chown -R node:node /data
 COPY --from=packages /app ./
 COPY package.json ./
 COPY packages packages

@@ -6,11 +6,12 @@ import { nodeBinary, root } from './paths.mjs';
 import { services, variablePrefix } from './process-definitions.mjs';
 
 /**
- * The key with which processes sign the caller context: created once, readable by its owner only.
+ * A key of the product: created once, readable by its owner only.
  * @param {string} directory
+ * @param {string} name
  */
-function internalSecret(directory) {
-  const file = join(directory, 'internal-auth-secret');
+function keyIn(directory, name) {
+  const file = join(directory, name);
   try {
     const secret = readFileSync(file, 'utf8').trim();
     if (secret.length >= 32) return secret;
@@ -61,7 +62,8 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',
     FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
-    INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? internalSecret(directory),
+    INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? keyIn(directory, 'internal-auth-secret'),
+    SECOND_FACTOR_KEY: caller.SECOND_FACTOR_KEY ?? keyIn(directory, 'second-factor-key'),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
     ...caller,

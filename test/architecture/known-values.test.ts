@@ -26,6 +26,7 @@ beforeAll(async () => {
 /** What a deployment of its own would have. */
 const secrets = {
   INTERNAL_AUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+  SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
   AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671',
   KAVENEGAR_API_KEY: '5A6B7C8D9E',
   ZIBAL_MERCHANT: '5f1d7c8e9a0b',
@@ -141,7 +142,10 @@ describe('docker-compose.yml', () => {
     ZIBAL_MERCHANT: secrets.ZIBAL_MERCHANT,
   };
   const env = { ...required, CAFEBAZAAR_API_SECRET: secrets.CAFEBAZAAR_API_SECRET };
-  const generated = { INTERNAL_AUTH_SECRET: secrets.INTERNAL_AUTH_SECRET };
+  const generated = {
+    INTERNAL_AUTH_SECRET: secrets.INTERNAL_AUTH_SECRET,
+    SECOND_FACTOR_KEY: secrets.SECOND_FACTOR_KEY,
+  };
   const demo = parseEnvFile('deploy/demo.env');
 
   /** Every text of the file, with the variables that it takes. */

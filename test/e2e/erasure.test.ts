@@ -114,6 +114,7 @@ const leaveProfile = async (): Promise<void> => {
   const credentials = { login: MARKS.username, password: PASSWORD };
   const headers = { 'user-agent': MARKS.program };
   expectStatus(await api('POST', '/auth/login', { body: credentials, headers }), 200);
+  expectStatus(await send('POST', '/auth/second-factor', { current_password: PASSWORD }), 200);
   await upload({ type: MODEL.user, id: person.id }, MARKS.pictureFilename);
   await upload({ type: MODEL.user, id: person.id, purpose: 'trainer_license' }, MARKS.licenseFilename);
   const review = { trainer_license_approved: false, trainer_license_rejection_reason: MARKS.licenseReason };

@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { limitsOf, readConfig, securitySmsOf } from './config.ts';
 
 const read = (env: Record<string, string> = {}) =>
-  readConfig({ INTERNAL_AUTH_SECRET: 'x'.repeat(32), KAVENEGAR_API_KEY: 'key', ...env });
+  readConfig({
+    INTERNAL_AUTH_SECRET: 'x'.repeat(32),
+    SECOND_FACTOR_KEY: 'y'.repeat(32),
+    KAVENEGAR_API_KEY: 'key',
+    ...env,
+  });
 
 /** Points and window in seconds. */
 const figuresOf = (env?: Record<string, string>) =>
@@ -27,6 +32,7 @@ describe('the limits', () => {
       logins: [10, 60],
       failedLogins: [300, 60],
       passwordChecks: [10, 60],
+      wrongSecondFactorCodes: [30, 86_400],
       registrations: [100, 3_600],
       clientRegistrations: [100, 3_600],
       authorizations: [600, 60],
@@ -58,6 +64,7 @@ describe('the limits', () => {
 
   test.each([
     ['FIRST_ADMINISTRATOR_PASSWORD', 'password123'],
+    ['SECOND_FACTOR_KEY', 'x'.repeat(31)],
     ['SMS_COUNTRIES', 'Iran'],
     ['SMS_COUNTRIES', 'IR,'],
     ['SMS_ANONYMOUS_DAILY_LIMIT', '0'],

@@ -74,6 +74,10 @@ const shape = {
   FAILED_LOGINS_PER_ADDRESS: count.default(300),
   /** Checks of `current_password` in a minute, without those of account deletion. */
   PASSWORD_CHECKS_PER_ACCOUNT: count.default(10),
+  /** In a day, heard after a right password; codes of the second factor. */
+  WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: count.default(30),
+  /** A secret: encrypts the secrets of second factors. Without it no code can be verified, only recovery codes. */
+  SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
   /** In an hour, of accounts and of OAuth clients. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
@@ -124,6 +128,7 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
   logins: perMinute('login', config.LOGINS_PER_ACCOUNT_AND_ADDRESS),
   failedLogins: perMinute('failed-login', config.FAILED_LOGINS_PER_ADDRESS),
   passwordChecks: perMinute('password-check', config.PASSWORD_CHECKS_PER_ACCOUNT),
+  wrongSecondFactorCodes: perDay('wrong-second-factor', config.WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT),
   registrations: config.SEED_DEMO ? undefined : perHour('registration', config.REGISTRATIONS_PER_ADDRESS),
   clientRegistrations: config.SEED_DEMO
     ? undefined

@@ -17,6 +17,7 @@ import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import { createPasswords, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
+import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
 import { type IdentityConfig, limitsOf, type SecuritySms, securitySmsOf } from './config.ts';
 import type { Limits } from './domain/limits.ts';
@@ -34,6 +35,8 @@ export interface Dependencies {
   /** Whether security notices are also sent by SMS. */
   securitySms: SecuritySms;
   passwords: Passwords;
+  /** For the secrets of second factors. */
+  secretBox: SecretBox;
   scoreLocks: ScoreLocks;
   backgroundTasks: BackgroundTasks;
   outbox: Outbox;
@@ -94,6 +97,7 @@ export const createDependencies = async (
     textSms: kavenegar,
     securitySms: securitySmsOf(config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
+    secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
     outbox,

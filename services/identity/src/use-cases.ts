@@ -3,6 +3,7 @@ import { createArmDeletion } from './app/arm-deletion.ts';
 import { createAttachLicense } from './app/attach-license.ts';
 import { createCancelDeletion } from './app/cancel-deletion.ts';
 import { createChangePassword } from './app/change-password.ts';
+import { createCheckSecondFactor } from './app/check-second-factor.ts';
 import { createCommitDeletion } from './app/commit-deletion.ts';
 import { createConfirmPhone } from './app/confirm-phone.ts';
 import { createCreatePersonalToken } from './app/create-personal-token.ts';
@@ -29,6 +30,7 @@ import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createResetPassword } from './app/reset-password.ts';
 import { createRevokeToken } from './app/revoke-token.ts';
+import { createOwnSecondFactor } from './app/second-factor.ts';
 import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
@@ -50,11 +52,12 @@ export const createUseCases = (dependencies: Dependencies) => {
   const eraseAccount = createEraseAccount(dependencies);
   const deliverNotification = createDeliverNotification(dependencies);
   const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
+  const checkSecondFactor = createCheckSecondFactor({ ...dependencies, securityNotices });
   const referralsReader = createReferralsReader(dependencies);
   const presentUsers = createPresentUsers({ ...dependencies, referralsReader });
   return {
     register: createRegister({ ...dependencies, newSessionToken }),
-    signIn: createSignIn({ ...dependencies, newSessionToken }),
+    signIn: createSignIn({ ...dependencies, newSessionToken, checkSecondFactor }),
     signOut: createSignOut(dependencies),
     introspect: createIntrospect(dependencies),
     resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset, securityNotices }),
@@ -63,6 +66,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     updateProfile: createUpdateProfile({ ...dependencies, sendCode, smsBudget, securityNotices }),
     confirmPhone: createConfirmPhone({ ...dependencies, securityNotices }),
     changePassword: createChangePassword({ ...dependencies, securityNotices }),
+    ownSecondFactor: createOwnSecondFactor({ ...dependencies, checkSecondFactor, securityNotices }),
 
     armDeletion: createArmDeletion({ ...dependencies, sendCode, smsBudget }),
     commitDeletion: createCommitDeletion({ ...dependencies, securityNotices }),

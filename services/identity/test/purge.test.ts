@@ -76,6 +76,8 @@ describe('a due account without blockers', () => {
       body: { login: person.user.username, password: PASSWORD },
       headers: { 'user-agent': `browser ${mark}`, 'x-client-address': '198.51.100.77' },
     });
+    const armed = { current_password: PASSWORD };
+    await harness.send('POST', '/auth/second-factor', { as: person.caller, body: armed });
     await harness.identity.call('AttachLicense', {
       user_id: person.id,
       media_id: 7,
@@ -119,7 +121,7 @@ describe('a due account without blockers', () => {
     });
     for (const collection of ['tokens', 'notifications', 'login_keys'])
       expect(await harness.database.collection(collection).countDocuments({ user_id: person.id })).toBe(0);
-    for (const collection of ['confirmation_codes', 'referral_scores'])
+    for (const collection of ['confirmation_codes', 'referral_scores', 'second_factors'])
       expect(await harness.database.collection(collection).countDocuments({ _id: person.id as never })).toBe(
         0,
       );

@@ -113,6 +113,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
   const base = Object.entries(testConfig('identity')).map(([name, value]) => [name, String(value)]);
   const defaults = {
     KAVENEGAR_API_KEY: 'test-key',
+    SECOND_FACTOR_KEY: 'another secret for tests, thirty-two characters or more',
     // The scheduled purge never runs during a test.
     PURGE_INTERVAL_MS: '86400000',
     // Longer than in production, for busy machines.

@@ -134,7 +134,7 @@ describe('a refused sign-in', () => {
       limits: limitsOf(config),
     } as unknown as Parameters<typeof createSignIn>[0];
     const client = { address: ADDRESS, userAgent: undefined };
-    const credentials = { login, password: 'not the password', client };
+    const credentials = { login, password: 'not the password', totp: undefined, client };
     const signIn = createSignIn(dependencies);
     await signIn.consumeLimit(login, ADDRESS);
     await expect(signIn.signIn(credentials)).rejects.toMatchObject({

@@ -21,6 +21,8 @@ const SECRET_FIELDS = [
   'apiKey',
   'merchant',
   'secret',
+  'totp',
+  'recovery_codes',
   'bank_account_number',
   'login',
 ];

@@ -19,6 +19,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     const version = await store.users.erase(session, userId, now, dueOn);
     if (version === null) return false;
     await store.tokens.revokeAll(session, userId);
+    await store.secondFactors.delete(session, userId);
     await store.codes.eraseAccount(session, userId);
     await store.notifications.eraseAccount(session, userId);
     await store.scores.eraseAccount(session, userId);

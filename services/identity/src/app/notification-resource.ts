@@ -26,7 +26,11 @@ export type SecurityChange =
   | 'email_changed'
   | 'phone_changed'
   | 'bank_account_changed'
-  | 'codes_locked';
+  | 'codes_locked'
+  | 'second_factor_armed'
+  | 'second_factor_removed'
+  | 'second_factor_locked'
+  | 'recovery_code_used';
 
 export const notificationSchema = z
   .object({

@@ -3,6 +3,7 @@ import { type AppError, invalid, message, unauthenticated } from '@fitness/share
 import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
+import { userLimitKey } from './rate-limits.ts';
 
 /** 401 when the account was erased after the token was introspected. */
 export const findOwnAccount = async (
@@ -40,7 +41,10 @@ export const assertCurrentPassword = async (
   { password, clientAddress }: { password: string | undefined; clientAddress: string },
 ): Promise<void> => {
   if (password === undefined) throw invalid({ current_password: message('validation.required') });
-  const state = await dependencies.limiter.consume(dependencies.limits.passwordChecks, `user:${user._id}`);
+  const state = await dependencies.limiter.consume(
+    dependencies.limits.passwordChecks,
+    userLimitKey(user._id),
+  );
   if (!state.allowed) throw rateLimited(state);
   await assertPassword(dependencies, user, { password, clientAddress });
 };

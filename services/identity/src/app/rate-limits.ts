@@ -7,7 +7,7 @@ import { canonicalLogin } from '../domain/login.ts';
 /** Hashed, because the store must not keep what was typed. */
 const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-const userLimitKey = (userId: number): string => `user:${userId}`;
+export const userLimitKey = (userId: number): string => `user:${userId}`;
 
 /**
  * The account that a login belongs to, by the key of its signed-in calls.

@@ -67,6 +67,9 @@ export const loginField = z.string().min(1).max(255);
 export const codeField = (purpose: CodePurpose) =>
   z.string().length(CODE_LENGTHS[purpose]).transform(toLatinDigits);
 
+/** A code of the second factor or a recovery code, in any spelling. */
+export const totpField = z.string().min(1).max(100);
+
 const heightField = z.int().min(50).max(300).nullable();
 /** An existing day. The use case checks that it is not in the future. */
 const birthDateField = z.iso

@@ -20,6 +20,8 @@ export interface Limits {
   failedLogins: RateLimit;
   /** Of an account, on all routes but account deletion, which has `accountCodes`. */
   passwordChecks: RateLimit;
+  /** Codes of the second factor of an account, after a right password. */
+  wrongSecondFactorCodes: RateLimit;
   /** Of an address; undefined: any number. */
   registrations: RateLimit | undefined;
   /** Of OAuth clients, likewise. */

@@ -1,7 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
 import { z } from 'zod';
-import { givenPasswordField, loginField } from '../domain/account-fields.ts';
+import { givenPasswordField, loginField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 import { clientOf, sessionSchema, toSession } from './session.ts';
 
@@ -11,17 +11,20 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     path: '/auth/login',
     summary: 'Sign in',
     description:
-      'By user name, e-mail or phone. Succeeds while a deletion is pending, so that it can be cancelled.',
+      'By user name, e-mail or phone. Succeeds while a deletion is pending, so that it can be cancelled. With a second ' +
+      'factor set up the right password is answered with 422 under `totp`: send the same again with the code of the ' +
+      'authenticator app, or with a recovery code, as `totp`. Each code counts once; too many wrong ones are 429.',
     tag: 'auth',
     access: 'guest',
-    body: z.object({ login: loginField, password: givenPasswordField }),
+    body: z.object({ login: loginField, password: givenPasswordField, totp: totpField.optional() }),
     responses: { 200: sessionSchema },
     errorStatuses: [429],
     handle: async ({ body, clientAddress, request, reply }) => {
       // The limits are consumed here and not by the server, because their keys are in the body.
       const state = await signIn.consumeLimit(body.login, clientAddress);
       reply.headers(rateLimitHeaders(state));
+      const { login, password, totp } = body;
       const client = clientOf(request, clientAddress);
-      return ok(await toSession(await signIn.signIn({ ...body, client }), presentUser));
+      return ok(await toSession(await signIn.signIn({ login, password, totp, client }), presentUser));
     },
   });

@@ -3,6 +3,7 @@ import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deleteDeleteAccountRoute } from './delete-delete-account.ts';
+import { deleteSecondFactorRoute } from './delete-second-factor.ts';
 import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
@@ -21,6 +22,7 @@ import { postNotificationReadRoute } from './post-notification-read.ts';
 import { postPhoneConfirmRoute } from './post-phone-confirm.ts';
 import { postRegisterRoute } from './post-register.ts';
 import { postResetPasswordRoute } from './post-reset-password.ts';
+import { postSecondFactorRoute } from './post-second-factor.ts';
 import { postTokenRoute } from './post-token.ts';
 import { putChangePasswordRoute } from './put-change-password.ts';
 import { putMeRoute } from './put-me.ts';
@@ -50,6 +52,8 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   deleteTokenRoute(useCases),
   getSessionsRoute(useCases, baseUrl),
   deleteSessionRoute(useCases),
+  postSecondFactorRoute(useCases),
+  deleteSecondFactorRoute(useCases),
   getUsersRoute(useCases, baseUrl),
   getUserRoute(useCases),
   putUserRoute(useCases),

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOauthScope, OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { type Clock, DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { isAppError, message } from '@fitness/shared/kernel/error.ts';
+import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type Provider from 'oidc-provider';
@@ -57,6 +57,7 @@ interface Step {
 const CLIENT_LIFETIME_MS = GRANT_LIFETIME_MS + 30 * DAY_MS;
 const MAX_LOGIN_LENGTH = 254;
 const MAX_PASSWORD_LENGTH = 1_000;
+const MAX_TOTP_LENGTH = 100;
 
 /** The library does not validate the types of parameters. */
 const textOf = (param: unknown): string => (typeof param === 'string' ? param : '');
@@ -130,23 +131,25 @@ const finish = async (
   }),
 });
 
-/** The same rate limits, refusal and timing as POST /auth/login. */
+/** The same rate limits, refusals and timing as POST /auth/login. */
 const submitLogin = async (
   { signIn }: InteractionDependencies,
   step: Step,
   fields: Fields,
 ): Promise<Outcome> => {
   const { request, form } = step;
-  const { login = '', password = '' } = fields;
-  const wrongLogin = (): Outcome => ({
-    page: loginPage({ ...form, login, problem: { status: 422, text: message('auth.wrong_login') } }),
-  });
-  if (login === '' || login.length > MAX_LOGIN_LENGTH) return wrongLogin();
-  if (password === '' || password.length > MAX_PASSWORD_LENGTH) return wrongLogin();
+  const { login = '', password = '', totp = '' } = fields;
+  const refuse = (status: number, text: Message, asksForCode = false): Page =>
+    loginPage({ ...form, login, asksForCode, problem: { status, text } });
+  const wrongLogin = message('auth.wrong_login');
+  const isTooLong =
+    login.length > MAX_LOGIN_LENGTH || password.length > MAX_PASSWORD_LENGTH || totp.length > MAX_TOTP_LENGTH;
+  if (login === '' || password === '' || isTooLong) return { page: refuse(422, wrongLogin) };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
     await signIn.consumeLimit(login, client.address);
-    const user = await signIn.authenticate({ login, password, client });
+    const given = { login, password, totp: totp === '' ? undefined : totp, client };
+    const user = await signIn.authenticate(given);
     if (user.deletion_scheduled_at !== null) {
       const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
       return { page: pendingPage({ ...form, scheduledAt }) };
@@ -156,9 +159,11 @@ const submitLogin = async (
     return finish(step, { login: loginResult });
   } catch (error) {
     if (!isAppError(error)) throw error;
-    if (error.kind === 'validation') return wrongLogin();
+    const [codeProblem] = error.fields?.totp ?? [];
+    if (codeProblem !== undefined) return { page: refuse(422, codeProblem, true) };
+    if (error.kind === 'validation') return { page: refuse(422, wrongLogin) };
     if (error.kind !== 'rate_limited') throw error;
-    const refused = loginPage({ ...form, login, problem: { status: 429, text: error.publicMessage } });
+    const refused = refuse(429, error.publicMessage, totp !== '');
     const headers = { ...error.headers, 'retry-after': String(error.retryAfterS ?? 1) };
     return { page: { ...refused, headers: { ...refused.headers, ...headers } } };
   }

@@ -128,10 +128,12 @@ interface LoginState extends FormState {
   /** What the person typed in the refused attempt. */
   login?: string | undefined;
   problem?: { status: number; text: Message } | undefined;
+  /** After a right password, which is typed again: it is not kept. */
+  asksForCode?: boolean;
 }
 
 export const loginPage = (state: LoginState): Page => {
-  const { locale, client, login, problem } = state;
+  const { locale, client, login, problem, asksForCode = false } = state;
   const t = translator(locale);
   const name = clientName(client, t);
   const label = (text: Message, input: string): string => `<label>${escapeHtml(t(text))}\n${input}</label>`;
@@ -154,6 +156,14 @@ export const loginPage = (state: LoginState): Page => {
             message('oauth.login.password'),
             '<input name="password" type="password" autocomplete="current-password" dir="ltr" maxlength="1000">',
           ),
+          ...(asksForCode
+            ? [
+                label(
+                  message('oauth.login.code'),
+                  '<input name="totp" autocomplete="one-time-code" autocapitalize="none" dir="ltr" maxlength="100">',
+                ),
+              ]
+            : []),
           button('login', t(message('oauth.login.submit'))),
           button('cancel', t(message('oauth.cancel'))),
         ].join('\n'),

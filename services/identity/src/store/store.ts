@@ -7,12 +7,14 @@ import { createNotifications, type Notifications } from './notifications.ts';
 import { createOauthRecords, type OauthRecords } from './oauth.ts';
 import { createReferralScores, type ReferralScores } from './referral-scores.ts';
 import { createRoles, type Roles } from './roles.ts';
+import { createSecondFactors, type SecondFactors } from './second-factors.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import { createUsers, type Users } from './users.ts';
 
 export interface Store {
   users: Users;
   tokens: Tokens;
+  secondFactors: SecondFactors;
   oauth: OauthRecords;
   roles: Roles;
   scores: ReferralScores;
@@ -24,6 +26,7 @@ export interface Store {
 export const createStore = (connection: Connection, log: Logger, resetTries?: number): Store => ({
   users: createUsers(connection),
   tokens: createTokens(connection),
+  secondFactors: createSecondFactors(connection),
   oauth: createOauthRecords(connection),
   roles: createRoles(connection),
   scores: createReferralScores(connection),

@@ -77,6 +77,12 @@ export const catalogue = {
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',
   'auth.expires_in_the_past': 'This moment has already passed.',
+  'auth.totp_required': 'Enter the code of your authenticator app, or a recovery code.',
+  'auth.totp_rejected': 'The code is not correct.',
+  'auth.totp_used': 'This code was used already. Wait for the next one.',
+  'auth.second_factor_not_begun':
+    'Ask for a new secret first: there is none, or it is older than ten minutes.',
+  'auth.second_factor_armed': 'A second factor is set up already. Remove it first.',
 
   'oauth.unnamed': 'An app without a name',
   'oauth.cancel': 'Cancel',
@@ -85,6 +91,7 @@ export const catalogue = {
   'oauth.login.lead': '{client} asks for access to your account. Sign in to see what it wants to do.',
   'oauth.login.login': 'User name, e-mail or phone',
   'oauth.login.password': 'Password',
+  'oauth.login.code': 'Code of your authenticator app, or a recovery code',
   'oauth.login.submit': 'Sign in',
   'oauth.consent.title': 'Allow {client} to use your account?',
   'oauth.consent.account': 'You are signed in as {username}.',
@@ -191,6 +198,18 @@ export const catalogue = {
   'notification.security_alert.codes_locked.title': 'Deletion codes locked',
   'notification.security_alert.codes_locked.body':
     'Too many wrong codes for the deletion of your account were entered, so none is accepted for a day. If this was not you, change your password.',
+  'notification.security_alert.second_factor_armed.title': 'Second factor set up',
+  'notification.security_alert.second_factor_armed.body':
+    'A second factor was set up for your account. If this was not you, reset your password and contact us.',
+  'notification.security_alert.second_factor_removed.title': 'Second factor removed',
+  'notification.security_alert.second_factor_removed.body':
+    'The second factor of your account was removed. If this was not you, change your password and contact us.',
+  'notification.security_alert.second_factor_locked.title': 'Second factor locked',
+  'notification.security_alert.second_factor_locked.body':
+    'Somebody who knows your password has entered too many wrong codes. For up to a day only recovery codes are accepted. If this was not you, change your password.',
+  'notification.security_alert.recovery_code_used.title': 'Recovery code used',
+  'notification.security_alert.recovery_code_used.body':
+    'A recovery code of your account was used. If this was not you, change your password and contact us.',
   'notification.security_alert.by_operator.body':
     'An operator made this change. If you did not ask for it, contact us.',
 

@@ -77,6 +77,11 @@ export const catalogue: Catalogue = {
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
   'auth.expires_in_the_past': 'این زمان گذشته است.',
+  'auth.totp_required': 'کد برنامهٔ رمزساز خود یا یک کد بازیابی را وارد کنید.',
+  'auth.totp_rejected': 'کد نادرست است.',
+  'auth.totp_used': 'این کد پیش‌تر به کار رفته است. منتظر کد بعدی بمانید.',
+  'auth.second_factor_not_begun': 'ابتدا کلید تازه‌ای بخواهید: کلیدی نیست یا بیش از ده دقیقه از آن گذشته است.',
+  'auth.second_factor_armed': 'عامل دوم از پیش فعال است. ابتدا آن را حذف کنید.',
 
   'oauth.unnamed': 'برنامه‌ای بی‌نام',
   'oauth.cancel': 'انصراف',
@@ -85,6 +90,7 @@ export const catalogue: Catalogue = {
   'oauth.login.lead': '{client} می‌خواهد به حساب شما دسترسی داشته باشد. وارد شوید تا ببینید چه می‌خواهد.',
   'oauth.login.login': 'نام کاربری، ایمیل یا تلفن',
   'oauth.login.password': 'رمز عبور',
+  'oauth.login.code': 'کد برنامهٔ رمزساز یا یک کد بازیابی',
   'oauth.login.submit': 'ورود',
   'oauth.consent.title': 'به {client} اجازهٔ استفاده از حسابتان را می‌دهید؟',
   'oauth.consent.account': 'شما با نام {username} وارد شده‌اید.',
@@ -190,6 +196,18 @@ export const catalogue: Catalogue = {
   'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
   'notification.security_alert.codes_locked.body':
     'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',
+  'notification.security_alert.second_factor_armed.title': 'عامل دوم فعال شد',
+  'notification.security_alert.second_factor_armed.body':
+    'عامل دوم برای حساب شما فعال شد. اگر این کار شما نبوده است، رمز عبور را بازنشانی کنید و با ما تماس بگیرید.',
+  'notification.security_alert.second_factor_removed.title': 'عامل دوم حذف شد',
+  'notification.security_alert.second_factor_removed.body':
+    'عامل دوم حساب شما حذف شد. اگر این کار شما نبوده است، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.second_factor_locked.title': 'عامل دوم قفل شد',
+  'notification.security_alert.second_factor_locked.body':
+    'کسی که رمز عبور شما را می‌داند کدهای نادرست زیادی وارد کرده است. تا یک روز فقط کدهای بازیابی پذیرفته می‌شوند. اگر این کار شما نبوده است، رمز عبور را تغییر دهید.',
+  'notification.security_alert.recovery_code_used.title': 'کد بازیابی به کار رفت',
+  'notification.security_alert.recovery_code_used.body':
+    'یک کد بازیابی حساب شما به کار رفت. اگر این کار شما نبوده است، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.by_operator.body':
     'یکی از متصدیان این تغییر را داده است. اگر شما آن را نخواسته‌اید، با ما تماس بگیرید.',
 

@@ -1,0 +1,40 @@
+import { systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { describe, expect, test } from '@jest/globals';
+import { createSecretBox } from './secret-box.ts';
+
+const KEY = 'a key for tests, thirty-two characters or more';
+const SECRET = Buffer.from('12345678901234567890');
+const box = createSecretBox(KEY, 'second factor', systemRandom);
+
+describe('a sealed secret', () => {
+  test('opens with the same key for the same owner', () => {
+    expect(box.open(box.seal(SECRET, '7'), '7')).toEqual(SECRET);
+    const restarted = createSecretBox(KEY, 'second factor', systemRandom);
+    expect(restarted.open(box.seal(SECRET, '7'), '7')).toEqual(SECRET);
+  });
+
+  test('is another text each time, and does not contain the secret', () => {
+    const [one, other] = [box.seal(SECRET, '7'), box.seal(SECRET, '7')];
+    expect(one).not.toBe(other);
+    expect(Buffer.from(one, 'base64url').includes(SECRET.subarray(0, 4))).toBe(false);
+  });
+
+  test('does not open for another owner, key or purpose', () => {
+    const sealed = box.seal(SECRET, '7');
+    expect(() => box.open(sealed, '8')).toThrow();
+    expect(() => createSecretBox(`${KEY}!`, 'second factor', systemRandom).open(sealed, '7')).toThrow();
+    expect(() => createSecretBox(KEY, 'something else', systemRandom).open(sealed, '7')).toThrow();
+  });
+
+  test('does not open when a byte of it was changed or cut off', () => {
+    const bytes = Buffer.from(box.seal(SECRET, '7'), 'base64url');
+    for (let index = 0; index < bytes.length; index += 1) {
+      const changed = Buffer.from(bytes);
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      expect(() => box.open(changed.toString('base64url'), '7')).toThrow();
+    }
+    expect(() => box.open(bytes.subarray(0, -1).toString('base64url'), '7')).toThrow();
+    expect(() => box.open(bytes.subarray(0, 20).toString('base64url'), '7')).toThrow();
+    expect(() => box.open('', '7')).toThrow();
+  });
+});

@@ -1,0 +1,40 @@
+/** Encryption of what must be read again, with AES-256-GCM: the database alone does not give it away. */
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { Random } from '@fitness/shared/kernel/clock.ts';
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface SecretBox {
+  /** Each call has another result. `owner` is not part of it, and needed to open it. */
+  seal(secret: Buffer, owner: string): string;
+  /** Throws for another key or owner, and for a changed text. */
+  open(sealed: string, owner: string): Buffer;
+}
+
+/** @param purpose separates the keys that are derived from one text */
+export const createSecretBox = (
+  keyText: string,
+  purpose: string,
+  random: Pick<Random, 'bytes'>,
+): SecretBox => {
+  const key = Buffer.from(hkdfSync('sha256', keyText, '', purpose, KEY_BYTES));
+  return {
+    seal: (secret, owner) => {
+      const nonce = random.bytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(owner));
+      const text = Buffer.concat([cipher.update(secret), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url');
+    },
+    open: (sealed, owner) => {
+      const bytes = Buffer.from(sealed, 'base64url');
+      const [nonce, rest] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES)];
+      const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(owner))
+        .setAuthTag(rest.subarray(0, TAG_BYTES));
+      return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+    },
+  };
+};

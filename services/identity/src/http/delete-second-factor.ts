@@ -1,0 +1,24 @@
+import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import { givenPasswordField, totpField } from '../domain/account-fields.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
+  defineRoute({
+    method: 'DELETE',
+    path: '/auth/second-factor',
+    summary: 'Remove the second factor',
+    description: 'With the password and a code or a recovery code. Also when there is none.',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),
+    responses: { 204: null },
+    errorStatuses: [429],
+    handle: async ({ caller, body, clientAddress }) => {
+      const { current_password: currentPassword, totp } = body;
+      await ownSecondFactor.disarm(caller.userId, { currentPassword, totp, clientAddress });
+      return noContent();
+    },
+  });

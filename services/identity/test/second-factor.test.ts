@@ -1,0 +1,503 @@
+/** Codes of an authenticator app (RFC 6238): setting up, signing in, recovery codes, removing. */
+import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Answer } from '@fitness/shared/testing/harness.ts';
+import { TOTP_STEP_MS } from '@fitness/shared/testing/totp.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { issueCode } from '../src/domain/confirmation-code.ts';
+import { createUseCases } from '../src/use-cases.ts';
+import { oauthOf } from './oauth-support.ts';
+import { openReplica, type Replica } from './purge-support.ts';
+import { arm, begin, codeOf, disarm, logInWith, setUp, wrongCodeOf } from './second-factor-support.ts';
+import {
+  type Harness,
+  isLive,
+  join,
+  joinAs,
+  logIn,
+  newAddress,
+  PASSWORD,
+  type Person,
+  startHarness,
+} from './support.ts';
+
+const WRONG_CODES = 5;
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness({ WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: String(WRONG_CODES) });
+});
+afterAll(() => harness.close());
+
+const fieldsOf = ({ status, body }: Answer): unknown[] => [status, Object.keys(body.errors ?? {})];
+const refused = (field: string) => [422, [field]];
+const REQUIRED = { totp: ['Enter the code of your authenticator app, or a recovery code.'] };
+const USED = { totp: ['This code was used already. Wait for the next one.'] };
+const WRONG = { totp: ['The code is not correct.'] };
+const countOf = (answers: readonly Answer[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length;
+const twenty = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: 20 }, (_, index) => work(index)));
+
+const changesOf = async ({ caller: as }: Person): Promise<string[]> =>
+  (await harness.send('GET', '/notifications', { as })).body.data.map(
+    ({ type, data }: { type: string; data: { change: string } }) =>
+      type === 'security_alert' ? data.change : type,
+  );
+
+/** All documents about second factors as text. */
+const storedText = async (): Promise<string> =>
+  JSON.stringify(await harness.database.collection('second_factors').find().toArray());
+
+describe('setting up', () => {
+  test('shows a secret, and counts only once a code of it has come back', async () => {
+    const person = await join(harness);
+    const begun = await begin(harness, person);
+    expect([begun.status, Object.keys(begun.body)]).toEqual([200, ['secret', 'otpauth_url']]);
+    const { secret, otpauth_url: url } = begun.body;
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(new URL(url).searchParams.get('secret')).toBe(secret);
+    expect(url).toContain(encodeURIComponent(person.user.username));
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
+
+    const wrong = await arm(harness, person, wrongCodeOf(harness, secret));
+    expect([wrong.status, wrong.body.errors]).toEqual([422, WRONG]);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
+
+    const armed = await arm(harness, person, codeOf(harness, secret));
+    expect([armed.status, Object.keys(armed.body)]).toEqual([200, ['recovery_codes']]);
+    expect(new Set(armed.body.recovery_codes).size).toBe(10);
+    const asked = await logIn(harness, person.user.username);
+    expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+    expect(await changesOf(person)).toEqual(['second_factor_armed']);
+  });
+
+  test('stores neither the secret nor a recovery code in readable form', async () => {
+    const person = await join(harness);
+    const begun = await begin(harness, person);
+    const { recoveryCodes, secret } = await setUp(harness, person);
+    const text = await storedText();
+    for (const shown of [
+      begun.body.secret,
+      secret,
+      ...recoveryCodes.flatMap((code) => [code, code.replaceAll('-', '')]),
+    ])
+      expect(text).not.toContain(shown);
+  });
+
+  test('ends no session, the current one included', async () => {
+    const person = await join(harness);
+    const other = (await logIn(harness, person.user.username)).body.token;
+    await setUp(harness, person);
+    expect([await isLive(harness, person.token), await isLive(harness, other)]).toEqual([true, true]);
+  });
+
+  test('needs the password, ten times a minute at most, and a session', async () => {
+    const person = await join(harness);
+    expect(
+      fieldsOf(await harness.send('POST', '/auth/second-factor', { as: person.caller, body: {} })),
+    ).toEqual(refused('current_password'));
+    for (const tokenKind of ['personal', 'restricted', 'oauth'] as const) {
+      const other = { ...person, caller: { ...person.caller, tokenKind } };
+      expect((await begin(harness, other)).status).toBe(403);
+      expect((await arm(harness, other, '123456')).status).toBe(403);
+      expect((await disarm(harness, other, '123456')).status).toBe(403);
+    }
+    const answers = await twenty((index) =>
+      index % 2 === 0 ? begin(harness, person, 'wrong') : disarm(harness, person, '123456', 'wrong'),
+    );
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([10, 10]);
+    expect((await begin(harness, person)).status).toBe(429);
+  });
+
+  test('again replaces the secret that was shown; after ten minutes it is over', async () => {
+    const person = await join(harness);
+    const older = (await begin(harness, person)).body.secret;
+    const { secret } = (await begin(harness, person)).body;
+    expect(secret).not.toBe(older);
+    expect(fieldsOf(await arm(harness, person, codeOf(harness, older)))).toEqual(refused('totp'));
+    harness.clock.advance(10 * MINUTE_MS);
+    const late = await arm(harness, person, codeOf(harness, secret));
+    expect(fieldsOf(late)).toEqual(refused('totp'));
+    expect(late.body.errors.totp[0]).toContain('Ask for a new secret first');
+    const never = await join(harness);
+    expect(fieldsOf(await arm(harness, never, '123456'))).toEqual(refused('totp'));
+  });
+
+  test('is 409 while one is armed, which stays as it is', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const answers = [await begin(harness, person), await arm(harness, person, codeOf(harness, secret))];
+    expect(answers.map(({ status }) => status)).toEqual([409, 409]);
+    expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
+  });
+
+  test('by twenty concurrent requests with one code arms once, with one set of recovery codes', async () => {
+    const person = await join(harness);
+    const { secret } = (await begin(harness, person)).body;
+    const answers = await twenty(() => arm(harness, person, codeOf(harness, secret)));
+    const armed = answers.filter(({ status }) => status === 200);
+    expect(armed).toHaveLength(1);
+    for (const { status } of answers) expect([200, 409, 422]).toContain(status);
+    expect((await logInWith(harness, person, armed[0]?.body.recovery_codes[0])).status).toBe(200);
+    expect((await changesOf(person)).filter((change) => change === 'second_factor_armed')).toHaveLength(1);
+  });
+
+  test('with guessed codes is limited as log-ins are', async () => {
+    const person = await join(harness);
+    const { secret } = (await begin(harness, person)).body;
+    const answers = await twenty(() => arm(harness, person, wrongCodeOf(harness, secret)));
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 20 - WRONG_CODES]);
+    expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(429);
+  });
+});
+
+describe('signing in', () => {
+  test('asks for the code after a right password only', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
+    for (const totp of [undefined, codeOf(harness, secret), wrongCodeOf(harness, secret)]) {
+      const { status, text } = await logInWith(harness, person, totp, 'not the password');
+      expect([status, text]).toEqual([422, unknown.text]);
+    }
+    const asked = await logInWith(harness, person, undefined);
+    expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+    const signedIn = await logInWith(harness, person, codeOf(harness, secret));
+    expect(signedIn.status).toBe(200);
+    expect(Object.keys(signedIn.body)).toEqual(['token', 'token_type', 'expires_at', 'user']);
+    expect(await isLive(harness, signedIn.body.token)).toBe(true);
+  });
+
+  test.each([
+    ['a list', ['123456']],
+    ['an object', { $gt: '' }],
+    ['a number', 123_456],
+    ['empty', ''],
+    ['long', '1'.repeat(101)],
+  ])('with a code that is %s is 422 under totp', async (_name, totp) => {
+    const person = await join(harness);
+    await setUp(harness, person);
+    expect(fieldsOf(await logInWith(harness, person, totp))).toEqual(refused('totp'));
+  });
+
+  test('without a second factor ignores a code', async () => {
+    const person = await join(harness);
+    expect((await logInWith(harness, person, '123456')).status).toBe(200);
+  });
+
+  test('accepts the code of one step before and after, not of two', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    for (const steps of [-2, 2]) {
+      const answer = await logInWith(harness, person, codeOf(harness, secret, steps));
+      expect([answer.status, answer.body.errors]).toEqual([422, WRONG]);
+    }
+    for (const steps of [-1, 0, 1]) {
+      expect((await logInWith(harness, person, codeOf(harness, secret, steps))).status).toBe(200);
+    }
+  });
+
+  test('accepts the code in any digits and with a space', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    const persian = code.replaceAll(/\d/g, (digit) => String.fromCharCode(0x06f0 + Number(digit)));
+    expect((await logInWith(harness, person, ` ${persian.slice(0, 3)} ${persian.slice(3)}`)).status).toBe(
+      200,
+    );
+  });
+
+  test('accepts a code once, and none of an earlier step afterwards', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const code = codeOf(harness, secret, 1);
+    expect((await logInWith(harness, person, code)).status).toBe(200);
+    for (const replayed of [code, codeOf(harness, secret), codeOf(harness, secret, -1)]) {
+      const answer = await logInWith(harness, person, replayed);
+      expect([answer.status, answer.body.errors]).toEqual([422, USED]);
+    }
+    harness.clock.advance(2 * TOTP_STEP_MS);
+    expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
+  });
+
+  test('does not accept the code that has armed the factor', async () => {
+    const person = await join(harness);
+    const { secret } = (await begin(harness, person)).body;
+    const code = codeOf(harness, secret);
+    await arm(harness, person, code);
+    expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
+  });
+
+  test('succeeds once for twenty concurrent log-ins with one code', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    const answers = await twenty(() => logInWith(harness, person, code));
+    expect([countOf(answers, 200), countOf(answers, 422)]).toEqual([1, 19]);
+    // The first session, and the one of the code.
+    expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(2);
+    // A replayed code is no guess: the next one is heard.
+    harness.clock.advance(TOTP_STEP_MS);
+    expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
+  });
+});
+
+describe('a recovery code', () => {
+  test('signs in once, in any spelling, and the owner is told', async () => {
+    const person = await join(harness);
+    const { recoveryCodes } = await setUp(harness, person);
+    const [first = '', second = ''] = recoveryCodes;
+    expect((await logInWith(harness, person, first)).status).toBe(200);
+    const again = await logInWith(harness, person, first);
+    expect([again.status, again.body.errors]).toEqual([422, WRONG]);
+    expect((await logInWith(harness, person, second.toLowerCase().replaceAll('-', ' '))).status).toBe(200);
+    expect(await changesOf(person)).toEqual([
+      'recovery_code_used',
+      'recovery_code_used',
+      'second_factor_armed',
+    ]);
+  });
+
+  test('signs in once for twenty concurrent log-ins', async () => {
+    const person = await join(harness);
+    const { recoveryCodes } = await setUp(harness, person);
+    const answers = await twenty(() => logInWith(harness, person, recoveryCodes[3]));
+    expect(countOf(answers, 200)).toBe(1);
+    const used = (await changesOf(person)).filter((change) => change === 'recovery_code_used');
+    expect(used).toHaveLength(1);
+  });
+
+  test('of another account is wrong', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
+    await setUp(harness, person);
+    const { recoveryCodes } = await setUp(harness, other);
+    expect((await logInWith(harness, person, recoveryCodes[0])).body.errors).toEqual(WRONG);
+  });
+});
+
+describe('wrong codes', () => {
+  test('are limited for an account, exactly; then no code is heard, but a recovery code is, and the owner is told once', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
+    const { secret, recoveryCodes } = await setUp(harness, person);
+    const others = await setUp(harness, other);
+    const wrong = wrongCodeOf(harness, secret);
+    const answers = await twenty((index) =>
+      logInWith(harness, person, index % 4 === 0 ? 'AAAA-BBBB' : wrong),
+    );
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 20 - WRONG_CODES]);
+    const limited = await logInWith(harness, person, codeOf(harness, secret));
+    expect([limited.status, limited.body]).toEqual([
+      429,
+      { message: 'Too many requests. Please try again later.' },
+    ]);
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await disarm(harness, person, codeOf(harness, secret))).status).toBe(429);
+    expect((await logInWith(harness, person, recoveryCodes[0])).status).toBe(200);
+    expect((await logInWith(harness, other, codeOf(harness, others.secret))).status).toBe(200);
+    const locked = (await changesOf(person)).filter((change) => change === 'second_factor_locked');
+    expect(locked).toHaveLength(1);
+  });
+
+  test('cannot be used up by a stranger without the password', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    await twenty(() => logInWith(harness, person, wrongCodeOf(harness, secret), 'not the password'));
+    expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
+  });
+});
+
+describe('removing', () => {
+  test('needs the password and a code; then a log-in needs none, and the owner is told', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    expect(fieldsOf(await disarm(harness, person, code, 'not the password'))).toEqual(
+      refused('current_password'),
+    );
+    expect((await disarm(harness, person, undefined)).body.errors).toEqual(REQUIRED);
+    expect((await disarm(harness, person, wrongCodeOf(harness, secret))).body.errors).toEqual(WRONG);
+    expect((await logIn(harness, person.user.username)).status).toBe(422);
+    const removed = await disarm(harness, person, code);
+    expect([removed.status, removed.text]).toEqual([204, '']);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
+    expect(await changesOf(person)).toEqual(['second_factor_removed', 'second_factor_armed']);
+    // A client may repeat it when the answer was lost.
+    expect((await disarm(harness, person, code)).status).toBe(204);
+    expect(await changesOf(person)).toHaveLength(2);
+  });
+
+  test('is possible with a recovery code; a used code does not do', async () => {
+    const person = await join(harness);
+    const { secret, recoveryCodes } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    await logInWith(harness, person, code);
+    expect((await disarm(harness, person, code)).body.errors).toEqual(USED);
+    expect((await disarm(harness, person, recoveryCodes[9])).status).toBe(204);
+    expect(await changesOf(person)).toEqual([
+      'second_factor_removed',
+      'recovery_code_used',
+      'second_factor_armed',
+    ]);
+    const next = await setUp(harness, person);
+    expect((await logInWith(harness, person, recoveryCodes[0])).status).toBe(422);
+    expect((await logInWith(harness, person, next.recoveryCodes[0])).status).toBe(200);
+  });
+
+  test('and log-ins that race with it for one code use it once', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const person = await join(harness);
+      const { recoveryCodes } = await setUp(harness, person);
+      const code = recoveryCodes[0];
+      const [removed, ...logins] = await Promise.all([
+        disarm(harness, person, code),
+        ...Array.from({ length: 4 }, () => logInWith(harness, person, code)),
+      ]);
+      const signedIn = countOf(logins, 200);
+      expect([signedIn + countOf(logins, 422), [204, 422].includes(removed?.status ?? 0)]).toEqual([4, true]);
+      const changes = await changesOf(person);
+      expect(changes.filter((change) => change === 'recovery_code_used')).toHaveLength(1);
+      const isOff = removed?.status === 204;
+      expect(changes.includes('second_factor_removed')).toBe(isOff);
+      // As long as the factor is armed, the code signs in once.
+      if (!isOff) expect(signedIn).toBe(1);
+      expect((await logIn(harness, person.user.username)).status).toBe(isOff ? 200 : 422);
+    }
+  });
+});
+
+describe('a log-in whose second factor is changed after it was verified', () => {
+  let replica: Replica;
+  let change: (() => Promise<Answer>) | undefined;
+  beforeAll(async () => {
+    replica = await openReplica(harness.config, harness.clock, (dependencies) => {
+      const { store } = dependencies;
+      const transaction: typeof store.transaction = async (work, options) => {
+        const act = change;
+        change = undefined;
+        await act?.();
+        return store.transaction(work, options);
+      };
+      return { ...dependencies, store: { ...store, transaction } };
+    });
+  });
+  afterAll(() => replica.close());
+
+  const signIn = ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
+    change = during;
+    const client = { address: '192.0.2.1', userAgent: undefined };
+    const credentials = { login: user.username, password: PASSWORD, totp, client };
+    return createUseCases(replica.dependencies).signIn.signIn(credentials);
+  };
+  const tokensOf = ({ id }: Person): Promise<number> =>
+    harness.database.collection('tokens').countDocuments({ user_id: id });
+
+  test('is asked for the code of one that was armed', async () => {
+    const person = await join(harness);
+    const { secret } = (await begin(harness, person)).body;
+    const signedIn = signIn(person, undefined, () => arm(harness, person, codeOf(harness, secret)));
+    await expect(signedIn).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_required' }] } });
+    expect(await tokensOf(person)).toBe(1);
+  });
+
+  test('needs no code of one that was removed', async () => {
+    const person = await join(harness);
+    const { secret, recoveryCodes } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    const { user } = await signIn(person, code, () => disarm(harness, person, recoveryCodes[0]));
+    expect(user._id).toBe(person.id);
+  });
+
+  test('of twenty transactions that use one code at the same time one does', async () => {
+    const person = await join(harness);
+    await setUp(harness, person);
+    const { store } = replica.dependencies;
+    const factor = await store.secondFactors.find(person.id);
+    const [secret, step, hash] = [
+      factor?.secret ?? '',
+      (factor?.last_step ?? 0) + 1,
+      factor?.recovery_codes[0] ?? '',
+    ];
+    const uses = [
+      (session: ClientSession) => store.secondFactors.acceptStep(session, person.id, secret, step),
+      (session: ClientSession) => store.secondFactors.spendRecoveryCode(session, person.id, secret, hash),
+    ];
+    for (const use of uses) {
+      const used = await Promise.all(Array.from({ length: 20 }, () => store.transaction(use)));
+      expect(used.filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test('is refused, and issues no token, when its code was used', async () => {
+    const person = await join(harness);
+    const { secret, recoveryCodes } = await setUp(harness, person);
+    const code = codeOf(harness, secret);
+    const late = signIn(person, code, () => logInWith(harness, person, code));
+    await expect(late).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_used' }] } });
+    const again = signIn(person, recoveryCodes[1], () => logInWith(harness, person, recoveryCodes[1]));
+    await expect(again).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_rejected' }] } });
+    // The first one, and those that were first.
+    expect(await tokensOf(person)).toBe(3);
+  });
+});
+
+test('a password reset leaves the second factor on', async () => {
+  const person = await join(harness);
+  const { secret } = await setUp(harness, person);
+  const reset = issueCode('reset', '12345678', harness.clock.now());
+  await harness.database
+    .collection('confirmation_codes')
+    .updateOne({ _id: person.id as never }, { $set: { reset } }, { upsert: true });
+  const body = { login: person.user.username, code: '12345678', password: 'another password of mine' };
+  const headers = newAddress();
+  expect((await harness.send('POST', '/auth/reset-password', { body, headers })).status).toBe(200);
+  const asked = await logInWith(harness, person, undefined, body.password);
+  expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+  expect((await logInWith(harness, person, codeOf(harness, secret), body.password)).status).toBe(200);
+});
+
+test('an erasure removes the second factor', async () => {
+  const [person, administrator] = [await join(harness), await joinAs(harness, 'administrator')];
+  await setUp(harness, person);
+  const factors = harness.database.collection('second_factors');
+  expect(await factors.countDocuments({ _id: person.id as never })).toBe(1);
+  const erased = await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
+  expect(erased.status).toBe(204);
+  expect(await factors.countDocuments({ _id: person.id as never })).toBe(0);
+  expect((await begin(harness, person)).status).toBe(401);
+  expect(await factors.countDocuments({ _id: person.id as never })).toBe(0);
+});
+
+describe('the log-in page of OAuth', () => {
+  const openLogin = async () => {
+    const oauth = oauthOf(harness);
+    const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
+    const browser = oauth.browse();
+    return { browser, page: await browser.follow(await browser.get(oauth.authorizeUrl(params))) };
+  };
+  const FIELD = 'autocomplete="one-time-code"';
+
+  test('asks for the code after a right password only, and takes it once', async () => {
+    const person = await join(harness);
+    const { secret } = await setUp(harness, person);
+    const { browser, page } = await openLogin();
+    const given = { login: person.user.username, password: PASSWORD };
+    const submit = (fields: Record<string, string>) => browser.submit(page, 'login', fields);
+    const wrongPassword = await submit({ ...given, password: 'not the password' });
+    expect([wrongPassword.status, wrongPassword.html.includes(FIELD)]).toEqual([422, false]);
+    const asked = await submit(given);
+    expect([asked.status, asked.html.includes(FIELD)]).toEqual([422, true]);
+    expect(asked.html).toContain('Enter the code of your authenticator app');
+    expect(asked.html).not.toContain(PASSWORD);
+    const wrong = await submit({ ...given, totp: wrongCodeOf(harness, secret) });
+    expect([wrong.status, wrong.html.includes('The code is not correct.')]).toEqual([422, true]);
+    const code = codeOf(harness, secret);
+    const consent = await browser.follow(await submit({ ...given, totp: code }));
+    expect(consent.html).toContain('You are signed in as');
+    const later = await openLogin();
+    const replayed = await later.browser.submit(later.page, 'login', { ...given, totp: code });
+    expect([replayed.status, replayed.html.includes('used already')]).toEqual([422, true]);
+    expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
+  });
+});
