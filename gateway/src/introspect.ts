@@ -40,6 +40,7 @@ const introspect = async (identity: GrpcClient<IdentityDefinition>, token: strin
       kind: 'user',
       userId: answer.user_id,
       permissions: new Set(answer.permissions.filter(isPermission)),
+      ...(answer.withheld.length === 0 ? {} : { withheld: new Set(answer.withheld.filter(isPermission)) }),
       tokenId: answer.token_id,
       tokenKind,
     };

@@ -40,6 +40,13 @@ describe('a caller with a valid token', () => {
     });
   });
 
+  test('is forwarded with what is withheld until the user has a second factor', async () => {
+    const withheld = new Set(['users.view_all', 'roles.manage'] as const);
+    harness.tokens.set('staff', { ...caller(9, ['posts.view']), withheld });
+    await fetch(`${harness.url}/api/v1/posts`, { headers: bearer('staff') });
+    expect(harness.upstreams.content.received[0]?.caller).toMatchObject({ userId: 9, withheld });
+  });
+
   test('is introspected at every request', async () => {
     for (let time = 0; time < 3; time += 1) await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() });
     expect(harness.introspections()).toBe(3);

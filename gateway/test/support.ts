@@ -150,6 +150,7 @@ export const startHarness = async (
         return {
           user_id: user.userId,
           permissions: [...user.permissions],
+          withheld: [...(user.withheld ?? [])],
           token_id: user.tokenId,
           token_kind: user.tokenKind,
         };

@@ -3,6 +3,7 @@ import { MODEL } from '@fitness/contracts/model-names.ts';
 import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { type Kind, ROUTES } from './access-table.ts';
 import {
   type Account,
@@ -24,6 +25,8 @@ export interface Plan {
   role: Role;
   /** Of a restricted token, or the scopes of an OAuth token. */
   permissions?: readonly string[];
+  /** Where staff needs one. Otherwise the second factor does not matter. */
+  secondFactor?: 'armed' | 'missing';
 }
 
 /** The ids of a caller's own resources. */
@@ -43,6 +46,8 @@ export interface TokenCaller extends Plan {
   token: string;
   /** What the token has: the permissions of its user, restricted to its own. */
   held: ReadonlySet<string>;
+  /** What the token would have besides, if its user had a second factor. */
+  withheld: ReadonlySet<string>;
   resources: Resources;
 }
 
@@ -69,6 +74,16 @@ export const EACH_KIND: readonly Plan[] = [
   withScopes(OAUTH_SCOPES),
 ];
 
+/** Staff with and without a second factor. */
+export const EACH_STAFF: readonly Plan[] = (['armed', 'missing'] as const).flatMap((secondFactor) =>
+  [
+    { kind: 'session', role: 'administrator' } as const,
+    { kind: 'personal', role: 'administrator' } as const,
+    restrictedTo(PERMISSIONS),
+    withScopes(OAUTH_SCOPES),
+  ].map((plan) => ({ ...plan, secondFactor })),
+);
+
 /** Each kind of token, restricted to each permission and to each combination that the table names. */
 export const EACH_PERMISSION: readonly Plan[] = [
   ...EACH_KIND,
@@ -76,8 +91,10 @@ export const EACH_PERMISSION: readonly Plan[] = [
   ...[...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS].map(withScopes),
 ];
 
-export const nameOf = ({ kind, role, permissions }: Plan): string =>
-  permissions === undefined ? `${kind} of ${role}` : `${kind} [${permissions.join(' ')}]`;
+export const nameOf = ({ kind, role, permissions, secondFactor }: Plan): string => {
+  const name = permissions === undefined ? `${kind} of ${role}` : `${kind} [${permissions.join(' ')}]`;
+  return secondFactor === undefined ? name : `${name}, second factor ${secondFactor}`;
+};
 
 /** Few at a time: each is a client of its own, and the product verifies passwords a few at a time. */
 const CONCURRENCY = 4;
@@ -119,9 +136,20 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
     expectStatus(await callApi('PUT', `/users/${account.id}`, { token: administrator, body }), 200);
     const ofAccount: TokenCaller[] = [];
     for (const plan of [first, ...others]) {
-      const held = new Set(plan.permissions ?? role?.permissions);
-      ofAccount.push({ ...plan, account, token: await createToken(account, plan), held, resources });
+      const all = plan.permissions ?? role?.permissions ?? [];
+      const ofMembers = roles.get('member')?.permissions ?? [];
+      const isWithheld = (permission: string): boolean =>
+        plan.secondFactor === 'missing' && !ofMembers.includes(permission);
+      ofAccount.push({
+        ...plan,
+        account,
+        token: await createToken(account, plan),
+        held: new Set(all.filter((permission) => !isWithheld(permission))),
+        withheld: new Set(all.filter(isWithheld)),
+        resources,
+      });
     }
+    if (first.secondFactor === 'armed') await setUpSecondFactor(account);
     return ofAccount;
   });
   return callers.flat();
@@ -134,7 +162,10 @@ const byAccount = (plans: readonly Plan[]): [Plan, ...Plan[]][] => {
   const accounts: [Plan, ...Plan[]][] = [];
   for (const plan of plans) {
     const last = accounts.at(-1);
-    const shares = plan.permissions !== undefined && last?.[0].permissions !== undefined;
+    const shares =
+      plan.permissions !== undefined &&
+      last?.[0].permissions !== undefined &&
+      plan.secondFactor === last[0].secondFactor;
     if (shares && last.length < TOKENS_PER_ACCOUNT) last.push(plan);
     else accounts.push([plan]);
   }
@@ -155,6 +186,13 @@ const createToken = async (account: Account, { kind, permissions }: Plan): Promi
   }
   const body = { name: kind, ...(permissions === undefined ? {} : { permissions }) };
   return expectStatus(await callApi('POST', '/auth/tokens', { token: account.token, body }), 201).body.token;
+};
+
+const setUpSecondFactor = async ({ token }: Account): Promise<void> => {
+  const send = async (body: unknown) =>
+    expectStatus(await callApi('POST', '/auth/second-factor', { token, body }), 200).body;
+  const { secret } = await send({ current_password: PASSWORD });
+  await send({ totp: totpOf(secret, new Date()) });
 };
 
 const createResources = async ({ id, token }: Account): Promise<Resources> => {

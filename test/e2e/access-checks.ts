@@ -27,16 +27,23 @@ const sendMcp = async (token: string | undefined): Promise<{ status: number; tex
   return { status: response.status, text: await response.text() };
 };
 
-const probe = async ({ route }: RouteRow, token: string | undefined): Promise<number> => {
-  if (route === 'POST /mcp') return (await sendMcp(token)).status;
+const probe = async ({ route }: RouteRow, token: string | undefined): Promise<Answered> => {
+  if (route === 'POST /mcp') return { status: (await sendMcp(token)).status, code: undefined };
   const [method = '', path = ''] = route.split(' ');
   const body = method === 'POST' || method === 'PUT' ? { body: {} } : {};
-  return (await callApi(method, path.replaceAll(/\{\w+\}/g, NOBODY), { token, ...body })).status;
+  const answer = await callApi(method, path.replaceAll(/\{\w+\}/g, NOBODY), { token, ...body });
+  return { status: answer.status, code: answer.body?.code };
 };
 
-type Outcome = 'admitted' | 'refused' | `status ${number}`;
+interface Answered {
+  status: number;
+  code: unknown;
+}
 
-const outcomeOf = (status: number, { opensTo }: RouteRow, kind: Kind): Outcome => {
+type Outcome = 'admitted' | 'refused' | 'needs a second factor' | `status ${number}`;
+
+const outcomeOf = ({ status, code }: Answered, { opensTo }: RouteRow, kind: Kind): Outcome => {
+  if (status === 403 && code === 'auth.second_factor_required') return 'needs a second factor';
   if (status === (kind === 'guest' ? 401 : 403)) return 'refused';
   // Routes for guests may have limits for each address, which all callers share here.
   const isLimited = status === 429 && opensTo.has('guest');
@@ -44,20 +51,28 @@ const outcomeOf = (status: number, { opensTo }: RouteRow, kind: Kind): Outcome =
   return isAdmitted || isLimited ? 'admitted' : `status ${status}`;
 };
 
-const expected = (row: RouteRow, kind: Kind, held: ReadonlySet<string>): Outcome => {
-  const isOpen = row.opensTo.has(kind) && (kind === 'guest' || fulfils(held, row.needs));
-  return isOpen ? 'admitted' : 'refused';
+const expected = (row: RouteRow, { kind, held, withheld }: Checked): Outcome => {
+  if (!row.opensTo.has(kind)) return 'refused';
+  if (kind === 'guest' || fulfils(held, row.needs)) return 'admitted';
+  return fulfils(new Set([...held, ...withheld]), row.needs) ? 'needs a second factor' : 'refused';
 };
 
+interface Checked {
+  kind: Kind;
+  held: ReadonlySet<string>;
+  withheld: ReadonlySet<string>;
+  token?: string;
+  name: string;
+}
+
+const GUEST: Checked = { kind: 'guest', held: new Set(), withheld: new Set(), name: 'guest' };
+
 /** What differs from the table, as `route, caller: outcome`. */
-const compare = async (
-  rows: readonly RouteRow[],
-  { kind, held, token, name }: { kind: Kind; held: ReadonlySet<string>; token?: string; name: string },
-): Promise<string[]> => {
+const compare = async (rows: readonly RouteRow[], checked: Checked): Promise<string[]> => {
   const differences: string[] = [];
   for (const row of rows) {
-    const outcome = outcomeOf(await probe(row, token), row, kind);
-    if (outcome !== expected(row, kind, held)) differences.push(`${row.route}, ${name}: ${outcome}`);
+    const outcome = outcomeOf(await probe(row, checked.token), row, checked.kind);
+    if (outcome !== expected(row, checked)) differences.push(`${row.route}, ${checked.name}: ${outcome}`);
   }
   return differences;
 };
@@ -135,10 +150,12 @@ const OWN: Record<string, (caller: TokenCaller) => Promise<boolean>> = {
     allows(await mediaStatus(caller.resources.serviceFile, caller), [403]),
 };
 
-export const checkAccess = (plans: readonly Plan[]): void => {
+/** @param prepare runs once the callers exist */
+export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void>): void => {
   let callers: TokenCaller[];
   beforeAll(async () => {
     callers = await createCallers(plans);
+    await prepare?.();
   });
 
   test('lists every route of the product, and no other', async () => {
@@ -151,7 +168,7 @@ export const checkAccess = (plans: readonly Plan[]): void => {
 
   test('says who may call each route', async () => {
     const rows = ROUTES.filter(({ route }) => route !== LOGOUT);
-    const guest = await compare(rows, { kind: 'guest', held: new Set(), name: 'guest' });
+    const guest = await compare(rows, GUEST);
     const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
     expect([guest, ...others].flat()).toEqual([]);
   });
@@ -185,7 +202,7 @@ export const checkAccess = (plans: readonly Plan[]): void => {
 
   test('says who may log out; last, because it ends the token', async () => {
     const rows = ROUTES.filter(({ route }) => route === LOGOUT);
-    const guest = await compare(rows, { kind: 'guest', held: new Set(), name: 'guest' });
+    const guest = await compare(rows, GUEST);
     const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
     expect([guest, ...others].flat()).toEqual([]);
   });

@@ -10,7 +10,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { MEMBER_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';
@@ -25,7 +25,6 @@ import {
   apiClient,
   caller,
   dropDatabase,
-  MEMBER_PERMISSIONS,
   type Send,
   standIn,
   standInService,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { limitsOf, readConfig, securitySmsOf } from './config.ts';
+import { limitsOf, readConfig, securitySmsOf, staffNeedsSecondFactor } from './config.ts';
 
 const read = (env: Record<string, string> = {}) =>
   readConfig({
@@ -64,6 +64,7 @@ describe('the limits', () => {
 
   test.each([
     ['FIRST_ADMINISTRATOR_PASSWORD', 'password123'],
+    ['STAFF_SECOND_FACTOR', 'yes'],
     ['SECOND_FACTOR_KEY', 'x'.repeat(31)],
     ['SMS_COUNTRIES', 'Iran'],
     ['SMS_COUNTRIES', 'IR,'],
@@ -85,4 +86,16 @@ test.each([
 ])('security notices by SMS with %j: %j', (env, expected) => {
   const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
   expect(securitySmsOf(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
+});
+
+test.each([
+  [{}, false],
+  [{ NODE_ENV: 'test' }, false],
+  [{ STAFF_SECOND_FACTOR: 'required' }, true],
+  [{ NODE_ENV: 'production' }, true],
+  [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: '' }, true],
+  [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: 'optional' }, false],
+])('whether staff needs a second factor with %j: %j', (env, expected) => {
+  const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
+  expect(staffNeedsSecondFactor(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
 });

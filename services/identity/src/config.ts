@@ -78,6 +78,8 @@ const shape = {
   WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: count.default(30),
   /** A secret: encrypts the secrets of second factors. Without it no code can be verified, only recovery codes. */
   SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
+  /** Of roles with an operator's permission; by default required in production only. */
+  STAFF_SECOND_FACTOR: z.enum(['required', 'optional']).optional(),
   /** In an hour, of accounts and of OAuth clients. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
@@ -145,6 +147,11 @@ export const securitySmsOf = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityCo
   if (isOn !== undefined) return isOn ? 'all' : 'none';
   return mode === 'production' ? 'all' : 'phone_changed';
 };
+
+export const staffNeedsSecondFactor = ({
+  STAFF_SECOND_FACTOR: given,
+  NODE_ENV: mode,
+}: IdentityConfig): boolean => (given === undefined ? mode === 'production' : given === 'required');
 
 /** Undefined when none is configured. */
 export const firstAdministratorOf = (config: IdentityConfig) => {

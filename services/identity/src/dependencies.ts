@@ -19,7 +19,13 @@ import { createPasswords, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
-import { type IdentityConfig, limitsOf, type SecuritySms, securitySmsOf } from './config.ts';
+import {
+  type IdentityConfig,
+  limitsOf,
+  type SecuritySms,
+  securitySmsOf,
+  staffNeedsSecondFactor,
+} from './config.ts';
 import type { Limits } from './domain/limits.ts';
 import { createStore, type Store } from './store/store.ts';
 
@@ -37,6 +43,8 @@ export interface Dependencies {
   passwords: Passwords;
   /** For the secrets of second factors. */
   secretBox: SecretBox;
+  /** Whether roles with an operator's permission cannot be used without a second factor. */
+  staffNeedsSecondFactor: boolean;
   scoreLocks: ScoreLocks;
   backgroundTasks: BackgroundTasks;
   outbox: Outbox;
@@ -98,6 +106,7 @@ export const createDependencies = async (
     securitySms: securitySmsOf(config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
+    staffNeedsSecondFactor: staffNeedsSecondFactor(config),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
     outbox,

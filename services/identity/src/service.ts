@@ -28,6 +28,7 @@ export const startIdentity = async (
     prepareHttp: createOauthPlugin({
       ...dependencies,
       signIn: useCases.signIn,
+      usablePermissions: useCases.usablePermissions,
       signer: runtime.signer,
       issuer: config.PUBLIC_BASE_URL,
       secret: config.INTERNAL_AUTH_SECRET,

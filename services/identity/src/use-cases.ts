@@ -41,6 +41,7 @@ import { createSignOut } from './app/sign-out.ts';
 import { createUpdateProfile } from './app/update-profile.ts';
 import { createUpdateRole } from './app/update-role.ts';
 import { createUpdateUser } from './app/update-user.ts';
+import { createUsablePermissions } from './app/usable-permissions.ts';
 import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -53,13 +54,15 @@ export const createUseCases = (dependencies: Dependencies) => {
   const deliverNotification = createDeliverNotification(dependencies);
   const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
   const checkSecondFactor = createCheckSecondFactor({ ...dependencies, securityNotices });
+  const usablePermissions = createUsablePermissions(dependencies);
   const referralsReader = createReferralsReader(dependencies);
   const presentUsers = createPresentUsers({ ...dependencies, referralsReader });
   return {
     register: createRegister({ ...dependencies, newSessionToken }),
     signIn: createSignIn({ ...dependencies, newSessionToken, checkSecondFactor }),
     signOut: createSignOut(dependencies),
-    introspect: createIntrospect(dependencies),
+    introspect: createIntrospect({ ...dependencies, usablePermissions }),
+    usablePermissions,
     resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset, securityNotices }),
 
     getProfile: createGetProfile(dependencies),

@@ -22,6 +22,7 @@ describe('introspection', () => {
     expect(answer).toEqual({
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
+      withheld: [],
       token_id: hashToken(person.token),
       token_kind: 'session',
     });

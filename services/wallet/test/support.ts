@@ -12,6 +12,7 @@ import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Clock, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { MEMBER_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -22,7 +23,6 @@ import {
   caller,
   dropDatabase,
   eventually,
-  MEMBER_PERMISSIONS,
   type Send,
   standIn,
   standInService,

@@ -2,7 +2,7 @@
 import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
-import { OUTCOME_UNKNOWN } from '../kernel/error.ts';
+import { OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
 import { type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
@@ -58,6 +58,15 @@ const unavailableBody = z
     }),
   })
   .meta({ id: 'Unavailable' });
+const forbiddenBody = z
+  .object({
+    message: z.string(),
+    code: z.literal(SECOND_FACTOR_REQUIRED).optional().meta({
+      description:
+        'A role of the caller has operator permissions, which cannot be used without a second factor.',
+    }),
+  })
+  .meta({ id: 'Forbidden' });
 const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
 const validationBody = z
   .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
@@ -87,5 +96,6 @@ const errorResponses = (route: Route): Record<number, z.ZodType> => {
 const errorBodySchema = (route: Route, status: number): z.ZodType => {
   if (status === 422) return validationBody;
   if (status === 503) return unavailableBody;
+  if (status === 403) return forbiddenBody;
   return route.errorStyle === 'error_code' && CODED_STATUSES.has(status) ? codedErrorBody : errorBody;
 };

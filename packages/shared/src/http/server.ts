@@ -15,9 +15,11 @@ import {
   badRequest,
   forbidden,
   invalid,
+  isAppError,
   message,
   methodNotAllowed,
   notFound,
+  secondFactorRequired,
   unauthenticated,
 } from '../kernel/error.ts';
 import type { Health } from '../kernel/health.ts';
@@ -25,6 +27,7 @@ import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { Permission } from '../kernel/permissions.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
@@ -292,17 +295,35 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       // A route that admits guests still requires its permission of a caller with a token.
       const needed = caller.kind === 'guest' ? undefined : route.permissions;
       if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
-        throw forbidden(`needs one of ${needed.join(', ')}`);
+        const isWithheld = needed.some((permission) => isWithheldFrom(caller, permission));
+        throw isWithheld ? secondFactorRequired() : forbidden(`needs one of ${needed.join(', ')}`);
       }
-      const missing = route.alsoNeeds?.find((permission) => !can(request.caller, permission));
-      if (missing !== undefined) {
-        throw request.caller.kind === 'guest' ? unauthenticated() : forbidden(`needs ${missing}`);
+      const missing = route.alsoNeeds?.filter((permission) => !can(caller, permission)) ?? [];
+      if (missing.length > 0) {
+        if (caller.kind === 'guest') throw unauthenticated();
+        const isWithheld = missing.every((permission) => isWithheldFrom(caller, permission));
+        throw isWithheld ? secondFactorRequired() : forbidden(`needs ${missing.join(', ')}`);
       }
       // Without a body there is no wrong media type: a missing body is answered as an empty one.
       if (isBodyMissing(request)) delete request.headers['content-type'];
     },
-    handler: (request, reply) => handle(route, request, reply),
+    handler: async (request, reply) => {
+      try {
+        return await handle(route, request, reply);
+      } catch (error) {
+        throw explainRefusal(error, request.caller);
+      }
+    },
   });
+};
+
+const isWithheldFrom = (caller: Caller, permission: Permission): boolean =>
+  caller.kind === 'user' && caller.withheld?.has(permission) === true;
+
+/** A use case does not know that staff without a second factor are refused what their roles permit. */
+const explainRefusal = (error: unknown, caller: Caller): unknown => {
+  const isStaff = caller.kind === 'user' && (caller.withheld?.size ?? 0) > 0;
+  return isStaff && isAppError(error) && error.code === 'forbidden' ? secondFactorRequired() : error;
 };
 
 export const isBodyMissing = ({ headers }: FastifyRequest): boolean =>

@@ -35,6 +35,10 @@ const decode = (part: string | undefined): Record<string, unknown> =>
 test.each([
   ['a user', { from: 'gateway', caller: user }],
   ['a guest', { from: 'identity', caller: GUEST }],
+  [
+    'a user with withheld permissions',
+    { from: 'gateway', caller: { ...user, withheld: new Set(['users.delete'] as const) } },
+  ],
   ...ALL_TOKEN_KINDS.map((tokenKind): [string, { from: string; caller: Caller }] => [
     `a user with a token of kind ${tokenKind}`,
     { from: 'gateway', caller: { ...user, tokenKind } },

@@ -21,6 +21,8 @@ export interface UserCaller {
   kind: 'user';
   userId: number;
   permissions: ReadonlySet<Permission>;
+  /** What the token would have besides, if its user had a second factor. */
+  withheld?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
 }
@@ -67,6 +69,7 @@ const claimsSchema = z.union([
     iss: z.string(),
     sub: z.string().regex(/^\d+$/),
     permissions: z.array(z.string()),
+    withheld: z.array(z.string()).optional(),
     token_id: z.string(),
     token_kind: z.enum(ALL_TOKEN_KINDS),
   }),
@@ -92,6 +95,7 @@ export const createCallerSigner = (secret: string, clock: Clock): CallerSigner =
       caller.kind === 'user'
         ? {
             permissions: [...caller.permissions],
+            ...(caller.withheld === undefined ? {} : { withheld: [...caller.withheld] }),
             token_id: caller.tokenId,
             token_kind: caller.tokenKind,
           }
@@ -165,6 +169,7 @@ const toContext = (claims: z.output<typeof claimsSchema>): InternalContext => {
       kind: 'user',
       userId: Number(claims.sub),
       permissions: new Set(claims.permissions.filter(isPermission)),
+      ...(claims.withheld === undefined ? {} : { withheld: new Set(claims.withheld.filter(isPermission)) }),
       tokenId: claims.token_id,
       tokenKind: claims.token_kind,
     },

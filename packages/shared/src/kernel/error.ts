@@ -99,6 +99,19 @@ export const unauthenticated = (): AppError =>
 export const forbidden = (internal?: string): AppError =>
   new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden'), internal });
 
+export const SECOND_FACTOR_REQUIRED = 'auth.second_factor_required';
+
+/** 403 for staff without a second factor: what they would be allowed to do with one. */
+export const secondFactorRequired = (): AppError => {
+  const text = message('auth.second_factor_required');
+  return new AppError({
+    kind: 'forbidden',
+    code: SECOND_FACTOR_REQUIRED,
+    message: text,
+    body: (t) => ({ message: t(text), code: SECOND_FACTOR_REQUIRED }),
+  });
+};
+
 export const notFound = (code = 'not_found', internal?: string): AppError =>
   new AppError({ kind: 'not_found', code, message: message('error.not_found'), internal });
 

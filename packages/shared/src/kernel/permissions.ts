@@ -27,5 +27,22 @@ export const PERMISSIONS = [
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];
+
+/** Those of everybody with an account. Every other one is an operator's: it concerns what belongs to others. */
+export const MEMBER_PERMISSIONS: readonly Permission[] = [
+  'users.view_limited',
+  'gyms.create',
+  'gyms.update',
+  'posts.create',
+  'posts.view',
+  'training_services.create',
+  'payments.view_own',
+  'payments.buy_premium',
+  'payments.boost_own',
+];
+
+export const isOperatorPermission = (permission: Permission): boolean =>
+  !MEMBER_PERMISSIONS.includes(permission);
+
 export const isPermission = (value: string): value is Permission =>
   (PERMISSIONS as readonly string[]).includes(value);

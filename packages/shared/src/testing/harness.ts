@@ -10,7 +10,7 @@ import { CALLER_HEADER, type Caller, createCallerSigner, GUEST, type UserCaller 
 import { systemClock } from '../kernel/clock.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
-import type { Permission } from '../kernel/permissions.ts';
+import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
@@ -86,18 +86,6 @@ export const dropQueues = async (
 };
 
 export const testSigner = createCallerSigner(TEST_SECRET, systemClock);
-
-export const MEMBER_PERMISSIONS: readonly Permission[] = [
-  'users.view_limited',
-  'gyms.create',
-  'gyms.update',
-  'posts.create',
-  'posts.view',
-  'training_services.create',
-  'payments.view_own',
-  'payments.buy_premium',
-  'payments.boost_own',
-];
 
 /** A signed-in user, by default with the permissions of a member. */
 export const caller = (

@@ -17,6 +17,7 @@ import { badRequest, forbidden, message, unavailable } from '../../src/kernel/er
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { Permission } from '../../src/kernel/permissions.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
@@ -271,6 +272,42 @@ describe('before the body is read', () => {
     expect(await statusFor('/things/ours', payer)).toBe(403);
     const both = { ...member, permissions: new Set(['posts.view', 'payments.view_own'] as const) };
     expect(await statusFor('/things/ours', both)).toBe(400);
+  });
+});
+
+describe('a permission that is withheld until its user has a second factor', () => {
+  const EXPLAINED = {
+    message:
+      'Roles with operator permissions can be used only with a second factor. Set one up (POST /auth/second-factor) and try again.',
+    code: 'auth.second_factor_required',
+  };
+  const PLAIN = { message: 'You do not have permission to do this.' };
+  const staff = (...withheld: Permission[]): Caller => ({
+    ...member,
+    permissions: new Set(['posts.view']),
+    withheld: new Set(withheld),
+  });
+  const refusalOf = async (method: 'GET' | 'POST' | 'DELETE', path: string, caller: Caller) => {
+    taken.clear();
+    const { statusCode, body } = await send(method, path, { caller });
+    expect(statusCode).toBe(403);
+    return JSON.parse(body);
+  };
+
+  test('is named by the 403 of a route that needs it, and of no other route', async () => {
+    expect(await refusalOf('DELETE', '/things/5', staff('roles.manage'))).toEqual(EXPLAINED);
+    expect(await refusalOf('DELETE', '/things/5', staff('users.delete'))).toEqual(PLAIN);
+    expect(await refusalOf('DELETE', '/things/5', member)).toEqual(PLAIN);
+    expect(await refusalOf('POST', '/things/ours', staff('payments.view_own'))).toEqual(EXPLAINED);
+    expect(await refusalOf('POST', '/things/ours', staff('payments.view_all'))).toEqual(PLAIN);
+    const restricted = { ...staff('roles.manage'), tokenKind: 'restricted' } as const;
+    expect(await refusalOf('POST', '/things/own', restricted)).toEqual(PLAIN);
+  });
+
+  test('is named by every 403 of a use case, which does not know the reason', async () => {
+    expect(await refusalOf('GET', '/things/5', staff('gyms.update_any'))).toEqual(EXPLAINED);
+    expect(await refusalOf('GET', '/things/5', staff())).toEqual(PLAIN);
+    expect(await refusalOf('GET', '/things/5', member)).toEqual(PLAIN);
   });
 });
 

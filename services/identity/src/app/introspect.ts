@@ -4,15 +4,20 @@ import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { effectivePermissions, permissionsOf } from '../domain/roles.ts';
+import { effectivePermissions } from '../domain/roles.ts';
 import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
+import type { UsablePermissions } from './usable-permissions.ts';
 
-type IntrospectDependencies = Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'>;
+interface IntrospectDependencies extends Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'> {
+  usablePermissions: UsablePermissions;
+}
 
 interface Introspection {
   userId: number;
   permissions: Permission[];
+  /** What the token would have besides, if its user had a second factor. */
+  withheld: Permission[];
   tokenId: string;
   tokenKind: CallerTokenKind;
 }
@@ -21,7 +26,7 @@ interface Introspection {
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (dependencies: IntrospectDependencies): Introspect => {
-  const { store, clock } = dependencies;
+  const { store, clock, usablePermissions } = dependencies;
   const markUsed = createMarkUsed(dependencies);
   return async (token) => {
     if (!isWellFormedToken(token)) throw unauthenticated();
@@ -29,11 +34,12 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
     if (credential === null) throw unauthenticated();
     const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
-    const held = permissionsOf(await store.roles.findMany(user.role_ids));
+    const { held, withheld } = await usablePermissions(user);
     markUsed(credential);
     return {
       userId: user._id,
       permissions: effectivePermissions(credential, held),
+      withheld: effectivePermissions(credential, withheld),
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
     };
@@ -41,7 +47,11 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
 };
 
 /** Writes once a minute for a session, over all replicas, and no request waits for it. */
-const createMarkUsed = ({ store, clock, backgroundTasks }: IntrospectDependencies) => {
+const createMarkUsed = ({
+  store,
+  clock,
+  backgroundTasks,
+}: Omit<IntrospectDependencies, 'usablePermissions'>) => {
   const underWay = new Set<string>();
   return ({ _id: hash, kind, last_used_at: lastUsedAt }: Token): void => {
     const now = clock.now();

@@ -1,4 +1,9 @@
-import { isPermission, PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import {
+  isPermission,
+  MEMBER_PERMISSIONS,
+  PERMISSIONS,
+  type Permission,
+} from '@fitness/shared/kernel/permissions.ts';
 
 export interface Role {
   _id: number;
@@ -17,17 +22,7 @@ export const SEEDED_ROLES: readonly Role[] = [
     _id: MEMBER_ROLE_ID,
     name: 'member',
     title: 'Member',
-    permissions: [
-      'users.view_limited',
-      'gyms.create',
-      'gyms.update',
-      'posts.create',
-      'posts.view',
-      'training_services.create',
-      'payments.view_own',
-      'payments.buy_premium',
-      'payments.boost_own',
-    ] satisfies Permission[],
+    permissions: [...MEMBER_PERMISSIONS],
   },
   {
     _id: OPERATOR_ROLE_ID,
@@ -50,7 +45,7 @@ export const permissionsOf = (roles: readonly Role[]): Set<Permission> =>
 /** The user's permissions, restricted to those of the token (null: unrestricted). */
 export const effectivePermissions = (
   token: { permissions: readonly string[] | null },
-  held: ReadonlySet<Permission>,
+  held: Iterable<Permission>,
 ): Permission[] => {
   const own = token.permissions;
   return [...held].filter((permission) => own === null || own.includes(permission));

@@ -9,7 +9,7 @@ import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import type { SignIn } from '../app/sign-in.ts';
-import { permissionsOf } from '../domain/roles.ts';
+import type { UsablePermissions } from '../app/usable-permissions.ts';
 import { isPendingDeletion, type User } from '../domain/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordKey, toRecord } from './adapter.ts';
@@ -18,6 +18,7 @@ import { GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
 
 export interface InteractionDependencies {
   signIn: SignIn;
+  usablePermissions: UsablePermissions;
   store: Store;
   clock: Clock;
   /** Key of the HMAC that protects the forms against cross-site request forgery. */
@@ -171,12 +172,12 @@ const submitLogin = async (
 
 /** The requested permissions that the user holds. Undefined without an account, or while its deletion is pending. */
 const findGrantable = async (
-  { store }: InteractionDependencies,
+  { store, usablePermissions }: InteractionDependencies,
   { details }: Step,
 ): Promise<{ user: User; permissions: Permission[] } | undefined> => {
   const user = await store.users.find(Number(details.session?.accountId));
   if (user === null || isPendingDeletion(user)) return undefined;
-  const held = permissionsOf(await store.roles.findMany(user.role_ids));
+  const { held } = await usablePermissions(user);
   const asked = textOf(details.params.scope).split(' ');
   return { user, permissions: asked.filter(isOauthScope).filter((permission) => held.has(permission)) };
 };

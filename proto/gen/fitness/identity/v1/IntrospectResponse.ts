@@ -7,6 +7,7 @@ export interface IntrospectResponse {
   'permissions'?: (string)[];
   'token_id'?: (string);
   'token_kind'?: (string);
+  'withheld'?: (string)[];
 }
 
 export interface IntrospectResponse__Output {
@@ -14,4 +15,5 @@ export interface IntrospectResponse__Output {
   'permissions': (string)[];
   'token_id': (string);
   'token_kind': (string);
+  'withheld': (string)[];
 }

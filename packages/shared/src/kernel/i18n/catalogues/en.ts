@@ -83,6 +83,8 @@ export const catalogue = {
   'auth.second_factor_not_begun':
     'Ask for a new secret first: there is none, or it is older than ten minutes.',
   'auth.second_factor_armed': 'A second factor is set up already. Remove it first.',
+  'auth.second_factor_required':
+    'Roles with operator permissions can be used only with a second factor. Set one up (POST /auth/second-factor) and try again.',
 
   'oauth.unnamed': 'An app without a name',
   'oauth.cancel': 'Cancel',

@@ -82,6 +82,8 @@ export const catalogue: Catalogue = {
   'auth.totp_used': 'این کد پیش‌تر به کار رفته است. منتظر کد بعدی بمانید.',
   'auth.second_factor_not_begun': 'ابتدا کلید تازه‌ای بخواهید: کلیدی نیست یا بیش از ده دقیقه از آن گذشته است.',
   'auth.second_factor_armed': 'عامل دوم از پیش فعال است. ابتدا آن را حذف کنید.',
+  'auth.second_factor_required':
+    'نقش‌های دارای اجازه‌های متصدیان فقط با عامل دوم به کار می‌آیند. عامل دوم را فعال کنید (POST /auth/second-factor) و دوباره تلاش کنید.',
 
   'oauth.unnamed': 'برنامه‌ای بی‌نام',
   'oauth.cancel': 'انصراف',

@@ -1,0 +1,23 @@
+/** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 50). */
+import { isOperatorPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { permissionsOf } from '../domain/roles.ts';
+import type { User } from '../domain/user.ts';
+
+/** What the roles of a user permit, and what they would permit besides if the user had a second factor. */
+export type UsablePermissions = (
+  user: Pick<User, '_id' | 'role_ids'>,
+) => Promise<{ held: ReadonlySet<Permission>; withheld: readonly Permission[] }>;
+
+export const createUsablePermissions =
+  ({
+    store,
+    staffNeedsSecondFactor,
+  }: Pick<Dependencies, 'store' | 'staffNeedsSecondFactor'>): UsablePermissions =>
+  async ({ _id: userId, role_ids: roleIds }) => {
+    const held = permissionsOf(await store.roles.findMany(roleIds));
+    const ofOperators = [...held].filter(isOperatorPermission);
+    if (!staffNeedsSecondFactor || ofOperators.length === 0) return { held, withheld: [] };
+    if (await store.secondFactors.isArmed(userId)) return { held, withheld: [] };
+    return { held: new Set([...held].filter((one) => !isOperatorPermission(one))), withheld: ofOperators };
+  };

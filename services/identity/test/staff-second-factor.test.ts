@@ -1,0 +1,161 @@
+/** Where staff needs a second factor: roles with an operator's permission cannot be used without. */
+import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
+import { isOperatorPermission, MEMBER_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { oauthOf } from './oauth-support.ts';
+import { codeOf, disarm, logInWith, setUp } from './second-factor-support.ts';
+import {
+  callerOf,
+  giveRoles,
+  type Harness,
+  join,
+  joinAs,
+  logIn,
+  PASSWORD,
+  type Person,
+  startHarness,
+} from './support.ts';
+
+const FIRST = {
+  FIRST_ADMINISTRATOR_USERNAME: 'root.of.all',
+  FIRST_ADMINISTRATOR_EMAIL: 'root@example.org',
+  FIRST_ADMINISTRATOR_PHONE: '09121110000',
+  FIRST_ADMINISTRATOR_PASSWORD: PASSWORD,
+};
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness({ STAFF_SECOND_FACTOR: 'required', ...FIRST });
+});
+afterAll(() => harness.close());
+
+const OPERATORS = PERMISSIONS.filter(isOperatorPermission);
+const sorted = (permissions: Iterable<string> | undefined): string[] => [...(permissions ?? [])].sort();
+/** With the permissions as they are now. */
+const again = async (person: Person): Promise<Person> => ({
+  ...person,
+  caller: await callerOf(harness, person.token),
+});
+const listRoles = ({ caller: as }: Person) => harness.send('GET', '/roles', { as });
+const CODE = 'auth.second_factor_required';
+
+describe('staff without a second factor', () => {
+  test('acts as a member, and is told what would be permitted with one', async () => {
+    for (const role of ['operator', 'administrator'] as const) {
+      const { caller } = await joinAs(harness, role);
+      expect(sorted(caller.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
+      const isManager = role === 'administrator';
+      expect(sorted(caller.withheld)).toEqual(
+        sorted(OPERATORS.filter((permission) => isManager || permission !== 'roles.manage')),
+      );
+    }
+  });
+
+  test('is answered with 403, a code and what to do, on each route of an operator', async () => {
+    const [operator, target] = [await joinAs(harness, 'administrator'), await join(harness)];
+    const routes = [
+      ['GET', '/roles'],
+      ['PUT', '/roles/1'],
+      ['PUT', `/users/${target.id}`],
+      ['DELETE', `/users/${target.id}`],
+    ];
+    for (const [method = '', path = ''] of routes) {
+      const { status, body } = await harness.send(method, path, {
+        as: operator.caller,
+        ...(method === 'PUT' ? { body: {} } : {}),
+      });
+      expect([method, path, status, body.code]).toEqual([method, path, 403, CODE]);
+      expect(body.message).toContain('POST /auth/second-factor');
+    }
+    const headers = { 'accept-language': 'fa' };
+    const persian = await harness.send('GET', '/roles', { as: operator.caller, headers });
+    expect(persian.body.message).toContain('عامل دوم');
+    const { status, body } = await listRoles(target);
+    expect([status, body]).toEqual([403, { message: 'You do not have permission to do this.' }]);
+  });
+
+  test('sees other users as a member does', async () => {
+    const [operator, target] = [await joinAs(harness, 'operator'), await join(harness)];
+    const seen = await harness.send('GET', `/users/${target.id}`, { as: operator.caller });
+    expect([seen.status, 'email' in seen.body.user]).toEqual([200, false]);
+    const own = await harness.send('GET', '/auth/me', { as: operator.caller });
+    expect(own.body.user.roles).toMatchObject([{ name: 'operator' }]);
+  });
+
+  test('cannot give what is withheld to a token or to an app', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const make = (permissions?: string[]) =>
+      harness.send('POST', '/auth/tokens', { as: operator.caller, body: { name: 'x', permissions } });
+    expect((await make(['users.view_all'])).status).toBe(422);
+    const whole = await callerOf(harness, (await make()).body.token);
+    expect(sorted(whole.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
+
+    const oauth = oauthOf(harness);
+    const scope = 'users.view_all payments.view_own';
+    const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge, scope };
+    const credentials = { login: operator.user.username, password: PASSWORD };
+    const { html } = await oauth.signIn(oauth.browse(), params, credentials);
+    expect(html).toContain('see your balance');
+    expect(html).not.toContain('everything about all users');
+  });
+});
+
+describe('staff with a second factor', () => {
+  test('has all permissions at once, in every session, and loses them with the factor', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const other = { ...operator, token: (await logIn(harness, operator.user.username)).body.token };
+    const { secret } = await setUp(harness, operator);
+    for (const session of [operator, other]) {
+      const { caller } = await again(session);
+      expect([caller.permissions.has('users.view_all'), caller.withheld]).toEqual([true, undefined]);
+    }
+    const armed = await again(operator);
+    const body = { name: 'script', permissions: ['users.view_all'] };
+    const made = await harness.send('POST', '/auth/tokens', { as: armed.caller, body });
+    expect(sorted((await callerOf(harness, made.body.token)).permissions)).toEqual(['users.view_all']);
+
+    expect((await disarm(harness, armed, codeOf(harness, secret))).status).toBe(204);
+    expect(sorted((await again(other)).caller.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
+    const restricted = await callerOf(harness, made.body.token);
+    expect([sorted(restricted.permissions), sorted(restricted.withheld)]).toEqual([[], ['users.view_all']]);
+  });
+
+  test('also when a member becomes staff later', async () => {
+    const [one, other] = [await join(harness), await join(harness)];
+    await setUp(harness, one);
+    for (const { id } of [one, other]) await giveRoles(harness, id, [2]);
+    expect((await again(one)).caller.withheld).toBeUndefined();
+    expect((await again(other)).caller.withheld?.has('users.view_all')).toBe(true);
+  });
+});
+
+test('the first administrator signs in, sets up a second factor, and then administers', async () => {
+  const root = async (token: string, user: unknown): Promise<Person> => {
+    const caller = await callerOf(harness, token);
+    return { id: caller.userId, token, caller, user } as Person;
+  };
+  const { status, body } = await logIn(harness, FIRST.FIRST_ADMINISTRATOR_USERNAME);
+  expect(status).toBe(200);
+  const first = await root(body.token, body.user);
+  expect((await listRoles(first)).body.code).toBe(CODE);
+  const { secret } = await setUp(harness, first);
+  expect((await listRoles(await root(body.token, body.user))).status).toBe(200);
+  const signedIn = await logInWith(harness, first, codeOf(harness, secret));
+  expect(signedIn.status).toBe(200);
+  expect((await listRoles(await root(signedIn.body.token, body.user))).status).toBe(200);
+});
+
+test('members need none', async () => {
+  const { caller } = await join(harness);
+  expect([sorted(caller.permissions), caller.withheld]).toEqual([sorted(MEMBER_PERMISSIONS), undefined]);
+});
+
+test('optional: staff acts without', async () => {
+  const optional = await startHarness({ STAFF_SECOND_FACTOR: 'optional' });
+  try {
+    const { caller } = await joinAs(optional, 'administrator');
+    expect([sorted(caller.permissions), caller.withheld]).toEqual([sorted(PERMISSIONS), undefined]);
+  } finally {
+    await optional.close();
+  }
+});
