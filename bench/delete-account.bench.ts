@@ -9,8 +9,8 @@ import { availableParallelism } from 'node:os';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { hash, verify } from '@node-rs/argon2';
 import {
   type Account,
@@ -53,8 +53,9 @@ const accounts: Account[] = [];
 await measure(ACCOUNTS, 4, async () => accounts.push(await blockedAccount()));
 
 const description = stack().describe();
-const secret = description.parts.identity?.environment.INTERNAL_AUTH_SECRET ?? '';
-const signer = createCallerSigner(secret, systemClock);
+const log = createLog({ service: 'bench', level: 'warn' });
+/** In the name of identity, which evaluates the blockers. */
+const signer = openCallerSigner('identity', description.parts.identity?.environment as never, log);
 
 const report = (name: string, times: number[]): number => {
   const p50 = quantile(times, 0.5);
@@ -126,7 +127,7 @@ let slowest = 0;
 for (const { code, owner } of BLOCKERS) {
   const address = `127.0.0.1:${description.parts[owner]?.grpcPort}`;
   const definition = grpcDefinitions.blockers();
-  const client = createGrpcClient({ definition, address, target: owner, from: 'bench', signer });
+  const client = createGrpcClient({ definition, address, target: owner, signer });
   const ask = (index: number) => client.call('Evaluate', { user_id: accounts[index]!.id, code });
   await measure(accounts.length, CONCURRENCY, ask);
   slowest = Math.max(

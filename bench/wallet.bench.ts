@@ -7,9 +7,10 @@
 import { randomUUID } from 'node:crypto';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { measure, ms, pause, quantile } from './figures.ts';
 
@@ -24,12 +25,13 @@ const FIRST_USER_ID = 700_000_000;
 
 const description = connectStack().describe();
 const part = description.parts.wallet;
-const signer = createCallerSigner(part?.environment.INTERNAL_AUTH_SECRET ?? '', systemClock);
+const log = createLog({ service: 'bench', level: 'warn' });
+/** In the name of content, which sells from wallets. */
+const signer = openCallerSigner('content', description.parts.content?.environment as never, log);
 const grpc = createGrpcClient({
   definition: grpcDefinitions.wallet(),
   address: `127.0.0.1:${part?.grpcPort}`,
   target: 'wallet',
-  from: 'bench',
   signer,
   deadlineMs: 30_000,
 });

@@ -11,6 +11,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checks } from './lib/checks.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { makeKeys } from './lib/keys.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
@@ -86,6 +87,8 @@ function makeTemporaryDirectory() {
 
 /** The type checkers are Go programs: with fewer garbage collections than by default (100) they take a fifth less CPU time. */
 const goCollections = '400';
+/** The keys of all processes, for tests that start some of them. */
+const keysDirectory = () => join(/** @type {string} */ (temporary), 'keys');
 
 /** As many at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
@@ -174,6 +177,7 @@ async function runJest(projects, args, environment, directory) {
       ...process.env,
       NODE_COMPILE_CACHE: compileCache(),
       ...environment,
+      TEST_KEYS_DIRECTORY: keysDirectory(),
       TEST_RESULTS: resultFile,
       TEST_STARTED_AT: String(startedAt),
       // Databases in the temporary directory are deleted with it.
@@ -255,6 +259,7 @@ async function main() {
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();
   temporary = directory;
+  makeKeys(keysDirectory());
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
   const ofServices = chosen(['service', 'long']);
   const ofProduct = mayRunTestsIn('test/e2e', forJest)

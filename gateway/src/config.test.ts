@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
 
-const needed = { INTERNAL_AUTH_SECRET: 'x'.repeat(32) };
+const needed = { PRIVATE_KEY_DIRECTORY: '/keys/private', PUBLIC_KEYS_DIRECTORY: '/keys/public' };
 
 describe('readConfig', () => {
-  test('every variable except the secret has a default', () => {
+  test('every variable except the keys has a default', () => {
     expect(readConfig(needed)).toMatchObject({
       HTTP_PORT: 8080,
       OPERATIONS_PORT: 8081,
@@ -18,7 +18,7 @@ describe('readConfig', () => {
       TRUST_PROXY: 0,
       SEED_DEMO: false,
     });
-    expect(() => readConfig({})).toThrow('INTERNAL_AUTH_SECRET');
+    expect(() => readConfig({})).toThrow('PRIVATE_KEY_DIRECTORY');
   });
 
   test.each([

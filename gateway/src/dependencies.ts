@@ -2,18 +2,21 @@
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { type CallerSigner, createCallerSigner } from '@fitness/shared/kernel/caller.ts';
+import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { type Clock, type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
+import { type ProcessTls, readProcessTls } from '@fitness/shared/kernel/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
+import { createConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
 import { type Authenticate, createAuthenticate } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
@@ -44,6 +47,8 @@ interface Agents {
   uploads: Agent;
   downloads: Agent;
   tools: Agent;
+  /** What the gateway itself asks: health, descriptions of routes. */
+  internal: Agent;
 }
 
 export interface Dependencies {
@@ -60,6 +65,8 @@ export interface Dependencies {
   identity: GrpcClient<IdentityDefinition>;
   authenticate: Authenticate;
   signer: CallerSigner;
+  /** Undefined where mutual TLS is not configured. */
+  tls: ProcessTls | undefined;
   /** How long a service may take for an answer: less than the gateway waits, so that it answers before that. */
   serviceTimeoutMs: number;
   /** Number of trusted proxies in front of the gateway. */
@@ -84,17 +91,19 @@ export const createDependencies = async (
   cleanup: Cleanup,
 ): Promise<Dependencies> => {
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
-  const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
+  const signer = openCallerSigner(NAME, config, log);
+  const tls = readProcessTls(NAME, config);
   const urls = serviceUrls(config);
   const identity = createGrpcClient({
     definition: grpcDefinitions.identity(),
     address: config.IDENTITY_GRPC_ADDRESS,
     target: 'identity',
-    from: NAME,
     signer,
+    tls,
     metrics,
   });
   cleanup.defer('grpc client identity', () => identity.close());
+  const agents = createAgents(config, urls, tls, cleanup);
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
     timeoutMs: config.BODY_TIMEOUT_MS,
@@ -104,19 +113,26 @@ export const createDependencies = async (
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     urls,
-    agents: createAgents(config, cleanup),
+    agents,
     openRequests: createOpenRequests(config, readBody),
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,
     identity,
     authenticate: createAuthenticate(identity),
     signer,
+    tls,
     serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),
     trustedProxies: config.TRUST_PROXY,
     corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
     securityContact: config.SECURITY_CONTACT,
     addressLimit: await connectAddressLimit(config, log, cleanup),
-    readOpenapi: createReadOpenapi({ urls, baseUrl: config.PUBLIC_BASE_URL, clock, log }),
+    readOpenapi: createReadOpenapi({
+      urls,
+      agent: agents.internal,
+      baseUrl: config.PUBLIC_BASE_URL,
+      clock,
+      log,
+    }),
     health: createHealth(),
     metrics,
     log,
@@ -125,10 +141,16 @@ export const createDependencies = async (
   };
 };
 
-const createAgents = (config: GatewayConfig, cleanup: Cleanup): Agents => {
+const createAgents = (
+  config: GatewayConfig,
+  urls: Record<Service, string>,
+  tls: ProcessTls | undefined,
+  cleanup: Cleanup,
+): Agents => {
+  const connect = createConnect({ urls, tls, timeoutMs: CONNECT_TIMEOUT_MS });
   const create = (name: string, options: Agent.Options = {}): Agent => {
     const agent = new Agent({
-      connect: { timeout: CONNECT_TIMEOUT_MS },
+      connect,
       headersTimeout: config.UPSTREAM_TIMEOUT_MS,
       bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
       ...options,
@@ -141,6 +163,7 @@ const createAgents = (config: GatewayConfig, cleanup: Cleanup): Agents => {
     uploads: create('uploads'),
     downloads: create('downloads'),
     tools: create('tools', { connections: TOOL_CONNECTIONS_PER_SERVICE }),
+    internal: create('internal'),
   };
 };
 

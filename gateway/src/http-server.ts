@@ -39,7 +39,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
 export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {
   const app = createBaseServer(baseOptions(dependencies));
   addMetricsRoute(app, dependencies.metrics);
-  app.get('/health/services', async () => askServices(dependencies.urls));
+  app.get('/health/services', async () => askServices(dependencies.agents.internal, dependencies.urls));
   return app;
 };
 

@@ -2,10 +2,12 @@
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { Agent } from 'undici';
 import { z } from 'zod';
 import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
 import { SERVICES, type Service } from './routes.ts';
 
+const DOCUMENT_PATH = '/internal/openapi.json';
 const FETCH_TIMEOUT_MS = 2_000;
 /** Not longer: a service may be deployed while the gateway runs. */
 const COMPLETE_FOR_MS = 60_000;
@@ -17,6 +19,7 @@ const documentSchema = z.object({
 
 export interface OpenapiOptions {
   urls: Record<Service, string>;
+  agent: Agent;
   baseUrl: string;
   clock: Clock;
   log: Logger;
@@ -28,7 +31,7 @@ export interface OpenapiOptions {
  */
 export type ReadOpenapi = () => Promise<ApiDocument>;
 
-export const createReadOpenapi = ({ urls, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
+export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const known = new Map<Service, ServiceDocument>();
   let cached: { document: ApiDocument; until: number } | undefined;
   let reading: Promise<ApiDocument> | undefined;
@@ -36,9 +39,11 @@ export const createReadOpenapi = ({ urls, baseUrl, clock, log }: OpenapiOptions)
   const ask = async (service: Service): Promise<boolean> => {
     try {
       const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
-      const response = await fetch(`${urls[service]}/internal/openapi.json`, { signal });
-      if (!response.ok) throw new Error(`answered ${response.status}`);
-      known.set(service, documentSchema.parse(await response.json()) as ServiceDocument);
+      const request = { origin: urls[service], path: DOCUMENT_PATH, method: 'GET', signal } as const;
+      const { statusCode, body } = await agent.request(request);
+      const document = await body.json();
+      if (statusCode !== 200) throw new Error(`answered ${statusCode}`);
+      known.set(service, documentSchema.parse(document) as ServiceDocument);
       return true;
     } catch (error) {
       log.warn({ err: error, target: service }, 'a service did not describe its routes');

@@ -204,7 +204,7 @@ export const prepareForward = async (
   const target = findTarget(url);
   const caller = target !== undefined && isOauth(target) ? GUEST : await authenticate(raw);
   if (target === undefined) throw notFound();
-  const context = await signer.sign({ from: 'gateway', caller });
+  const context = signer.sign(target.service, caller);
   const clientAddress = clientAddressOf(raw, trustedProxies);
   return { target, caller, context, clientAddress, timeoutMs: serviceTimeoutMs };
 };

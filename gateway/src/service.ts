@@ -24,10 +24,10 @@ export const startGateway = async (
   const cleanup = createCleanup(log);
   try {
     const dependencies = await createDependencies(config, overrides, log, cleanup);
-    const { health, metrics, signer } = dependencies;
+    const { health, metrics, signer, tls } = dependencies;
     const app = await createHttpServer(dependencies);
     const address = grpcAddress(config.HOST, config.GRPC_PORT);
-    const grpc = await startGrpcServer({ address, services: [], signer, metrics, log });
+    const grpc = await startGrpcServer({ address, services: [], signer, tls, metrics, log });
     cleanup.defer('grpc server', () => grpc.close());
     const operations = createOperationsServer(dependencies);
     await operations.listen({ host: config.HOST, port: config.OPERATIONS_PORT });
@@ -49,7 +49,7 @@ export const startGateway = async (
 
 const seedDemo = (
   config: GatewayConfig,
-  { urls, health, log }: Dependencies,
+  { urls, agents, health, log }: Dependencies,
   apiUrl: string,
   cleanup: Cleanup,
 ): void => {
@@ -59,8 +59,8 @@ const seedDemo = (
     apiUrl,
     sandboxUrl: config.SANDBOX_URL,
     administrator: { username, password },
-    servicesReady: () => areReady(urls),
-    identityReady: () => isReady(urls.identity),
+    servicesReady: () => areReady(agents.internal, urls),
+    identityReady: () => isReady(agents.internal, urls.identity),
     log,
   });
   health.add('demo_data', async () => {

@@ -1,4 +1,6 @@
 /** The services' readiness, requested from each at the moment of the call. */
+
+import type { Agent } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from './routes.ts';
 
@@ -19,12 +21,13 @@ export interface ServiceHealth {
   dependencies: Record<string, unknown>;
 }
 
-const askService = async (url: string): Promise<ServiceHealth> => {
+const askService = async (agent: Agent, url: string): Promise<ServiceHealth> => {
   const startedAt = performance.now();
   const elapsed = (): number => Math.round(performance.now() - startedAt);
   try {
-    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const { status, dependencies } = readinessSchema.parse(await response.json());
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { body } = await agent.request({ origin: url, path: '/health/ready', method: 'GET', signal });
+    const { status, dependencies } = readinessSchema.parse(await body.json());
     return { state: 'up', status, latency_ms: elapsed(), dependencies };
   } catch {
     return { state: 'down', status: 'unknown', latency_ms: elapsed(), dependencies: {} };
@@ -32,14 +35,18 @@ const askService = async (url: string): Promise<ServiceHealth> => {
 };
 
 /** Concurrent; never rejects. */
-export const askServices = async (urls: Record<Service, string>): Promise<Record<Service, ServiceHealth>> => {
+export const askServices = async (
+  agent: Agent,
+  urls: Record<Service, string>,
+): Promise<Record<Service, ServiceHealth>> => {
   const answers = await Promise.all(
-    SERVICES.map(async (service) => [service, await askService(urls[service])] as const),
+    SERVICES.map(async (service) => [service, await askService(agent, urls[service])] as const),
   );
   return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
 };
 
-export const isReady = async (url: string): Promise<boolean> => (await askService(url)).status === 'ready';
+export const isReady = async (agent: Agent, url: string): Promise<boolean> =>
+  (await askService(agent, url)).status === 'ready';
 
-export const areReady = async (urls: Record<Service, string>): Promise<boolean> =>
-  Object.values(await askServices(urls)).every(({ status }) => status === 'ready');
+export const areReady = async (agent: Agent, urls: Record<Service, string>): Promise<boolean> =>
+  Object.values(await askServices(agent, urls)).every(({ status }) => status === 'ready');

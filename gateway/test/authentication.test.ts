@@ -1,6 +1,8 @@
-import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { systemClock } from '@fitness/shared/kernel/clock.ts';
-import { caller, TEST_SECRET, testSigner } from '@fitness/shared/testing/harness.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMissingKeys, keyDirectories } from '@fitness/shared/kernel/key-files.ts';
+import { caller, strangerSigner, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
 
@@ -139,15 +141,14 @@ describe('a 401 of a service', () => {
 
 describe('a forged caller', () => {
   test('a context from outside is never forwarded, even with a valid signature', async () => {
-    const stolen = await testSigner.sign({ from: 'gateway', caller: caller(1, ['users.delete']) });
+    const stolen = testSigner('gateway').sign('content', caller(1, ['users.delete']));
     await fetch(`${harness.url}/api/v1/posts`, { headers: { 'x-caller-context': stolen } });
     expect(harness.upstreams.content.received[0]?.caller).toEqual({ kind: 'guest' });
   });
 
   test('a context with another signature is invalid', async () => {
-    const forger = createCallerSigner(`${TEST_SECRET} of somebody else`, systemClock);
-    const forged = await forger.sign({ from: 'gateway', caller: caller(1) });
-    expect(await testSigner.verify(forged)).toBeUndefined();
+    const forged = strangerSigner('gateway').sign('content', caller(1));
+    expect(testSigner('content').verify(forged)).toBeUndefined();
   });
 });
 
@@ -168,11 +169,14 @@ describe('identity does not answer', () => {
   });
 
   test('503, not 401, when identity refuses the gateway itself', async () => {
-    const stranger = await startHarness({ INTERNAL_AUTH_SECRET: `${TEST_SECRET}, but another one` });
+    const directory = await mkdtemp(join(tmpdir(), 'keys-'));
+    createMissingKeys(directory);
+    const stranger = await startHarness(keyDirectories(directory, 'gateway'));
     try {
       expect((await fetch(`${stranger.url}/api/v1/posts`, { headers: bearer() })).status).toBe(503);
     } finally {
       await stranger.close();
+      await rm(directory, { recursive: true });
     }
   });
 });

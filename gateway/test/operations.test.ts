@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
-import { createCallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { systemClock } from '@fitness/shared/kernel/clock.ts';
-import { TEST_SECRET } from '@fitness/shared/testing/harness.ts';
+import { testKeys, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { service as healthDefinition } from 'grpc-health-check';
 import { SERVICES } from '../src/routes.ts';
@@ -169,8 +168,7 @@ describe('health', () => {
       definition: healthDefinition,
       address: harness.grpcAddress,
       target: 'gateway',
-      from: 'test',
-      signer: createCallerSigner(TEST_SECRET, systemClock),
+      signer: testSigner('identity'),
     });
     await expect(client.call('Check', { service: '' })).resolves.toMatchObject({ status: 'SERVING' });
     client.close();
@@ -191,6 +189,7 @@ describe('metrics', () => {
 });
 
 describe('the process', () => {
+  const keys = testKeys('gateway');
   const start = (env: Record<string, string>) =>
     spawnSync(process.execPath, ['src/main.ts'], {
       cwd: dirname(dirname(fileURLToPath(import.meta.url))),
@@ -200,8 +199,12 @@ describe('the process', () => {
     });
 
   test.each([
-    ['SEED_DEMO', { INTERNAL_AUTH_SECRET: TEST_SECRET, NODE_ENV: 'production', SEED_DEMO: '1' }],
-    ['INTERNAL_AUTH_SECRET', {}],
+    ['SEED_DEMO', { ...keys, NODE_ENV: 'production', SEED_DEMO: '1' }],
+    ['PRIVATE_KEY_DIRECTORY', { PUBLIC_KEYS_DIRECTORY: keys.PUBLIC_KEYS_DIRECTORY }],
+    ['PUBLIC_KEYS_DIRECTORY', { PRIVATE_KEY_DIRECTORY: keys.PRIVATE_KEY_DIRECTORY }],
+    ['PRIVATE_KEY_DIRECTORY', { ...keys, NODE_ENV: 'production', PRIVATE_KEY_DIRECTORY: tmpdir() }],
+    ['PUBLIC_KEYS_DIRECTORY', { ...keys, NODE_ENV: 'production', PUBLIC_KEYS_DIRECTORY: tmpdir() }],
+    ['PRIVATE_KEY_DIRECTORY', { ...keys, PRIVATE_KEY_DIRECTORY: testKeys('media').PRIVATE_KEY_DIRECTORY }],
   ])('a wrong %s: one line that names it, and exit 78', (name, env) => {
     const { status, stderr } = start(env as Record<string, string>);
     expect(status).toBe(78);

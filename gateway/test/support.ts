@@ -16,7 +16,7 @@ import {
   caller,
   standIn,
   standInService,
-  TEST_SECRET,
+  testKeys,
   testSigner,
   workerLoopback,
 } from '@fitness/shared/testing/harness.ts';
@@ -62,9 +62,10 @@ const listenOn = (server: Server, port: number): Promise<number> =>
   });
 
 const startUpstream = async (service: Service): Promise<Upstream> => {
+  const signer = testSigner(service);
   const answerPublic: Handler = async (request, response) => {
     const { method = '', url = '', headers } = request;
-    const context = await testSigner.verify(String(headers['x-caller-context']));
+    const context = signer.verify(String(headers['x-caller-context']));
     const received = { method, url, headers, body: Buffer.alloc(0), caller: context?.caller };
     upstream.received.push(received);
     if (upstream.handler !== undefined) return upstream.handler(request, response);
@@ -175,7 +176,7 @@ export const startHarness = async (
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       OPERATIONS_PORT: '0',
-      INTERNAL_AUTH_SECRET: TEST_SECRET,
+      ...testKeys('gateway'),
       IDENTITY_GRPC_ADDRESS: identity.address,
       PUBLIC_BASE_URL: 'https://api.example.com',
       ...Object.fromEntries(urls),

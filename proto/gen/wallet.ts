@@ -11,12 +11,9 @@ export interface ProtoGrpcType {
   fitness: {
     wallet: {
       v1: {
-        Balance: MessageTypeDefinition
         BookRequest: MessageTypeDefinition
         BookResponse: MessageTypeDefinition
         Booking: MessageTypeDefinition
-        GetBalancesRequest: MessageTypeDefinition
-        GetBalancesResponse: MessageTypeDefinition
         GetRatesRequest: MessageTypeDefinition
         GetRatesResponse: MessageTypeDefinition
         Wallet: SubtypeConstructor<typeof grpc.Client, _fitness_wallet_v1_WalletClient> & { service: _fitness_wallet_v1_WalletDefinition }

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { makeKeys, privateKey, publicKeys } from './keys.mjs';
 import { nodeBinary, root } from './paths.mjs';
 import { services, variablePrefix } from './process-definitions.mjs';
 
 /**
- * A key of the product: created once, readable by its owner only.
+ * A secret of the product: created once, readable by its owner only.
  * @param {string} directory
  * @param {string} name
  */
-function keyIn(directory, name) {
+function secretIn(directory, name) {
   const file = join(directory, name);
   try {
     const secret = readFileSync(file, 'utf8').trim();
@@ -52,6 +53,8 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     addresses[`${variablePrefix(name)}_GRPC_ADDRESS`] = `127.0.0.1:${ports.get(name)?.grpc}`;
     addresses[`${variablePrefix(name)}_HTTP_URL`] = origin(name);
   }
+  const keys = join(directory, 'keys');
+  if (!caller.PUBLIC_KEYS_DIRECTORY) makeKeys(keys);
   return {
     HOST: '127.0.0.1',
     EVENTS_NAMESPACE: 'fitness',
@@ -62,8 +65,9 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',
     FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
-    INTERNAL_AUTH_SECRET: caller.INTERNAL_AUTH_SECRET ?? keyIn(directory, 'internal-auth-secret'),
-    SECOND_FACTOR_KEY: caller.SECOND_FACTOR_KEY ?? keyIn(directory, 'second-factor-key'),
+    PUBLIC_KEYS_DIRECTORY: publicKeys(keys),
+    OAUTH_SECRET: caller.OAUTH_SECRET ?? secretIn(directory, 'oauth-secret'),
+    SECOND_FACTOR_KEY: caller.SECOND_FACTOR_KEY ?? secretIn(directory, 'second-factor-key'),
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
     ...caller,
@@ -82,8 +86,10 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
 export function ownEnvironment({ name }, ports, environment) {
   const { http, grpc, operations } = ports.get(name) ?? {};
   const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
+  const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
   return {
     HTTP_PORT: String(http),
+    PRIVATE_KEY_DIRECTORY: privateKey(keys, name),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     ...(services.includes(name)

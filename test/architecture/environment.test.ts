@@ -166,10 +166,12 @@ const namesOf = (owner: string): string[] => [
 
 /**
  * One value of .env or of the ConfigMap would be wrong for all processes, or is given by the network: ports, databases,
- * the addresses of the services, the volume.
+ * the addresses of the services, the volumes.
  */
 const isFixed = (name: string): boolean =>
-  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|MEDIA_DIRECTORY)$|_GRPC_ADDRESS$/.test(name) ||
+  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|(?:MEDIA|PRIVATE_KEY|PUBLIC_KEYS|TLS)_DIRECTORY)$|_GRPC_ADDRESS$/.test(
+    name,
+  ) ||
   (name.endsWith('_HTTP_URL') && !name.startsWith('PUBLIC_'));
 
 /** Variables of a process whose defaults are addresses of one machine. */

@@ -1,10 +1,10 @@
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcServer, startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BLOCKERS, blockerMessageKey, blockersService } from '../src/blockers.ts';
 
@@ -21,18 +21,11 @@ beforeAll(async () => {
         pending_withdrawal: async () => ({ count: 2 }),
       }),
     ],
-    signer: testSigner,
+    signer: testSigner('wallet'),
     metrics,
     log: createLog({ service: 'test', level: 'silent' }),
   });
-  client = createGrpcClient({
-    definition: grpcDefinitions.blockers(),
-    address: server.address,
-    target: 'wallet',
-    from: 'identity',
-    signer: testSigner,
-    metrics,
-  });
+  client = testClient('wallet', grpcDefinitions.blockers(), server.address);
 });
 
 afterAll(async () => {

@@ -117,7 +117,7 @@ describe('SIGKILL during a purchase', () => {
   /** Starts a purchase that is killed at this step; returns the id of the training service. */
   const die = async (arm: () => void): Promise<number> => {
     crashing = startCrashTestProcess(MAIN, { ...config, LOG_LEVEL: 'info' });
-    const send = apiClient(await crashing.url());
+    const send = apiClient('content', await crashing.url());
     const made = await send('POST', '/training-services', {
       as: caller(SELLER),
       body: { title: 'Coaching', description: '', price: PRICE, duration_days: 30 },
@@ -156,7 +156,7 @@ describe('SIGKILL during a purchase', () => {
       const once = { trainees: ['active'], booked: 1, paid: PRICE };
       expect(await outcome(id)).toEqual(step.isClaimed ? once : { trainees: [], booked: 0, paid: 0 });
       expect(await content.finishPurchases()).toBe(0);
-      const again = await buy(apiClient(content.url), id);
+      const again = await buy(apiClient('content', content.url), id);
       expect(again.status).toBe(201);
       expect(again.body.data).toMatchObject({ status: 'active', price: PRICE, training_service_id: id });
       expect(await outcome(id)).toEqual(once);
@@ -170,7 +170,7 @@ describe('SIGKILL during a purchase', () => {
       leaveSessions = true;
       const id = await die(step.arm);
       content = await startContent(config);
-      const send = apiClient(content.url);
+      const send = apiClient('content', content.url);
       const startedAt = performance.now();
       await eventually(
         async () => {
@@ -194,7 +194,7 @@ describe('SIGKILL during a purchase', () => {
     });
     const running = await startContent(config, { clock: later() });
     content = running;
-    const send = apiClient(running.url);
+    const send = apiClient('content', running.url);
     const [answers] = await Promise.all([
       Promise.all(Array.from({ length: 20 }, () => buy(send, id))),
       Promise.all(Array.from({ length: 5 }, () => running.finishPurchases())),

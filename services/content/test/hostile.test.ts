@@ -1,6 +1,6 @@
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
 import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
-import { caller, testSigner } from '@fitness/shared/testing/harness.ts';
+import { caller, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, openHarness } from './support.ts';
 
@@ -27,7 +27,7 @@ const send = async (
   body: string,
   { as = seller, headers = {} }: { as?: typeof seller; headers?: Record<string, string> } = {},
 ) => {
-  const context = await testSigner.sign({ from: 'gateway', caller: as });
+  const context = gatewayContext('content', as);
   const response = await fetch(`${harness.content.url}/api/v1${path}`, {
     method,
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },

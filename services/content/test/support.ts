@@ -2,7 +2,7 @@
 
 import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
@@ -17,8 +17,8 @@ import {
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Connection, createConnection } from 'mongoose';
@@ -213,7 +213,7 @@ export interface Harness {
 }
 
 export const client = <Definition>(definition: Definition, address: string): GrpcClient<Definition> =>
-  createGrpcClient({ definition, address, target: 'content', from: 'test', signer: testSigner });
+  testClient('content', definition, address);
 
 /** The stand-ins alone, for a service in another process. */
 export const openStandIns = async (): Promise<{
@@ -280,7 +280,7 @@ const open = async (cleanup: Cleanup): Promise<Harness> => {
     standIns,
     clock,
     content: await startContent(config, { clock }),
-    send: (...request) => apiClient(harness.content.url)(...request),
+    send: (...request) => apiClient('content', harness.content.url)(...request),
     publish: testPublisher(broker),
     tap,
     connection,

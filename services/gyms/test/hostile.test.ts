@@ -1,6 +1,6 @@
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
-import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
@@ -19,7 +19,7 @@ const send = async (
   body: string | Buffer,
   headers: Record<string, string> = {},
 ) => {
-  const context = await testSigner.sign({ from: 'gateway', caller: operator(10) });
+  const context = gatewayContext('gyms', operator(10));
   const response = await fetch(`${harness.url}/api/v1${path}`, {
     method,
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },
@@ -436,7 +436,7 @@ describe('paths and headers', () => {
   });
 
   test('an unsigned or forged caller context is a 401, also where guests have access', async () => {
-    const guest = await testSigner.sign({ from: 'gateway', caller: GUEST });
+    const guest = gatewayContext('gyms');
     for (const forged of [
       '',
       'x',

@@ -4,7 +4,6 @@ import type { EventDefinition, EventInput } from '@fitness/proto/events/define-e
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
 import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
-import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
@@ -28,8 +27,8 @@ import {
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import type { GymsConfig } from '../src/config.ts';
@@ -140,11 +139,8 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-const clientOf = (address: string) => ({ address, target: 'gyms', from: 'test', signer: testSigner });
-const gymsClient = (address: string) =>
-  createGrpcClient({ definition: grpcDefinitions.gyms(), ...clientOf(address) });
-const blockersClient = (address: string) =>
-  createGrpcClient({ definition: grpcDefinitions.blockers(), ...clientOf(address) });
+const gymsClient = (address: string) => testClient('gyms', grpcDefinitions.gyms(), address);
+const blockersClient = (address: string) => testClient('gyms', grpcDefinitions.blockers(), address);
 
 /** Publishes through an outbox with a database of its own. */
 const openTestPublisher = async (config: GymsConfig, broker: Broker) => {
@@ -197,7 +193,7 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
   const replica = async (): Promise<Send> => {
     const another = await startGyms(config, { clock });
     cleanup.defer('replica', () => another.close());
-    return apiClient(another.url);
+    return apiClient('gyms', another.url);
   };
   const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   cleanup.defer('connection', () => connection.close());
@@ -207,7 +203,7 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
   const blockers = blockersClient(service.grpcAddress);
   cleanup.defer('client of gyms', () => gyms.close());
   cleanup.defer('client of blockers', () => blockers.close());
-  const send = apiClient(service.url);
+  const send = apiClient('gyms', service.url);
   const createGym: Harness['createGym'] = async (owner, body = {}) => {
     const place = { name: 'Gym', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
     for (let tries = 1; ; tries += 1) {

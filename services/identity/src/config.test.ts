@@ -3,7 +3,9 @@ import { limitsOf, readConfig, securitySmsOf, staffNeedsSecondFactor } from './c
 
 const read = (env: Record<string, string> = {}) =>
   readConfig({
-    INTERNAL_AUTH_SECRET: 'x'.repeat(32),
+    PRIVATE_KEY_DIRECTORY: '/keys/private',
+    PUBLIC_KEYS_DIRECTORY: '/keys/public',
+    OAUTH_SECRET: 'x'.repeat(32),
     SECOND_FACTOR_KEY: 'y'.repeat(32),
     KAVENEGAR_API_KEY: 'key',
     ...env,

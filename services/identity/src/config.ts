@@ -27,6 +27,8 @@ const shape = {
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
   /** The lifetime of session tokens, and the default one of personal tokens. */
   TOKEN_LIFETIME_DAYS: days.default(30),
+  /** A secret: signs the cookies and the forms of the OAuth pages. */
+  OAUTH_SECRET: z.string().min(32, 'must have at least 32 characters'),
   /** The lifetime of OAuth access tokens. */
   OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
   /** The lifetime of OAuth refresh tokens that are not used. */

@@ -150,7 +150,12 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
     subscriptions: createSubscriptionReader(storeBilling, log),
     blockers: createBlockers({
       connect: (owner, code) =>
-        runtime.grpcClient(`${owner} ${code}`, grpcDefinitions.blockers(), blockerAddresses(config)[owner]),
+        runtime.grpcClient(
+          owner,
+          grpcDefinitions.blockers(),
+          blockerAddresses(config)[owner],
+          `${owner} ${code}`,
+        ),
       deadlineMs: config.BLOCKER_DEADLINE_MS,
       log,
     }),

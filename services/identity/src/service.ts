@@ -31,7 +31,7 @@ export const startIdentity = async (
       usablePermissions: useCases.usablePermissions,
       signer: runtime.signer,
       issuer: config.PUBLIC_BASE_URL,
-      secret: config.INTERNAL_AUTH_SECRET,
+      secret: config.OAUTH_SECRET,
       accessTokenMinutes: config.OAUTH_ACCESS_TOKEN_MINUTES,
       refreshTokenDays: config.OAUTH_REFRESH_TOKEN_DAYS,
     }),

@@ -1,3 +1,4 @@
+import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -66,19 +67,26 @@ describe('introspection', () => {
 
   test('refuses a call that is not signed by the platform', async () => {
     const { createGrpcClient } = await import('@fitness/shared/grpc/client.ts');
-    const { createCallerSigner } = await import('@fitness/shared/kernel/caller.ts');
-    const { systemClock } = await import('@fitness/shared/kernel/clock.ts');
     const { grpcDefinitions } = await import('@fitness/shared/grpc/load.ts');
+    const { strangerSigner, testSigner } = await import('@fitness/shared/testing/harness.ts');
     const person = await join(harness);
-    const stranger = createGrpcClient({
-      definition: grpcDefinitions.identity(),
-      address: harness.grpcAddress,
-      target: 'identity',
-      from: 'gateway',
-      signer: createCallerSigner('another secret of thirty-two characters', systemClock),
-    });
-    await expect(stranger.call('Introspect', { token: person.token })).rejects.toThrow('unsigned call');
-    stranger.close();
+    const introspectAs = async (signer: CallerSigner): Promise<void> => {
+      const client = createGrpcClient({
+        definition: grpcDefinitions.identity(),
+        address: harness.grpcAddress,
+        target: 'identity',
+        signer,
+      });
+      try {
+        await client.call('Introspect', { token: person.token });
+      } finally {
+        client.close();
+      }
+    };
+    await expect(introspectAs(strangerSigner('gateway'))).rejects.toThrow('unsigned call');
+    // A process that was taken over could try out tokens.
+    await expect(introspectAs(testSigner('content'))).rejects.toThrow('not for content');
+    await introspectAs(testSigner('gateway'));
   });
 });
 

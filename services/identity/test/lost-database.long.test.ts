@@ -1,7 +1,7 @@
 /** The database is lost before, or right after, each command of a request: 503, and what it says is true afterwards. */
 import { CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
-import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
-import { type Answer, type Send, testSigner } from '@fitness/shared/testing/harness.ts';
+import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
+import { type Answer, gatewayContext, type Send } from '@fitness/shared/testing/harness.ts';
 import { type LosingInstances, startLosingInstances } from '@fitness/shared/testing/lost-database.ts';
 import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ port: 0 });
   harness = await startHarness({ KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar` });
   const { config, clock } = harness;
-  instances = await startLosingInstances(config.MONGODB_URI, (uri, overrides) =>
+  instances = await startLosingInstances('identity', config.MONGODB_URI, (uri, overrides) =>
     startIdentity({ ...config, MONGODB_URI: uri }, { ...overrides, clock }),
   );
 });
@@ -106,7 +106,7 @@ test('the database is lost while an OAuth client registers: 503 with Retry-After
   );
   try {
     const cut = proxy.cutAt((command, collection) => command === 'insert' && collection === 'oauth_clients');
-    const context = await testSigner.sign({ from: 'gateway', caller: GUEST });
+    const context = gatewayContext('identity');
     const [answer] = await Promise.all([
       fetch(`${instance.url}/oauth/register`, {
         method: 'POST',

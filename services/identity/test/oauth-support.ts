@@ -1,7 +1,7 @@
 /** Shared by the tests of the authorization server: the gateway's signature, and users with a password. */
 import { createOauthClient, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
-import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { type Harness, join, joinAs, PASSWORD, type Person } from './support.ts';
 
 let visits = 0;
@@ -10,7 +10,7 @@ let visits = 0;
 export const fromGateway = async (): Promise<Record<string, string>> => {
   visits += 1;
   return {
-    [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: GUEST }),
+    [CALLER_HEADER]: gatewayContext('identity'),
     'x-client-address': `10.200.${(visits >> 8) & 255}.${visits & 255}`,
   };
 };

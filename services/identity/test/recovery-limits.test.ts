@@ -82,7 +82,7 @@ describe.each([
   beforeAll(async () => {
     harness = await start(env);
     replica = await startIdentity(harness.config, { clock: harness.clock, responseDelayMs: 1 });
-    replicas = [harness.send, apiClient(replica.url)];
+    replicas = [harness.send, apiClient('identity', replica.url)];
   });
   afterAll(async () => {
     await replica.close();

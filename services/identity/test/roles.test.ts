@@ -146,7 +146,7 @@ describe('a start of the service', () => {
     const replicas = await Promise.all([1, 2, 3, 4].map(() => startIdentity(config)));
     const url = replicas[0]?.url ?? '';
     const { apiClient, dropDatabase } = await import('@fitness/shared/testing/harness.ts');
-    const send = apiClient(url);
+    const send = apiClient('identity', url);
     const { status, body } = await send('POST', '/auth/login', {
       body: { login: '+989121110000', password: 'a password for root' },
     });

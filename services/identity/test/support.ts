@@ -1,5 +1,5 @@
 /** An identity service on real servers, with stand-ins for the services that it calls, and registered users. */
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -13,8 +13,8 @@ import {
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
@@ -113,6 +113,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
   const base = Object.entries(testConfig('identity')).map(([name, value]) => [name, String(value)]);
   const defaults = {
     KAVENEGAR_API_KEY: 'test-key',
+    OAUTH_SECRET: 'a secret for tests, thirty-two characters or more',
     SECOND_FACTOR_KEY: 'another secret for tests, thirty-two characters or more',
     // The scheduled purge never runs during a test.
     PURGE_INTERVAL_MS: '86400000',
@@ -151,18 +152,13 @@ export const startHarness = async (
   const clock = new ManualClock(systemClock.now());
   const service = await startIdentity(config, { clock, ...overrides });
   const database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  const identity = createGrpcClient({
-    definition: grpcDefinitions.identity(),
-    address: service.grpcAddress,
-    target: 'identity',
-    from: 'gateway',
-    signer: testSigner,
+  const identity = testClient('identity', grpcDefinitions.identity(), service.grpcAddress, {
     deadlineMs: 30_000,
   });
   return {
     config,
     clock,
-    send: apiClient(service.url),
+    send: apiClient('identity', service.url),
     identity,
     standIns,
     database,

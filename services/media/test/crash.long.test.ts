@@ -158,7 +158,9 @@ describe('a crash while a smaller image is made', () => {
     const { body } = await fileClient(url).upload(OWNER, GYM, PNG);
     await fileClient(url).download(OWNER, `${body.data.id}?width=320`);
     await crashing.ask('dieAt', 'before deleting');
-    await expect(apiClient(url)('DELETE', `/media/${body.data.id}`, { as: OWNER })).rejects.toThrow();
+    await expect(
+      apiClient('media', url)('DELETE', `/media/${body.data.id}`, { as: OWNER }),
+    ).rejects.toThrow();
     await crashing.gone;
     expect([(await keysOnDisk()).length, await rows()]).toEqual([2, []]);
     await expectWhole({ left: 2 });
@@ -168,7 +170,7 @@ describe('a crash while a smaller image is made', () => {
 test('a crash between the row and the file of a deletion: the row is deleted, the file is swept', async () => {
   const url = await startWithLicense('before deleting');
   const [row] = await rows();
-  await expect(apiClient(url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
+  await expect(apiClient('media', url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
   await crashing.gone;
   expect([await rows(), await keysOnDisk()]).toEqual([[], [row?.storage_key]]);
   await expectWhole({ left: 1 });

@@ -10,7 +10,7 @@ import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { CALLER_HEADER, GUEST } from '@fitness/shared/kernel/caller.ts';
-import { dropDatabase, testSigner } from '@fitness/shared/testing/harness.ts';
+import { dropDatabase, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import type { MediaConfig } from '../src/config.ts';
@@ -59,7 +59,7 @@ const send = async (url: string): Promise<{ status: number | undefined; id: numb
   const sending = request(`${url}/api/v1/media`, {
     method: 'POST',
     headers: {
-      [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
+      [CALLER_HEADER]: gatewayContext('media', OWNER),
       'content-type': 'multipart/form-data; boundary=b',
     },
   });

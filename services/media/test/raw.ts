@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { CALLER_HEADER, type Caller } from '@fitness/shared/kernel/caller.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 
 export interface RawAnswer {
   status: number;
@@ -35,7 +35,7 @@ export const openRaw = async (
   // A write after the server closed the connection is no failure: tests assert the answer.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
-  const context = await testSigner.sign({ from: 'gateway', caller: as });
+  const context = gatewayContext('media', as);
   const lines = [`${method} ${path} HTTP/1.1`, 'host: media', `${CALLER_HEADER}: ${context}`, ...headers];
   socket.write(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytesOf(body)]));
   return socket;

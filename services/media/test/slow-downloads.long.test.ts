@@ -28,7 +28,9 @@ test('200 slow downloads: others are answered, memory and descriptors are bounde
     expect((await download(GUEST, small.body.data.id)).status).toBe(200);
     expect((await (await download(GUEST, id)).arrayBuffer()).byteLength).toBe(FILE_BYTES);
     expect((await download(GUEST, id, { range: 'bytes=5-9' })).status).toBe(206);
-    const removed = await apiClient(child.url)('DELETE', `/media/${small.body.data.id}`, { as: OWNER });
+    const removed = await apiClient('media', child.url)('DELETE', `/media/${small.body.data.id}`, {
+      as: OWNER,
+    });
     expect(removed.status).toBe(204);
     expect((await fetch(`${child.url}/health/live`)).status).toBe(200);
   }

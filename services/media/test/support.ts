@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
-import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -25,11 +24,12 @@ import {
   apiClient,
   caller,
   dropDatabase,
+  gatewayContext,
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import type { MediaConfig } from '../src/config.ts';
@@ -168,8 +168,8 @@ export interface Uploaded {
   body: any;
 }
 
-const callerHeaders = async (as: Caller): Promise<Record<string, string>> => ({
-  [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: as }),
+const callerHeaders = (as: Caller): Record<string, string> => ({
+  [CALLER_HEADER]: gatewayContext('media', as),
 });
 
 /** Clients for files of the service at `url`. */
@@ -184,7 +184,7 @@ export const fileClient = (url: string) => ({
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), name);
     // After the file: the order of fields is free.
     for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
-    const headers = await callerHeaders(as);
+    const headers = callerHeaders(as);
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body: form });
     return { status: response.status, body: await response.json() };
   },
@@ -195,7 +195,7 @@ export const fileClient = (url: string) => ({
     contentType?: string,
   ): Promise<Uploaded> => {
     const headers = {
-      ...(await callerHeaders(as)),
+      ...callerHeaders(as),
       ...(contentType === undefined ? {} : { 'content-type': contentType }),
     };
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body });
@@ -203,7 +203,7 @@ export const fileClient = (url: string) => ({
   },
   /** `file`: an id, or an id with a query. */
   download: async (as: Caller, file: number | string, headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${url}/api/v1/media/${file}`, { method, headers: { ...(await callerHeaders(as)), ...headers } }),
+    fetch(`${url}/api/v1/media/${file}`, { method, headers: { ...callerHeaders(as), ...headers } }),
 });
 
 /** Files in a directory and below it. */
@@ -212,14 +212,7 @@ export const filesIn = async (directory: string): Promise<string[]> =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-const mediaClient = (address: string) =>
-  createGrpcClient({
-    definition: grpcDefinitions.media(),
-    address,
-    target: 'media',
-    from: 'test',
-    signer: testSigner,
-  });
+const mediaClient = (address: string) => testClient('media', grpcDefinitions.media(), address);
 
 export interface Harness extends ReturnType<typeof fileClient> {
   url: string;
@@ -304,7 +297,7 @@ export const openHarness = async (
     url: service.url,
     stubs,
     clock,
-    send: apiClient(service.url),
+    send: apiClient('media', service.url),
     ...fileClient(service.url),
     tap,
     connection,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { eventually, testSigner } from '@fitness/shared/testing/harness.ts';
+import { eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
@@ -288,7 +288,7 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
     const sending = request(`${harness.url}/api/v1/media`, {
       method: 'POST',
       headers: {
-        [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
+        [CALLER_HEADER]: gatewayContext('media', OWNER),
         'content-type': 'multipart/form-data; boundary=x',
         'content-length': 5_000_000,
       },
@@ -321,7 +321,7 @@ describe('who may upload', () => {
       const answer = await fetch(`${harness.url}/api/v1/media`, {
         method: 'POST',
         headers: {
-          [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: OWNER }),
+          [CALLER_HEADER]: gatewayContext('media', OWNER),
           ...(type === undefined ? {} : { 'content-type': type }),
         },
       });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
 
-const SECRET = 'a secret for tests, thirty-two characters or more';
+const keys = { PRIVATE_KEY_DIRECTORY: '/keys/private', PUBLIC_KEYS_DIRECTORY: '/keys/public' };
 const read = (env: Record<string, string> = {}) =>
-  readConfig({ INTERNAL_AUTH_SECRET: SECRET, CAFEBAZAAR_API_SECRET: 's', ...env });
+  readConfig({ ...keys, CAFEBAZAAR_API_SECRET: 's', ...env });
 
 describe('the configuration', () => {
   test('requires only the secrets', () => {
@@ -27,7 +27,7 @@ describe('the configuration', () => {
     ['myket', ['MYKET_ACCESS_TOKEN']],
     ['google_play', ['GOOGLE_PLAY_CLIENT_EMAIL', 'GOOGLE_PLAY_PRIVATE_KEY']],
   ])('%s requires only its own credentials, named when they are missing', (channel, needed) => {
-    const without = { INTERNAL_AUTH_SECRET: SECRET, STORE_CHANNEL: channel };
+    const without = { ...keys, STORE_CHANNEL: channel };
     for (const name of needed) expect(() => readConfig(without)).toThrow(new RegExp(`${name}: is needed`));
     const given = Object.fromEntries(needed.map((name) => [name, 'x']));
     expect(readConfig({ ...without, ...given }).STORE_CHANNEL).toBe(channel);

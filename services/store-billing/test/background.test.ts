@@ -823,7 +823,7 @@ describe('our own credentials', () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token);
-    const answer = await redeem(apiClient(wrong.url), user, token);
+    const answer = await redeem(apiClient('store-billing', wrong.url), user, token);
     await wrong.close();
     expect([answer.status, answer.body.code]).toEqual([500, 'payments.provider_error']);
     const alerts = lines

@@ -44,7 +44,7 @@ const startProcess = async (): Promise<Crashing> => {
     LOG_LEVEL: 'info',
   });
   processes.push(process);
-  return { send: apiClient(await process.url()), kill: () => process.kill() };
+  return { send: apiClient('store-billing', await process.url()), kill: () => process.kill() };
 };
 
 /** The process is killed, so the request fails. */

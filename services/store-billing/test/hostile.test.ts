@@ -1,6 +1,6 @@
 /** Malformed and hostile input: a 4xx that names the field, never a 500, and no effect. */
 import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { count, type Harness, newToken, newUser, PREMIUM, startHarness, storeCalls } from './support.ts';
 
@@ -16,7 +16,7 @@ const send = async (
   body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; body: Record<string, unknown> }> => {
-  const context = await testSigner.sign({ from: 'gateway', caller: as });
+  const context = gatewayContext('store-billing', as);
   const answer = await fetch(`${harness.service.url}/api/v1${path}`, {
     method: 'POST',
     headers: { [CALLER_HEADER]: context, 'content-type': 'application/json', ...headers },

@@ -51,7 +51,7 @@ const stopEverywhere = async (crashing: CrashTestProcess, request: Request): Pro
     await putPurchase(harness, each.token);
     harness.wallet.balances.set(each.user.userId, 2 * PREMIUM);
     const instance = await openInstance(crashing, nth);
-    const killedBefore = await instance.heldBefore(request(apiClient(instance.url), each));
+    const killedBefore = await instance.heldBefore(request(apiClient('store-billing', instance.url), each));
     cases.push({ ...each, killedBefore });
     if (killedBefore === undefined) return cases;
   }

@@ -23,10 +23,14 @@ beforeAll(async () => {
   const token = newToken();
   await putPurchase(harness, token);
   await redeem(harness.send, newUser(), token);
-  instances = await startLosingInstances(harness.config.MONGODB_URI, async (uri, overrides) => {
-    const { service } = await harness.replica({ MONGODB_URI: uri }, overrides);
-    return service;
-  });
+  instances = await startLosingInstances(
+    'store-billing',
+    harness.config.MONGODB_URI,
+    async (uri, overrides) => {
+      const { service } = await harness.replica({ MONGODB_URI: uri }, overrides);
+      return service;
+    },
+  );
 });
 afterAll(async () => {
   await instances?.close();

@@ -1,7 +1,7 @@
 /** Specification 4.6, row by row, and the order of the checks. */
 import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import { caller, eventually, testSigner } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   BASIC,
@@ -290,7 +290,7 @@ describe('401, 403, 404', () => {
     ['no payments.view_own', ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
   ] as const)('%s is refused before the body is read', async (_name, permissions) => {
     const malformed = async (as: UserCaller): Promise<number> => {
-      const context = await testSigner.sign({ from: 'gateway', caller: as });
+      const context = gatewayContext('store-billing', as);
       const answer = await fetch(`${harness.service.url}/api/v1/payments/store-purchases`, {
         method: 'POST',
         headers: { [CALLER_HEADER]: context, 'content-type': 'application/json' },

@@ -56,7 +56,9 @@ const killEverywhere = async (): Promise<Case[]> => {
     const [user, key] = [newUser(), randomUUID()];
     harness.wallet.balances.set(user.userId, 2 * PREMIUM);
     const instance = await openInstance(process, nth);
-    const killedBefore = await instance.heldBefore(buyPremium(apiClient(instance.url), user, key));
+    const killedBefore = await instance.heldBefore(
+      buyPremium(apiClient('store-billing', instance.url), user, key),
+    );
     if (killedBefore === undefined) break;
     cases.push({ user, key, killedBefore });
   }

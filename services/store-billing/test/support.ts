@@ -1,7 +1,6 @@
 /** The test harness: the service on real servers, the sandbox as the store, fakes of the other services. */
 import { randomUUID } from 'node:crypto';
 import type { Booking__Output } from '@fitness/proto/gen/fitness/wallet/v1/Booking.ts';
-import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -20,8 +19,8 @@ import {
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import mongoose, { type Connection } from 'mongoose';
@@ -191,7 +190,7 @@ export const startHarness = async (
     config,
     clock,
     service,
-    send: apiClient(service.url),
+    send: apiClient('store-billing', service.url),
     sandbox,
     wallet,
     targets,
@@ -204,7 +203,7 @@ export const startHarness = async (
       const replica = await startStoreBilling(configured, { clock, withoutJobs: true, ...overrides });
       replicas.push(replica);
       namespaces.add(configured.EVENTS_NAMESPACE);
-      return { service: replica, send: apiClient(replica.url) };
+      return { service: replica, send: apiClient('store-billing', replica.url) };
     },
     close: async () => {
       await Promise.all([service, ...replicas].map((each) => each.close()));
@@ -292,9 +291,8 @@ export const buyPremium = (send: Send, as: UserCaller, key?: string): Promise<An
 
 /** gRPC clients of a running instance. */
 export const grpcOf = (service: RunningStoreBilling) => {
-  const options = { address: service.grpcAddress, target: 'store-billing', from: 'test', signer: testSigner };
-  const billing = createGrpcClient({ definition: grpcDefinitions.storeBilling(), ...options });
-  const blockers = createGrpcClient({ definition: grpcDefinitions.blockers(), ...options });
+  const billing = testClient('store-billing', grpcDefinitions.storeBilling(), service.grpcAddress);
+  const blockers = testClient('store-billing', grpcDefinitions.blockers(), service.grpcAddress);
   return {
     billing,
     blockers,

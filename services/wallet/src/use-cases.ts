@@ -2,7 +2,6 @@
 import { createBlockers } from './app/blockers.ts';
 import { createBook } from './app/book.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createGetBalances } from './app/get-balances.ts';
 import { createGetRates } from './app/get-rates.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
 import { createListPayments } from './app/list-payments.ts';
@@ -26,7 +25,6 @@ export const createUseCases = (dependencies: Dependencies) => {
   const settleDeposit = createSettleDeposit(dependencies);
   return {
     book: createBook(dependencies),
-    getBalances: createGetBalances(dependencies),
     getRates: createGetRates(dependencies),
     listPayments: createListPayments(dependencies),
     listDisputedDeposits: createListDisputedDeposits(dependencies),

@@ -1,7 +1,7 @@
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { testSigner } from '@fitness/shared/testing/harness.ts';
+import { testClient } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, OPERATOR, startHarness } from './support.ts';
 
@@ -10,13 +10,7 @@ let blockers: GrpcClient<BlockersDefinition>;
 
 beforeAll(async () => {
   harness = await startHarness();
-  blockers = createGrpcClient({
-    definition: grpcDefinitions.blockers(),
-    address: harness.wallet.grpcAddress,
-    target: 'wallet',
-    from: 'identity',
-    signer: testSigner,
-  });
+  blockers = testClient('wallet', grpcDefinitions.blockers(), harness.wallet.grpcAddress);
 });
 
 afterAll(async () => {

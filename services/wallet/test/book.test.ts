@@ -277,17 +277,7 @@ describe('races', () => {
   });
 });
 
-describe('GetBalances and GetRates', () => {
-  test('a user without a wallet has 0, and the balances are in the order of the ids', async () => {
-    const rich = harness.person().userId;
-    await harness.give(rich, 3);
-    const { balances } = await harness.grpc.call('GetBalances', { user_ids: [999_999, rich] });
-    expect(balances).toEqual([
-      { user_id: 999_999, balance: 0 },
-      { user_id: rich, balance: 3 },
-    ]);
-  });
-
+describe('GetRates', () => {
   test('the rates are the configured ones', async () => {
     expect(await harness.grpc.call('GetRates', {})).toEqual({
       gateway_fee_percent: 1,

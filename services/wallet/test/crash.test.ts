@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -20,7 +20,7 @@ import {
   apiClient,
   eventually,
   type Send,
-  testSigner,
+  testClient,
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { atTheBank, type Harness, OPERATOR, startHarness } from './support.ts';
@@ -57,15 +57,8 @@ interface Scenario {
 }
 
 const clientOf = ({ url, grpcAddress }: Instance): Client => ({
-  send: apiClient(url),
-  book: createGrpcClient({
-    definition: grpcDefinitions.wallet(),
-    address: grpcAddress,
-    target: 'wallet',
-    from: 'content',
-    signer: testSigner,
-    deadlineMs: 20_000,
-  }),
+  send: apiClient('wallet', url),
+  book: testClient('wallet', grpcDefinitions.wallet(), grpcAddress, { deadlineMs: 20_000 }),
 });
 const harnessClient = (): Client => ({ send: harness.send, book: harness.grpc });
 

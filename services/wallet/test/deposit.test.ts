@@ -302,7 +302,7 @@ describe('GET /payments/deposit/callback', () => {
 
   test('with APP_DEPOSIT_RETURN_URL the browser is redirected there with the outcome', async () => {
     const replica = await harness.replica({ APP_DEPOSIT_RETURN_URL: 'https://app.test/wallet?tab=1' });
-    const sendThere = apiClient(replica.url);
+    const sendThere = apiClient('wallet', replica.url);
     const paid = await deposit(harness.person());
     const paidAnswer = await sendThere('GET', await atTheBank(harness, paid.payment_url, 'pay'));
     expect(paidAnswer.status).toBe(302);
@@ -547,7 +547,7 @@ describe('a gateway with unusual answers', () => {
     });
 
     test('two operators on two processes have exactly one outcome, booked at most once', async () => {
-      const processes = [other.send, apiClient((await other.replica()).url)] as const;
+      const processes = [other.send, apiClient('wallet', (await other.replica()).url)] as const;
       for (let round = 0; round < 6; round += 1) {
         const { as, id } = await disputed();
         // In every third round they agree.
@@ -668,7 +668,7 @@ describe('a gateway with unusual answers', () => {
   test('after three answers that a deposit is not paid, is asked once for all callbacks of two seconds', async () => {
     // It stands still, so that the pause is the whole one on a slow machine, too.
     const replica = await other.replica({}, new ManualClock(new Date()));
-    const callBack = apiClient(replica.url);
+    const callBack = apiClient('wallet', replica.url);
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 202, status: -1 };
     for (let call = 1; call <= UNPAUSED_ANSWERS; call += 1) {
@@ -759,7 +759,7 @@ describe('VAT', () => {
   test('with a rate the meta shows the tax contained in the fee, and the payer is charged the same', async () => {
     const replica = await harness.replica({ VAT_PERCENT: 10, GATEWAY_FEE_PERCENT: 2.2 });
     const as = harness.person();
-    const answer = await apiClient(replica.url)('POST', '/payments/deposit', {
+    const answer = await apiClient('wallet', replica.url)('POST', '/payments/deposit', {
       as,
       body: { amount: 50_000 },
     });

@@ -231,7 +231,7 @@ describe('a verification', () => {
     };
     const late = harness.send('GET', callback);
     await eventually(() => calls === 1);
-    expect((await apiClient(other.url)('GET', callback)).status).toBe(200);
+    expect((await apiClient('wallet', other.url)('GET', callback)).status).toBe(200);
     release();
     const { status, body } = await late;
     expect([status, body.payment?.is_done]).toEqual([200, false]);

@@ -6,7 +6,7 @@ import type { EventDefinition, EventInput } from '@fitness/proto/events/define-e
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import type { BookRequest } from '@fitness/proto/gen/fitness/wallet/v1/BookRequest.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -26,8 +26,8 @@ import {
   type Send,
   standIn,
   standInService,
+  testClient,
   testConfig,
-  testSigner,
 } from '@fitness/shared/testing/harness.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { type AuditWallets, createAuditWallets } from '../src/app/audit-wallets.ts';
@@ -134,9 +134,9 @@ const publisher =
 
 const baseConfig = (): WalletConfig => {
   const base = testConfig('wallet');
-  const { INTERNAL_AUTH_SECRET } = base;
+  const { PRIVATE_KEY_DIRECTORY, PUBLIC_KEYS_DIRECTORY } = base;
   return {
-    ...readConfig({ INTERNAL_AUTH_SECRET, ZIBAL_MERCHANT: 'zibal' }),
+    ...readConfig({ PRIVATE_KEY_DIRECTORY, PUBLIC_KEYS_DIRECTORY, ZIBAL_MERCHANT: 'zibal' }),
     ...base,
     LOG_LEVEL: base.LOG_LEVEL as WalletConfig['LOG_LEVEL'],
     DEPOSIT_SWEEP_SECONDS: 3_600,
@@ -183,14 +183,7 @@ export const startHarness = async (
     name: 'test',
   });
   const tap = await tapEvents(broker, 'wallet.#');
-  const grpc = createGrpcClient({
-    definition: grpcDefinitions.wallet(),
-    address: wallet.grpcAddress,
-    target: 'wallet',
-    from: 'content',
-    signer: testSigner,
-    deadlineMs: 20_000,
-  });
+  const grpc = testClient('wallet', grpcDefinitions.wallet(), wallet.grpcAddress, { deadlineMs: 20_000 });
   const book: Harness['book'] = (request) => grpc.call('Book', request);
   const store = createStore(connection, createSequences(connection), systemClock);
   const seals = sealsDatabase(config);
@@ -199,7 +192,7 @@ export const startHarness = async (
   return {
     config,
     wallet,
-    send: apiClient(wallet.url),
+    send: apiClient('wallet', wallet.url),
     grpc,
     connection,
     tap,

@@ -210,7 +210,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   });
 
   test('two settlers on two processes have exactly one outcome, which all calls for it answer', async () => {
-    const processes = [send, apiClient((await harness.replica()).url)] as const;
+    const processes = [send, apiClient('wallet', (await harness.replica()).url)] as const;
     for (let round = 0; round < 4; round += 1) {
       const as = await userWithBalance(2_000);
       const id = await withdraw(as, 2_000);

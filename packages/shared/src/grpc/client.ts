@@ -4,7 +4,9 @@
  * "no".
  */
 import {
+  type ChannelCredentials,
   Client,
+  type ClientOptions,
   credentials,
   Metadata,
   type ServiceDefinition,
@@ -16,6 +18,8 @@ import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { deadlineIn } from '../kernel/clock.ts';
 import { OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { ProcessName } from '../kernel/process-keys.ts';
+import type { ProcessTls } from '../kernel/process-tls.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 import { sleep } from '../kernel/timing.ts';
 import { childTraceparent, currentTrace } from '../kernel/trace.ts';
@@ -25,11 +29,14 @@ export interface GrpcClientOptions<Definition> {
   definition: Definition;
   /** `host:port` */
   address: string;
-  /** The name of the target in metrics, logs and errors, e.g. `wallet`. */
-  target: string;
-  /** The calling process. */
-  from: string;
+  /** The called process. */
+  target: ProcessName;
+  /** The name of this client in metrics, logs and errors; by default that of the target. */
+  name?: string | undefined;
+  /** Signs in the name of the calling process. */
   signer: CallerSigner;
+  /** Without it the connection is not encrypted. */
+  tls?: ProcessTls | undefined;
   metrics?: Metrics | undefined;
   /** Default deadline of a call. */
   deadlineMs?: number;
@@ -79,15 +86,15 @@ export const LONGEST_RECONNECT_MS = BREAKER_RESET_MS + CHANNEL_OPTIONS['grpc.max
 export const createGrpcClient = <Definition>(
   options: GrpcClientOptions<Definition>,
 ): GrpcClient<Definition> => {
-  const { target, from, signer, metrics } = options;
-  const channel = new Client(options.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const { target, name = target, signer, metrics } = options;
+  const channel = new Client(options.address, ...channelOf(target, options.tls));
   const send = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {
     const definition = (options.definition as ServiceDefinition)[method];
-    if (definition === undefined) throw new Error(`${target} has no method ${method}`);
-    const metadata = await createMetadata(signer, from, call.caller ?? GUEST);
+    if (definition === undefined) throw new Error(`${name} has no method ${method}`);
+    const metadata = createMetadata(signer.sign(target, call.caller ?? GUEST));
     const ownDeadline = call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     const deadline = Math.min(ownDeadline, Math.max(1, remainingMs()));
-    const stop = metrics?.grpcClientDuration.startTimer({ target, method });
+    const stop = metrics?.grpcClientDuration.startTimer({ target: name, method });
     return new Promise((resolve, reject) => {
       channel.makeUnaryRequest(
         definition.path,
@@ -105,7 +112,7 @@ export const createGrpcClient = <Definition>(
     });
   };
   const breaker = createCircuitBreaker(send, {
-    target,
+    target: name,
     metrics,
     resetTimeoutMs: BREAKER_RESET_MS,
     // A call that had little time left says nothing about the target.
@@ -128,7 +135,7 @@ export const createGrpcClient = <Definition>(
         return (await fire(method, request, call)) as never;
       } catch (error) {
         if (isRefusal(error as ServiceError)) throw fromServiceError(error as ServiceError);
-        const text = `${target}.${method}: ${(error as Error).message}`;
+        const text = `${name}.${method}: ${(error as Error).message}`;
         throw codeOf(error as ServiceError) === OUTCOME_UNKNOWN
           ? outcomeUnknown(text, error)
           : unavailable(text, error);
@@ -141,9 +148,17 @@ export const createGrpcClient = <Definition>(
   };
 };
 
-const createMetadata = async (signer: CallerSigner, from: string, caller: Caller): Promise<Metadata> => {
+const channelOf = (target: ProcessName, tls: ProcessTls | undefined): [ChannelCredentials, ClientOptions] => {
+  if (tls === undefined) return [credentials.createInsecure(), CHANNEL_OPTIONS];
+  const { ca, key, cert } = tls;
+  // The certificate names the process, not the address.
+  const named = { 'grpc.ssl_target_name_override': target, 'grpc.default_authority': target };
+  return [credentials.createSsl(ca, key, cert), { ...CHANNEL_OPTIONS, ...named }];
+};
+
+const createMetadata = (context: string): Metadata => {
   const metadata = new Metadata();
-  metadata.set(CALLER_HEADER, await signer.sign({ from, caller }));
+  metadata.set(CALLER_HEADER, context);
   const trace = currentTrace();
   metadata.set('traceparent', childTraceparent(trace?.traceparent));
   if (trace?.requestId !== undefined) metadata.set('x-request-id', trace.requestId);

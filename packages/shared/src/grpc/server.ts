@@ -1,4 +1,4 @@
-/** The gRPC server of a service: signed callers only, AppErrors as statuses, the standard health service. */
+/** The gRPC server of a service: declared callers only, AppErrors as statuses, the standard health service. */
 import {
   Metadata,
   Server,
@@ -16,9 +16,12 @@ import { isAppError } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { toOutage } from '../kernel/outage.ts';
+import type { ProcessName } from '../kernel/process-keys.ts';
+import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
 import { hostOf } from './address.ts';
+import { callersOf } from './callers.ts';
 import { toServiceError } from './errors.ts';
 
 interface Method {
@@ -59,6 +62,8 @@ export interface GrpcServerOptions {
   address: string;
   services: GrpcService[];
   signer: CallerSigner;
+  /** Without it connections are not encrypted. */
+  tls?: ProcessTls | undefined;
   metrics: Metrics;
   log: Logger;
   /** How long closing waits for current calls, in milliseconds. */
@@ -80,14 +85,17 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   });
   for (const { definition, handlers } of options.services) {
     const wrapped = Object.fromEntries(
-      Object.entries(handlers).map(([name, handle]) => [name, wrap(name, handle, options)]),
+      Object.entries(handlers).map(([name, handle]) => {
+        const callers = callersOf(definition[name]?.path ?? name);
+        return [name, wrap({ name, callers, handle }, options)];
+      }),
     );
     server.addService(definition, wrapped);
   }
   const health = new HealthImplementation({ '': 'SERVING' });
   health.addToServer(server);
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(options.address, credentialsOf(options.tls), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     );
   });
@@ -109,14 +117,30 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   };
 };
 
+/** Undefined for an expired context as well. */
+const contextOf = (metadata: Metadata, signer: CallerSigner): InternalContext | undefined => {
+  try {
+    return signer.verify(firstValue(metadata, CALLER_HEADER));
+  } catch {
+    return undefined;
+  }
+};
+
+const credentialsOf = (tls: ProcessTls | undefined): ServerCredentials =>
+  tls === undefined
+    ? ServerCredentials.createInsecure()
+    : ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
+
 const firstValue = (metadata: Metadata, key: string): string | undefined => metadata.get(key)[0]?.toString();
 
+interface Rpc {
+  name: string;
+  callers: readonly ProcessName[];
+  handle: (request: never, context: InternalContext) => Promise<unknown>;
+}
+
 const wrap =
-  (
-    name: string,
-    handle: (request: never, context: InternalContext) => Promise<unknown>,
-    { signer, metrics, log }: GrpcServerOptions,
-  ) =>
+  ({ name, callers, handle }: Rpc, { signer, tls, metrics, log }: GrpcServerOptions) =>
   (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>): void => {
     const stop = metrics.grpcServerDuration.startTimer({ method: name });
     const scope = createRequestScope(msUntil(call.getDeadline()));
@@ -125,14 +149,28 @@ const wrap =
       scope.deadline = Number.NEGATIVE_INFINITY;
     });
     const answer = async (): Promise<void> => {
-      const signature = firstValue(call.metadata, CALLER_HEADER);
-      // An expired one as well. Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call,
-      // not for the user's (see errors.ts).
-      const context = await signer.verify(signature).catch(() => undefined);
-      if (context === undefined) {
+      // Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call, not for the user's (see
+      // errors.ts).
+      const refuse = (details: string): void => {
         stop({ code: 'UNAUTHENTICATED' });
-        callback({ code: status.UNAUTHENTICATED, details: 'unsigned call' });
-        return;
+        callback({ code: status.UNAUTHENTICATED, details });
+      };
+      const context = contextOf(call.metadata, signer);
+      if (context === undefined) return refuse('unsigned call');
+      if (!callers.includes(context.from)) {
+        log.error(
+          { method: name, from: context.from },
+          'refused a call of a process that is not declared for it',
+        );
+        return refuse(`not for ${context.from}`);
+      }
+      const certificate = tls === undefined ? undefined : call.getAuthContext()?.sslPeerCertificate;
+      if (tls !== undefined && !isCertificateOf(context.from, certificate)) {
+        log.error(
+          { method: name, from: context.from },
+          'refused a call over the connection of another process',
+        );
+        return refuse(`not over a connection of ${context.from}`);
       }
       try {
         const response = await handle(call.request as never, context);

@@ -1,5 +1,7 @@
 /** The HTTP server of a process: routes, health, metrics, errors, and the OpenAPI document of its routes. */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyBodyParser,
@@ -28,6 +30,7 @@ import { translator } from '../kernel/i18n/translate.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Permission } from '../kernel/permissions.ts';
+import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
@@ -74,6 +77,8 @@ export interface BaseServerOptions {
   metrics: Metrics;
   log: Logger;
   uuid: () => string;
+  /** Serves HTTPS; a client may have a certificate. */
+  tls?: ProcessTls | undefined;
   /** For tests of limits that take minutes. */
   connections?: Partial<ConnectionLimits>;
   /** Adds hooks that run for unknown paths too. */
@@ -101,12 +106,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: limits.requestMs,
     connectionTimeout: limits.stalledMs,
-    // A request without a host gets our own error body, below.
-    http: {
-      requireHostHeader: false,
-      headersTimeout: limits.headersMs,
-      connectionsCheckingInterval: limits.checkMs,
-    },
+    ...nodeOptions(limits, options.tls),
     forceCloseConnections: 'idle',
     requestIdHeader: false,
     genReqId: (request) => {
@@ -157,6 +157,19 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   refuseUnknown(app);
   addHealthRoutes(app, options.health);
   return app;
+};
+
+const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
+  const common = {
+    // A request without a host gets our own error body, below.
+    requireHostHeader: false,
+    headersTimeout: limits.headersMs,
+    connectionsCheckingInterval: limits.checkMs,
+  };
+  // Probes and Prometheus have no certificate: what needs one is decided for each request.
+  return tls === undefined
+    ? { http: common }
+    : { https: { ...common, ...tls, requestCert: true, rejectUnauthorized: false } };
 };
 
 /** The text of a 415 names what the route accepts. */
@@ -247,6 +260,7 @@ export const addMetricsRoute = (app: FastifyInstance, metrics: Metrics): void =>
 /** The HTTP server of a service. It is not listening yet. */
 export const createServer = async (options: ServerOptions): Promise<FastifyInstance> => {
   const app = createBaseServer(options);
+  if (options.tls !== undefined) requireCertificate(app);
   addMetricsRoute(app, options.metrics);
   await app.register(swagger, {
     openapi: {
@@ -267,6 +281,23 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
   return app;
 };
 
+/** Of the gateway, on every path but those of probes and of Prometheus. */
+const requireCertificate = (app: FastifyInstance): void => {
+  const known = new WeakMap<Socket, boolean>();
+  const isOfGateway = (socket: Socket): boolean => {
+    const isKnown = known.get(socket);
+    if (isKnown !== undefined) return isKnown;
+    const isAuthorized = socket instanceof TLSSocket && socket.authorized;
+    const found = isAuthorized && isCertificateOf('gateway', socket.getPeerCertificate());
+    known.set(socket, found);
+    return found;
+  };
+  app.addHook('onRequest', async ({ raw, routeOptions: { url } }) => {
+    if (url === '/metrics' || url?.startsWith('/health/') === true) return;
+    if (!isOfGateway(raw.socket)) throw unauthenticated();
+  });
+};
+
 /** The caller's time begins when the whole request has arrived. */
 const startDeadline = ({ scope, headers, raw, routeOptions }: FastifyRequest): void => {
   const given = headers[REQUEST_TIMEOUT_HEADER];
@@ -285,7 +316,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
     config: { route },
     schema: openApiSchema(route),
     onRequest: async (request, reply) => {
-      request.caller = await identify(request, options.signer);
+      request.caller = callerOf(request, options.signer);
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
       await takeLimit(route, request, reply, options.limiter);
       const { caller } = request;
@@ -329,10 +360,11 @@ const explainRefusal = (error: unknown, caller: Caller): unknown => {
 export const isBodyMissing = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
-const identify = async (request: FastifyRequest, signer: CallerSigner): Promise<Caller> => {
-  const header = request.headers[CALLER_HEADER];
-  const context = await signer.verify(typeof header === 'string' ? header : undefined);
-  if (context === undefined) throw unauthenticated();
+/** Throws 401 for a request that the gateway has not signed for this process. */
+export const callerOf = ({ headers }: FastifyRequest, signer: CallerSigner): Caller => {
+  const header = headers[CALLER_HEADER];
+  const context = signer.verify(typeof header === 'string' ? header : undefined);
+  if (context?.from !== 'gateway') throw unauthenticated();
   return context.caller;
 };
 

@@ -1,13 +1,13 @@
 /**
  * The signed caller context. The gateway authenticates the caller and signs the result for a few seconds; services
- * refuse requests and calls without a valid signature. It is a JWT (RFC 7519, HS256) with the secret of all processes.
+ * refuse requests and calls without a valid signature. A process signs with its own key, for one other process.
  */
-import { createSecretKey } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import { unavailable } from './error.ts';
 import { isPermission, type Permission } from './permissions.ts';
+import type { ProcessKeys, ProcessName } from './process-keys.ts';
 
 /** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
 export const ALL_TOKEN_KINDS = ['session', 'personal', 'restricted', 'oauth'] as const;
@@ -50,121 +50,153 @@ export const isOwn = (caller: Caller, userId: number | null | undefined, permiss
 
 /** The calling process, and the user on whose behalf it calls, if any. */
 export interface InternalContext {
-  /** The calling process, e.g. `gateway` or `identity`. */
-  from: string;
+  from: ProcessName;
   caller: Caller;
 }
 
 /** HTTP header and gRPC metadata key of the signed context. */
 export const CALLER_HEADER = 'x-caller-context';
-const AUDIENCE = 'fitness-internal';
-const LIFETIME_S = 30;
-const CLOCK_TOLERANCE_S = 10;
-/** A process reuses one token for its own calls for this long: they are far more frequent than calls for a user. */
-const OWN_TOKEN_REUSE_S = 5;
-const MAX_VERIFIED_TOKENS = 1_000;
+export const CONTEXT_LIFETIME_S = 10;
+/** By how much the clocks of two machines may differ. */
+const CLOCK_DIFFERENCE_S = 5;
+/** A context is used again for the same caller and audience for so long: signing costs more than a look-up. */
+const REUSE_S = 3;
+/** Of contexts that are kept, signed and verified ones each. */
+const MAX_KEPT = 5_000;
+/** Far more than one with all permissions has. */
+const MAX_LENGTH = 8_192;
+
+const headerSchema = z.object({ alg: z.literal('EdDSA'), kid: z.string() });
+
+const issueSchema = z.object({ iss: z.string(), aud: z.string(), exp: z.int() });
 
 const claimsSchema = z.union([
-  z.object({
-    iss: z.string(),
+  issueSchema.extend({
     sub: z.string().regex(/^\d+$/),
     permissions: z.array(z.string()),
     withheld: z.array(z.string()).optional(),
     token_id: z.string(),
     token_kind: z.enum(ALL_TOKEN_KINDS),
   }),
-  z.object({ iss: z.string(), sub: z.undefined().optional() }),
+  issueSchema.extend({ sub: z.undefined().optional() }),
 ]);
+type Claims = z.output<typeof claimsSchema>;
 
 export interface CallerSigner {
-  sign(context: InternalContext): Promise<string>;
+  /** The process in whose name contexts are signed, and the audience of those that are accepted. */
+  process: ProcessName;
+  sign(audience: ProcessName, caller: Caller): string;
   /**
-   * Undefined for a missing or invalid token. Throws 503 for one that is valid but expired: the calling process was late.
-   * A 401 would tell the user that their own token is invalid, which it need not be.
+   * Undefined for a context that is missing, invalid or meant for another process. Throws 503 for one that is valid but
+   * expired: the calling process was late. A 401 would tell the user that their own token is invalid, which it need not be.
    */
-  verify(token: string | undefined): Promise<InternalContext | undefined>;
+  verify(context: string | undefined): InternalContext | undefined;
 }
 
-export const createCallerSigner = (secret: string, clock: Clock): CallerSigner => {
-  // A key object is imported once; bytes would be imported at every call, in the thread pool that also hashes passwords.
-  const key = createSecretKey(secret, 'utf8');
+interface CallerSignerOptions {
+  keys: ProcessKeys;
+  clock: Clock;
+}
+
+/**
+ * A context is a JWT (RFC 7519, EdDSA). Node's own functions sign and verify it on this thread in a fraction of a
+ * millisecond; those of jose wait for the thread pool, which hashes passwords for tens of milliseconds each.
+ */
+export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): CallerSigner => {
   const seconds = (): number => Math.floor(clock.now().getTime() / 1_000);
-  const issue = ({ from, caller }: InternalContext): Promise<string> => {
-    const now = seconds();
-    const claims =
-      caller.kind === 'user'
-        ? {
-            permissions: [...caller.permissions],
-            ...(caller.withheld === undefined ? {} : { withheld: [...caller.withheld] }),
-            token_id: caller.tokenId,
-            token_kind: caller.tokenKind,
-          }
-        : {};
-    const jwt = new SignJWT(claims)
-      .setProtectedHeader({ alg: 'HS256' })
-      .setIssuer(from)
-      .setAudience(AUDIENCE)
-      .setIssuedAt(now)
-      .setExpirationTime(now + LIFETIME_S);
-    if (caller.kind === 'user') jwt.setSubject(String(caller.userId));
-    return jwt.sign(key);
+  const signed = createBoundedMap<{ context: string; keyId: string; issuedAt: number }>();
+  const verified = createBoundedMap<{ context: InternalContext; expiresAt: number }>();
+
+  const read = (text: string): Claims | undefined => {
+    const [header = '', payload = '', signature = '', ...rest] = text.split('.');
+    const parsed = headerSchema.safeParse(decode(header));
+    const key = parsed.success && rest.length === 0 ? keys.find(parsed.data.kid) : undefined;
+    if (key === undefined) return undefined;
+    const content = Buffer.from(`${header}.${payload}`);
+    if (!verify(null, content, key.key, Buffer.from(signature, 'base64url'))) return undefined;
+    const { data: claims } = claimsSchema.safeParse(decode(payload));
+    if (claims?.iss !== key.owner || claims.aud !== keys.process) return undefined;
+    // The issuer does not decide how long a context lives.
+    return claims.exp > seconds() + CONTEXT_LIFETIME_S + CLOCK_DIFFERENCE_S ? undefined : claims;
   };
-  const read = async (token: string): Promise<Verified | undefined> => {
-    try {
-      const { payload } = await jwtVerify(token, key, {
-        algorithms: ['HS256'],
-        audience: AUDIENCE,
-        clockTolerance: CLOCK_TOLERANCE_S,
-        currentDate: clock.now(),
-        requiredClaims: ['exp'],
-      });
-      return { context: toContext(claimsSchema.parse(payload)), expiresAt: payload.exp ?? 0 };
-    } catch (error) {
-      if (error instanceof errors.JWTExpired) throw unavailable('the caller context has expired', error);
-      return undefined;
-    }
-  };
-  /** Tokens of this process without a user, by process name. */
-  const ownTokens = new Map<string, { token: Promise<string>; issuedAt: number }>();
-  /** Verified tokens of other processes, without a user. */
-  const verifiedTokens = new Map<string, Verified>();
+
   return {
-    sign: (context) => {
-      if (context.caller.kind === 'user') return issue(context);
+    process: keys.process,
+    sign: (audience, caller) => {
       const now = seconds();
-      const known = ownTokens.get(context.from);
-      if (known !== undefined && now >= known.issuedAt && now < known.issuedAt + OWN_TOKEN_REUSE_S) {
-        return known.token;
+      const key = keys.own();
+      const name = nameOf(audience, caller);
+      const known = signed.get(name);
+      if (known?.keyId === key.id && now >= known.issuedAt && now < known.issuedAt + REUSE_S) {
+        return known.context;
       }
-      const token = issue(context);
-      ownTokens.set(context.from, { token, issuedAt: now });
-      return token;
+      const times = { iat: now, exp: now + CONTEXT_LIFETIME_S };
+      const claims = { iss: keys.process, aud: audience, ...times, ...claimsOf(caller) };
+      const content = `${encode({ alg: 'EdDSA', kid: key.id })}.${encode(claims)}`;
+      const context = `${content}.${sign(null, Buffer.from(content), key.key).toString('base64url')}`;
+      signed.set(name, { context, keyId: key.id, issuedAt: now });
+      return context;
     },
-    verify: async (token) => {
-      if (token === undefined) return undefined;
-      const known = verifiedTokens.get(token);
+    verify: (text) => {
+      if (text === undefined || text.length > MAX_LENGTH) return undefined;
+      const known = verified.get(text);
       if (known !== undefined && seconds() < known.expiresAt) return known.context;
-      const verified = await read(token);
-      // A token with a user is signed for one request and does not come again.
-      if (verified?.context.caller.kind === 'guest') {
-        if (verifiedTokens.size >= MAX_VERIFIED_TOKENS) verifiedTokens.clear();
-        verifiedTokens.set(token, verified);
-      }
-      return verified?.context;
+      const claims = read(text);
+      if (claims === undefined) return undefined;
+      if (seconds() >= claims.exp) throw unavailable('the caller context has expired');
+      const context = toContext(claims);
+      verified.set(text, { context, expiresAt: claims.exp });
+      return context;
     },
   };
 };
 
-interface Verified {
-  context: InternalContext;
-  /** Unix time in seconds. */
-  expiresAt: number;
-}
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-const toContext = (claims: z.output<typeof claimsSchema>): InternalContext => {
-  if (claims.sub === undefined) return { from: claims.iss, caller: GUEST };
+/** Undefined for what is no JSON. */
+const decode = (part: string): unknown => {
+  try {
+    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Forgets everything when it is full: an entry lives for seconds. */
+const createBoundedMap = <Value>() => {
+  const map = new Map<string, Value>();
   return {
-    from: claims.iss,
+    get: (key: string): Value | undefined => map.get(key),
+    set: (key: string, value: Value): void => {
+      if (map.size >= MAX_KEPT) map.clear();
+      map.set(key, value);
+    },
+  };
+};
+
+/** Equal for two contexts that say the same. */
+const nameOf = (audience: ProcessName, caller: Caller): string =>
+  caller.kind === 'guest'
+    ? audience
+    : JSON.stringify([audience, claimsOf(caller)]);
+
+const claimsOf = (caller: Caller): object =>
+  caller.kind === 'guest'
+    ? {}
+    : {
+        sub: String(caller.userId),
+        permissions: [...caller.permissions],
+        ...(caller.withheld === undefined ? {} : { withheld: [...caller.withheld] }),
+        token_id: caller.tokenId,
+        token_kind: caller.tokenKind,
+      };
+
+/** `iss` is a process: it owns the key that has signed. */
+const toContext = (claims: Claims): InternalContext => {
+  const from = claims.iss as ProcessName;
+  if (claims.sub === undefined) return { from, caller: GUEST };
+  return {
+    from,
     caller: {
       kind: 'user',
       userId: Number(claims.sub),

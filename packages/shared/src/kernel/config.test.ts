@@ -2,11 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigError, grpcAddresses, parseConfig, serviceShape } from './config.ts';
 
-const SECRET = 'a secret of at least thirty-two characters';
+const keys = { PRIVATE_KEY_DIRECTORY: '/keys/private', PUBLIC_KEYS_DIRECTORY: '/keys/public' };
 const schema = z.object({ ...serviceShape('store-billing', 8106), ...grpcAddresses });
 
-const read = (env: Record<string, string | undefined>) =>
-  parseConfig(schema, { INTERNAL_AUTH_SECRET: SECRET, ...env });
+const read = (env: Record<string, string | undefined>) => parseConfig(schema, { ...keys, ...env });
 
 const problemOf = (env: Record<string, string | undefined>): string => {
   try {
@@ -18,7 +17,7 @@ const problemOf = (env: Record<string, string | undefined>): string => {
   throw new Error('it was accepted');
 };
 
-test('only the secret has no default', () => {
+test('only the keys have no default', () => {
   expect(read({})).toMatchObject({
     NODE_ENV: 'development',
     HTTP_PORT: 8106,
@@ -47,7 +46,6 @@ describe('an invalid value is named in one line', () => {
     ['GRPC_PORT', '80.5'],
     ['NODE_ENV', 'prod'],
     ['LOG_LEVEL', 'loud'],
-    ['INTERNAL_AUTH_SECRET', 'short'],
     ['MONGODB_URI', 'postgres://localhost'],
     ['MONGODB_DATABASE', 'a b'],
     ['REDIS_URL', 'localhost'],
@@ -63,15 +61,15 @@ describe('an invalid value is named in one line', () => {
 
   test('all of them at once, without the values', () => {
     const problem = problemOf({
-      INTERNAL_AUTH_SECRET: 'swordfish',
+      MONGODB_URI: 'swordfish',
       HTTP_PORT: 'eighty',
       REDIS_URL: 'localhost',
     });
-    for (const name of ['INTERNAL_AUTH_SECRET', 'HTTP_PORT', 'REDIS_URL']) expect(problem).toContain(name);
+    for (const name of ['MONGODB_URI', 'HTTP_PORT', 'REDIS_URL']) expect(problem).toContain(name);
     expect(problem).not.toMatch(/swordfish|\n/);
   });
 
-  test('a secret that is missing too', () => {
-    expect(problemOf({ INTERNAL_AUTH_SECRET: undefined })).toContain('INTERNAL_AUTH_SECRET');
+  test.each(Object.keys(keys))('a missing %s too', (name) => {
+    expect(problemOf({ [name]: undefined })).toContain(`${name}: is missing`);
   });
 });

@@ -54,8 +54,12 @@ export const commonShape = (httpPort: number) => ({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   HOST: z.string().default('127.0.0.1'),
   HTTP_PORT: port.default(httpPort),
-  /** HMAC key of the signed caller context, the same in every process. */
-  INTERNAL_AUTH_SECRET: z.string().min(32, 'must have at least 32 characters'),
+  /** The private key of this process, which no other process may read: `key.json`. */
+  PRIVATE_KEY_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
+  /** The public keys of all processes: `<process>.json`. */
+  PUBLIC_KEYS_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
+  /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
+  TLS_DIRECTORY: z.string().optional(),
   /** The origin that clients use, for links in responses; without a trailing slash. */
   PUBLIC_BASE_URL: urlWithoutSlash.default('http://127.0.0.1:8080'),
 });

@@ -16,7 +16,8 @@ const schema = z.object({
 });
 
 const own = {
-  INTERNAL_AUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+  PRIVATE_KEY_DIRECTORY: '/keys/private',
+  PUBLIC_KEYS_DIRECTORY: '/keys/public',
   AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671/fitness',
 };
 
@@ -44,8 +45,8 @@ const refused: [name: string, value: string][] = [
   ['API_KEY', 'change-me'],
   ['API_KEY', 'please CHANGE_ME now'],
   ['API_KEY', 'replace-this-by-the-key'],
-  ['INTERNAL_AUTH_SECRET', 'change-me-to-32-random-bytes-or-more'],
-  ['INTERNAL_AUTH_SECRET', 'a secret for tests, thirty-two characters or more'],
+  ['API_KEY', 'change-me-to-32-random-bytes-or-more'],
+  ['API_KEY', 'a secret for tests, thirty-two characters or more'],
   ['PHONE', demoPhone(1)],
   ['PHONE', '09120000007'],
   ['AMQP_URL', 'amqp://fitness:fitness@rabbitmq:5672'],

@@ -9,11 +9,13 @@ import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
-import { type CallerSigner, createCallerSigner } from '../kernel/caller.ts';
+import type { CallerSigner } from '../kernel/caller.ts';
 import { type Clock, type Random, systemClock, systemRandom } from '../kernel/clock.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics.ts';
+import type { ProcessName } from '../kernel/process-keys.ts';
+import { type ProcessTls, readProcessTls } from '../kernel/process-tls.ts';
 import type { RateLimiter } from '../kernel/rate-limit.ts';
 import { type Broker, connectBroker } from '../messaging/broker.ts';
 import type { EventConsumer } from '../messaging/consumer.ts';
@@ -29,6 +31,7 @@ import { leaseSessions } from '../mongo/session-lease.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
+import { openCallerSigner } from './open-caller-signer.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { connectRedis, pingRedis, type Redis } from './redis.ts';
 
@@ -39,7 +42,9 @@ export interface RuntimeConfig {
   HOST: string;
   HTTP_PORT: number;
   GRPC_PORT: number;
-  INTERNAL_AUTH_SECRET: string;
+  PRIVATE_KEY_DIRECTORY: string;
+  PUBLIC_KEYS_DIRECTORY: string;
+  TLS_DIRECTORY?: string | undefined;
   MONGODB_URI: string;
   MONGODB_DATABASE: string;
   REDIS_URL: string;
@@ -91,7 +96,7 @@ export interface RunningService {
 }
 
 export interface ServiceRuntime {
-  service: string;
+  service: ProcessName;
   log: Logger;
   clock: Clock;
   random: Random;
@@ -99,6 +104,8 @@ export interface ServiceRuntime {
   health: Health;
   metrics: Metrics;
   signer: CallerSigner;
+  /** Undefined where mutual TLS is not configured. */
+  tls: ProcessTls | undefined;
   connection: Connection;
   redis: Redis;
   broker: Broker;
@@ -106,15 +113,23 @@ export interface ServiceRuntime {
   sequences: Sequences;
   limiter: RateLimiter;
   idempotency: Idempotency;
-  /** A gRPC client of another service; it is closed with the runtime. */
-  grpcClient<Definition>(target: string, definition: Definition, address: string): GrpcClient<Definition>;
+  /**
+   * A gRPC client of another service; it is closed with the runtime. `name`: for metrics and logs, where a target has
+   * several clients.
+   */
+  grpcClient<Definition>(
+    target: ProcessName,
+    definition: Definition,
+    address: string,
+    name?: string,
+  ): GrpcClient<Definition>;
   /** Builds the indexes, then opens the transports. */
   serve(transports: Transports): Promise<RunningService>;
 }
 
 /** Connects to the servers of a service. When a connection fails, those that were opened are closed. */
 export const createServiceRuntime = async (
-  service: string,
+  service: ProcessName,
   config: RuntimeConfig,
   overrides: Overrides = {},
 ): Promise<ServiceRuntime> => {
@@ -129,7 +144,7 @@ export const createServiceRuntime = async (
 };
 
 const open = async (
-  service: string,
+  service: ProcessName,
   config: RuntimeConfig,
   overrides: Overrides,
   log: Logger,
@@ -139,7 +154,8 @@ const open = async (
   const random = overrides.random ?? systemRandom;
   const health = createHealth();
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
-  const signer = createCallerSigner(config.INTERNAL_AUTH_SECRET, systemClock);
+  const signer = openCallerSigner(service, config, log);
+  const tls = readProcessTls(service, config);
   const opening = [
     connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
       cleanup.defer('redis', () => opened.disconnect());
@@ -186,6 +202,7 @@ const open = async (
     health,
     metrics,
     signer,
+    tls,
     connection,
     redis,
     broker,
@@ -198,18 +215,20 @@ const open = async (
       clock,
       uuid: random.uuid,
     }),
-    grpcClient: <Definition>(
-      target: string,
-      definition: Definition,
-      address: string,
-    ): GrpcClient<Definition> => {
-      const client = createGrpcClient({ definition, address, target, from: service, signer, metrics });
-      cleanup.defer(`grpc client ${target}`, () => client.close());
-      return client;
-    },
+    grpcClient: connectWith({ signer, tls, metrics, cleanup }),
   };
   return { ...runtime, serve: (transports) => serve(runtime, config, transports, overrides) };
 };
+
+type ClientParts = Pick<ServiceRuntime, 'signer' | 'tls' | 'metrics' | 'cleanup'>;
+
+const connectWith =
+  ({ signer, tls, metrics, cleanup }: ClientParts): ServiceRuntime['grpcClient'] =>
+  (target, definition, address, name = target) => {
+    const client = createGrpcClient({ definition, address, target, name, signer, tls, metrics });
+    cleanup.defer(`grpc client ${name}`, () => client.close());
+    return client;
+  };
 
 const assertConnected = (broker: Broker): void => {
   if (!broker.isConnected()) throw new Error('not connected');
@@ -221,7 +240,7 @@ const serve = async (
   transports: Transports,
   { closeGraceMs }: Overrides,
 ): Promise<RunningService> => {
-  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, limiter, random } =
+  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, limiter, random } =
     runtime;
   try {
     // Unique indexes must exist before the first write.
@@ -238,6 +257,7 @@ const serve = async (
       address: grpcAddress(config.HOST, config.GRPC_PORT),
       services: transports.grpc,
       signer,
+      tls,
       metrics,
       log,
       closeGraceMs,
@@ -247,6 +267,7 @@ const serve = async (
       service,
       routes: transports.routes,
       signer,
+      tls,
       limiter,
       health,
       metrics,

@@ -2,22 +2,32 @@
  * For service tests: configuration with a database of its own on real servers, signed callers, and stand-ins of other
  * services over real gRPC.
  */
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { createConnection } from 'mongoose';
+import { callersOf } from '../grpc/callers.ts';
+import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
-import { CALLER_HEADER, type Caller, createCallerSigner, GUEST, type UserCaller } from '../kernel/caller.ts';
-import { systemClock } from '../kernel/clock.ts';
+import {
+  CALLER_HEADER,
+  type Caller,
+  type CallerSigner,
+  createCallerSigner,
+  GUEST,
+  type UserCaller,
+} from '../kernel/caller.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import { keyDirectories } from '../kernel/key-files.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
+import type { Permission } from '../kernel/permissions.ts';
+import { openProcessKeys, PROCESSES, type ProcessKeys, type ProcessName } from '../kernel/process-keys.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
-
-export const TEST_SECRET = 'a secret for tests, thirty-two characters or more';
 
 const requiredVariable = (name: string): string => {
   const value = process.env[name];
@@ -32,8 +42,12 @@ export const testServers = (): { MONGODB_URI: string; REDIS_URL: string; AMQP_UR
   AMQP_URL: requiredVariable('AMQP_URL'),
 });
 
+/** The keys of `npm test` for one process. */
+export const testKeys = (process: ProcessName): ReturnType<typeof keyDirectories> =>
+  keyDirectories(requiredVariable('TEST_KEYS_DIRECTORY'), process);
+
 /** A configuration with its own database and namespace, on free ports. */
-export const testConfig = (service: string): RuntimeConfig & { PUBLIC_BASE_URL: string } => {
+export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_URL: string } => {
   const id = randomUUID().slice(-12);
   return {
     NODE_ENV: 'test',
@@ -41,7 +55,7 @@ export const testConfig = (service: string): RuntimeConfig & { PUBLIC_BASE_URL: 
     HOST: '127.0.0.1',
     HTTP_PORT: 0,
     GRPC_PORT: 0,
-    INTERNAL_AUTH_SECRET: TEST_SECRET,
+    ...testKeys(service),
     ...testServers(),
     MONGODB_DATABASE: `test_${service.replaceAll('-', '_')}_${id}`,
     EVENTS_NAMESPACE: `test-${id}`,
@@ -85,7 +99,67 @@ export const dropQueues = async (
   await broker.close();
 };
 
-export const testSigner = createCallerSigner(TEST_SECRET, systemClock);
+const openTestKeys = (process: ProcessName): ProcessKeys => {
+  const { PRIVATE_KEY_DIRECTORY, PUBLIC_KEYS_DIRECTORY } = testKeys(process);
+  return openProcessKeys({
+    process,
+    privateDirectory: PRIVATE_KEY_DIRECTORY,
+    publicDirectory: PUBLIC_KEYS_DIRECTORY,
+    onProblem: (problem) => {
+      throw problem;
+    },
+  });
+};
+
+/** Signs and verifies as `process` does. */
+export const testSigner = (process: ProcessName, clock: Clock = systemClock): CallerSigner =>
+  createCallerSigner({ keys: openTestKeys(process), clock });
+
+/** Signs in the name of `process`, and under the id of its key, with another key. */
+export const strangerSigner = (process: ProcessName, clock: Clock = systemClock): CallerSigner => {
+  const keys = openTestKeys(process);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return createCallerSigner({
+    keys: { ...keys, own: () => ({ id: keys.own().id, key: privateKey }) },
+    clock,
+  });
+};
+
+const signers = new Map<ProcessName, CallerSigner>();
+
+const signerOf = (process: ProcessName): CallerSigner => {
+  const signer = signers.get(process) ?? testSigner(process);
+  signers.set(process, signer);
+  return signer;
+};
+
+/** What the gateway signs for a request of `caller` to `audience`. */
+export const gatewayContext = (audience: ProcessName, caller: Caller = GUEST): string =>
+  signerOf('gateway').sign(audience, caller);
+
+/** A client of one process; each call is signed by a process that may make it. */
+export const testClient = <Definition>(
+  target: ProcessName,
+  definition: Definition,
+  address: string,
+  options: { deadlineMs?: number } = {},
+): GrpcClient<Definition> => {
+  const clients = new Map<ProcessName, GrpcClient<Definition>>();
+  const clientFor = (method: string): GrpcClient<Definition> => {
+    const [from = 'gateway'] = callersOf((definition as ServiceDefinition)[method]?.path ?? method);
+    const client =
+      clients.get(from) ??
+      createGrpcClient({ definition, address, target, signer: signerOf(from), ...options });
+    clients.set(from, client);
+    return client;
+  };
+  return {
+    call: (method, ...request) => clientFor(method).call(method, ...request),
+    close: () => {
+      for (const client of clients.values()) client.close();
+    },
+  };
+};
 
 /** A signed-in user, by default with the permissions of a member. */
 export const caller = (
@@ -138,11 +212,11 @@ const toAnswer = async (response: Response): Promise<Answer> => {
   };
 };
 
-/** Sends signed requests to a service, as the gateway does. `path` is below `/api/v1`. */
+/** Sends signed requests to the service at `baseUrl`, as the gateway does. `path` is below `/api/v1`. */
 export const apiClient =
-  (baseUrl: string): Send =>
+  (service: ProcessName, baseUrl: string): Send =>
   async (method, path, { as = GUEST, body, headers = {} } = {}) => {
-    const context = await testSigner.sign({ from: 'gateway', caller: as });
+    const context = gatewayContext(service, as);
     const response = await fetch(`${baseUrl}/api/v1${path}`, {
       method,
       redirect: 'manual',
@@ -156,14 +230,30 @@ export const apiClient =
     return toAnswer(response);
   };
 
-/** A stand-in for other services on real gRPC; a call without a handler answers UNIMPLEMENTED. */
+/** Accepts what was signed for any process: one server stands in for several. */
+const signerOfAll: CallerSigner = {
+  process: 'gateway',
+  sign: (audience, caller) => signerOf('gateway').sign(audience, caller),
+  verify: (context) => {
+    for (const process of PROCESSES) {
+      const verified = signerOf(process).verify(context);
+      if (verified !== undefined) return verified;
+    }
+    return undefined;
+  },
+};
+
+/**
+ * A stand-in for other services on real gRPC; a call without a handler answers UNIMPLEMENTED. It refuses what the real
+ * services would refuse: a call of a process that is not declared for it.
+ */
 export const standIn = async (
   ...services: { definition: ServiceDefinition; handlers: Record<string, unknown> }[]
 ): Promise<GrpcServer> =>
   startGrpcServer({
     address: '127.0.0.1:0',
     services: services as never,
-    signer: testSigner,
+    signer: signerOfAll,
     metrics: createMetrics('stand-in', { defaults: false }),
     log: createLog({ service: 'stand-in', level: 'silent' }),
   });

@@ -1,6 +1,7 @@
 /** Tests what a request answers when the database is lost at its first command, its second, and so on. */
 import { REQUEST_TIMEOUT_HEADER } from '../http/server.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
+import type { ProcessName } from '../kernel/process-keys.ts';
 import { type Answer, apiClient, eventually, type Send } from './harness.ts';
 import { type MongoProxy, type Side, startMongoProxy } from './mongo-proxy.ts';
 
@@ -36,8 +37,9 @@ export interface LosingInstances {
   close(): Promise<void>;
 }
 
-/** `start` starts an instance on the database of this address. */
+/** `start` starts an instance of `service` on the database of this address. */
 export const startLosingInstances = async (
+  service: ProcessName,
   uri: string,
   start: (uri: string, overrides: { databaseWaitMs: number }) => Promise<Instance>,
 ): Promise<LosingInstances> => {
@@ -70,7 +72,7 @@ export const startLosingInstances = async (
     request: (send: Send) => Promise<Answer>,
     each: Case,
   ): Promise<Loss<Case> | undefined> => {
-    const send = apiClient(instance.url);
+    const send = apiClient(service, instance.url);
     const isBack = async (): Promise<boolean> => (await fetch(`${instance.url}/health/ready`)).ok;
     await eventually(isBack);
     let left = nth;

@@ -1,5 +1,5 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
-import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createGrpcClient, type GrpcClient, LONGEST_RECONNECT_MS } from '../../src/grpc/client.ts';
@@ -8,10 +8,10 @@ import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from
 import {
   CALLER_HEADER,
   type Caller,
-  createCallerSigner,
+  type CallerSigner,
   type InternalContext,
 } from '../../src/kernel/caller.ts';
-import { deadlineIn, MINUTE_MS, systemClock } from '../../src/kernel/clock.ts';
+import { deadlineIn, MINUTE_MS } from '../../src/kernel/clock.ts';
 import {
   AppError,
   badRequest,
@@ -25,27 +25,28 @@ import {
   unavailable,
 } from '../../src/kernel/error.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { ProcessName } from '../../src/kernel/process-keys.ts';
 import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
-import { caller, eventually, TEST_SECRET, testSigner, workerLoopback } from '../../src/testing/harness.ts';
+import { caller, eventually, strangerSigner, testSigner, workerLoopback } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { log, pause } from '../messaging/support.ts';
 
-type GetBalances = GrpcHandlers<WalletDefinition>['GetBalances'];
+type GetHiddenUsers = GrpcHandlers<IdentityDefinition>['GetHiddenUsers'];
 
-const definition = grpcDefinitions.wallet();
+const definition = grpcDefinitions.identity();
 const closers: (() => unknown)[] = [];
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const startServer = async (getBalances: GetBalances, address = '127.0.0.1:0'): Promise<GrpcServer> => {
-  const handlers = { GetBalances: getBalances } as unknown as GrpcHandlers<WalletDefinition>;
+const startServer = async (handle: GetHiddenUsers, address = '127.0.0.1:0'): Promise<GrpcServer> => {
+  const handlers = { GetHiddenUsers: handle } as unknown as GrpcHandlers<IdentityDefinition>;
   const server = await startGrpcServer({
     address,
     services: [grpcService(definition, handlers)],
-    signer: testSigner,
-    metrics: createMetrics('wallet', { defaults: false }),
+    signer: testSigner('identity'),
+    metrics: createMetrics('identity', { defaults: false }),
     log,
   });
   closers.push(() => server.close());
@@ -56,14 +57,13 @@ const metrics = createMetrics('caller', { defaults: false });
 
 const connect = (
   address: string,
-  options: { deadlineMs?: number; signer?: typeof testSigner } = {},
-): GrpcClient<WalletDefinition> => {
+  options: { deadlineMs?: number; signer?: CallerSigner } = {},
+): GrpcClient<IdentityDefinition> => {
   const client = createGrpcClient({
     definition,
     address,
-    target: 'wallet',
-    from: 'test',
-    signer: testSigner,
+    target: 'identity',
+    signer: testSigner('content'),
     metrics,
     ...options,
   });
@@ -71,9 +71,7 @@ const connect = (
   return client;
 };
 
-const fixed: GetBalances = async ({ user_ids }) => ({
-  balances: user_ids.map((user_id) => ({ user_id, balance: 5 })),
-});
+const fixed: GetHiddenUsers = async ({ ids }) => ({ pending_ids: ids, gone_ids: [5] });
 
 /** The response of a call, or its error. */
 const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
@@ -84,10 +82,10 @@ const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
   }
 };
 
-const ask = (client: GrpcClient<WalletDefinition>, options?: Parameters<typeof client.call>[2]) =>
-  outcomeOf(client.call('GetBalances', { user_ids: [1] }, options));
+const ask = (client: GrpcClient<IdentityDefinition>, options?: Parameters<typeof client.call>[2]) =>
+  outcomeOf(client.call('GetHiddenUsers', { ids: [1] }, options));
 
-const answered = { balances: [{ user_id: 1, balance: 5 }] };
+const answered = { pending_ids: [1], gone_ids: [5] };
 
 /** Simulates a process that is killed: a proxy that closes every connection at once. */
 const killable = async (address: string) => {
@@ -200,14 +198,14 @@ describe('who calls', () => {
     const client = new Client(address, credentials.createInsecure());
     closers.push(() => client.close());
     const { path, requestSerialize, responseDeserialize } = (definition as unknown as ServiceDefinition)
-      .GetBalances as ServiceDefinition[string];
+      .GetHiddenUsers as ServiceDefinition[string];
     return new Promise((resolve) => {
       const deadline = { deadline: deadlineIn(2_000) };
       client.makeUnaryRequest(
         path,
         requestSerialize,
         responseDeserialize,
-        { user_ids: [1] },
+        { ids: [1] },
         metadata,
         deadline,
         (error, response) => resolve(error?.code ?? response),
@@ -221,25 +219,45 @@ describe('who calls', () => {
       handled += 1;
       return fixed(request, context);
     });
-    const stranger = createCallerSigner('another secret of thirty-two characters', systemClock);
-    const forged = new Metadata();
-    forged.set(CALLER_HEADER, await stranger.sign({ from: 'wallet', caller: caller(1) }));
+    const signedBy = (signer: CallerSigner, audience: ProcessName = 'identity'): Metadata => {
+      const metadata = new Metadata();
+      metadata.set(CALLER_HEADER, signer.sign(audience, caller(1)));
+      return metadata;
+    };
     expect(await unsigned(server.address, new Metadata())).toBe(status.UNAUTHENTICATED);
-    expect(await unsigned(server.address, forged)).toBe(status.UNAUTHENTICATED);
-    const late = createCallerSigner(TEST_SECRET, new ManualClock(new Date(Date.now() - MINUTE_MS)));
-    const expired = new Metadata();
-    expired.set(CALLER_HEADER, await late.sign({ from: 'test', caller: caller(1) }));
-    expect(await unsigned(server.address, expired)).toBe(status.UNAUTHENTICATED);
+    const minuteAgo = new ManualClock(new Date(Date.now() - MINUTE_MS));
+    const refused = {
+      forged: signedBy(strangerSigner('content')),
+      expired: signedBy(testSigner('content', minuteAgo)),
+      'meant for another process': signedBy(testSigner('content'), 'wallet'),
+      'of a process that is not declared for it': signedBy(testSigner('gyms')),
+      'of the gateway': signedBy(testSigner('gateway')),
+    };
+    for (const [name, metadata] of Object.entries(refused))
+      expect([name, await unsigned(server.address, metadata)]).toEqual([name, status.UNAUTHENTICATED]);
     expect(handled).toBe(0);
-    const signed = new Metadata();
-    signed.set(CALLER_HEADER, await testSigner.sign({ from: 'test', caller: caller(1) }));
-    expect(await unsigned(server.address, signed)).toEqual(answered);
+    expect(await unsigned(server.address, signedBy(testSigner('content')))).toEqual(answered);
   });
 
-  test('a process with another secret gets `unavailable`, not 401', async () => {
+  test('a server does not start with an RPC that nobody is declared to call', async () => {
+    const { GetHiddenUsers } = definition as unknown as ServiceDefinition;
+    const undeclared = { Empty: { ...GetHiddenUsers, path: '/fitness.identity.v1.Identity/Empty' } };
+    const starting = startGrpcServer({
+      address: '127.0.0.1:0',
+      services: [grpcService(undeclared, { Empty: fixed } as never)],
+      signer: testSigner('identity'),
+      metrics,
+      log,
+    });
+    await expect(starting).rejects.toThrow('/fitness.identity.v1.Identity/Empty');
+  });
+
+  test.each([
+    ['with another key', () => strangerSigner('content')],
+    ['that is not declared for the RPC', () => testSigner('gyms')],
+  ])('a process %s gets `unavailable`, not 401', async (_name, signer) => {
     const server = await startServer(fixed);
-    const signer = createCallerSigner('another secret of thirty-two characters', systemClock);
-    const client = connect(server.address, { signer });
+    const client = connect(server.address, { signer: signer() });
     expect(await ask(client, { caller: caller(1) })).toMatchObject({ kind: 'unavailable' });
   });
 
@@ -254,8 +272,8 @@ describe('who calls', () => {
     await ask(client);
     await ask(client, { caller: user });
     expect(contexts).toEqual([
-      { from: 'test', caller: { kind: 'guest' } },
-      { from: 'test', caller: user },
+      { from: 'content', caller: { kind: 'guest' } },
+      { from: 'content', caller: user },
     ]);
   });
 
@@ -306,14 +324,14 @@ describe('a target that does not answer', () => {
   test('because it was killed is unavailable at once, also for current calls, and recovers after its restart', async () => {
     let isUnderWay = false;
     const server = await startServer(async (request, context) => {
-      if (request.user_ids[0] !== 2) return fixed(request, context);
+      if (request.ids[0] !== 2) return fixed(request, context);
       isUnderWay = true;
       return never();
     });
     const process = await killable(server.address);
     const client = connect(process.address, { deadlineMs: 20_000 });
     expect(await ask(client)).toEqual(answered);
-    const underWay = outcomeOf(client.call('GetBalances', { user_ids: [2] }));
+    const underWay = outcomeOf(client.call('GetHiddenUsers', { ids: [2] }));
     await eventually(() => isUnderWay);
     const killedAt = performance.now();
     await process.kill();
@@ -353,7 +371,7 @@ describe('the breaker', () => {
   test('opens after ten failures, sends no calls while open, and closes after the recovery', async () => {
     const { state, client } = await fickle();
     for (let i = 0; i < 10; i += 1) await ask(client);
-    expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 1');
+    expect(await metrics.text()).toContain('circuit_breaker_open{target="identity",service="caller"} 1');
     const refused = await Promise.all(Array.from({ length: 20 }, () => ask(client)));
     for (const outcome of refused) expect(outcome).toMatchObject({ kind: 'unavailable' });
     expect(state.asked).toBe(10);
@@ -361,7 +379,7 @@ describe('the breaker', () => {
     await eventually(
       async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true,
     );
-    expect(await metrics.text()).toContain('circuit_breaker_open{target="wallet",service="caller"} 0');
+    expect(await metrics.text()).toContain('circuit_breaker_open{target="identity",service="caller"} 0');
     for (let i = 0; i < 20; i += 1) expect(await ask(client)).toEqual(answered);
   });
 
@@ -421,9 +439,9 @@ describe('a server', () => {
     const server = await startServer(fixed);
     const client = connect(server.address, { deadlineMs: 20_000 });
     const answers = await Promise.all(
-      Array.from({ length: 1_000 }, (_, i) => client.call('GetBalances', { user_ids: [i + 1] })),
+      Array.from({ length: 1_000 }, (_, i) => client.call('GetHiddenUsers', { ids: [i + 1] })),
     );
-    expect(answers.map(({ balances }) => balances[0]?.user_id)).toEqual(
+    expect(answers.map((answer) => answer.pending_ids[0])).toEqual(
       Array.from({ length: 1_000 }, (_, i) => i + 1),
     );
   });

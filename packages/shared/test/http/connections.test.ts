@@ -6,15 +6,14 @@ import { z } from 'zod';
 import type { ConnectionLimits } from '../../src/http/connections.ts';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
-import { CALLER_HEADER, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
+import { CALLER_HEADER } from '../../src/kernel/caller.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import { finishesWithin } from '../../src/kernel/timing.ts';
+import { gatewayContext, testSigner } from '../../src/testing/harness.ts';
 import { until } from '../messaging/support.ts';
 
-const signer = createCallerSigner('a secret of at least thirty-two characters', systemClock);
 const servers: FastifyInstance[] = [];
 /** The server sides of the connections. */
 const accepted: Socket[] = [];
@@ -104,7 +103,7 @@ const listen = async (connections: Partial<ConnectionLimits> = {}): Promise<Fast
   const server = await createServer({
     service: 'test',
     routes,
-    signer,
+    signer: testSigner('wallet'),
     limiter: { consume: async () => ({ allowed: true, limit: 1, remaining: 0, resetS: 1 }) },
     health: createHealth(),
     metrics: createMetrics('test', { defaults: false }),
@@ -122,10 +121,10 @@ const listen = async (connections: Partial<ConnectionLimits> = {}): Promise<Fast
   return server;
 };
 
-const signed = async (line: string, headers: readonly string[] = []): Promise<string> => {
-  const context = await signer.sign({ from: 'gateway', caller: GUEST });
-  return [`${line} HTTP/1.1`, 'host: a', `${CALLER_HEADER}: ${context}`, ...headers, '', ''].join('\r\n');
-};
+const signed = async (line: string, headers: readonly string[] = []): Promise<string> =>
+  [`${line} HTTP/1.1`, 'host: a', `${CALLER_HEADER}: ${gatewayContext('wallet')}`, ...headers, '', ''].join(
+    '\r\n',
+  );
 
 const JSON_OF_100 = ['content-type: application/json', 'content-length: 100'];
 

@@ -5,24 +5,17 @@ import { created, defineRoute, noContent, ok, type Route } from '../../src/http/
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
 import { createServer } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
-import {
-  CALLER_HEADER,
-  type Caller,
-  createCallerSigner,
-  GUEST,
-  SESSION_ONLY,
-} from '../../src/kernel/caller.ts';
-import { MINUTE_MS, systemClock } from '../../src/kernel/clock.ts';
+import { CALLER_HEADER, type Caller, GUEST, SESSION_ONLY } from '../../src/kernel/caller.ts';
+import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { badRequest, forbidden, message, unavailable } from '../../src/kernel/error.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Permission } from '../../src/kernel/permissions.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
+import { gatewayContext, strangerSigner, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
-const SECRET = 'a secret of at least thirty-two characters';
-const signer = createCallerSigner(SECRET, systemClock);
 const member: Caller = {
   kind: 'user',
   userId: 7,
@@ -157,7 +150,7 @@ beforeAll(async () => {
   app = await createServer({
     service: 'test',
     routes,
-    signer,
+    signer: testSigner('wallet'),
     limiter: {
       consume: async (limit, key) => {
         const used = (taken.get(key) ?? 0) + 1;
@@ -189,7 +182,7 @@ const send = async (
     payload,
   }: { caller?: Caller; headers?: Record<string, string>; payload?: string | Buffer } = {},
 ) => {
-  const context = await signer.sign({ from: 'gateway', caller });
+  const context = gatewayContext('wallet', caller);
   return app.inject({
     method,
     url: `/api/v1${path}`,
@@ -208,14 +201,20 @@ describe('the order of the checks', () => {
 
   test('a request that the gateway forwarded too late is 503, not 401, which would sign the user out', async () => {
     const clock = new ManualClock(new Date(Date.now() - MINUTE_MS));
-    const late = createCallerSigner(SECRET, clock);
+    const late = testSigner('gateway', clock);
     for (const caller of [member, GUEST]) {
-      const headers = { [CALLER_HEADER]: await late.sign({ from: 'gateway', caller }) };
+      const headers = { [CALLER_HEADER]: late.sign('wallet', caller) };
       const answer = await app.inject({ method: 'GET', url: '/api/v1/things', headers });
       expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
     }
-    const forger = createCallerSigner('another secret of thirty-two characters', clock);
-    const headers = { [CALLER_HEADER]: await forger.sign({ from: 'gateway', caller: member }) };
+  });
+
+  test.each([
+    ['with another key', () => strangerSigner('gateway').sign('wallet', member)],
+    ['for another service', () => testSigner('gateway').sign('content', member)],
+    ['by another process than the gateway', () => testSigner('content').sign('wallet', member)],
+  ])('a request that was signed %s is 401', async (_how, sign) => {
+    const headers = { [CALLER_HEADER]: sign() };
     expect((await app.inject({ method: 'GET', url: '/api/v1/things', headers })).statusCode).toBe(401);
   });
 

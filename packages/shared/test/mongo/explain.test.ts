@@ -35,7 +35,7 @@ import {
   until,
 } from '../messaging/support.ts';
 
-const config = monitored(testConfig('runtime'));
+const config = monitored(testConfig('wallet'));
 const NEVER = new Date('2200-01-01T00:00:00Z');
 // In the future: the database deletes expired documents by real time.
 const clock = new ManualClock('2100-01-01T00:00:00Z');

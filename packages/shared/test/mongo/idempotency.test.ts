@@ -20,7 +20,7 @@ import {
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
 import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
-import { caller, testSigner } from '../../src/testing/harness.ts';
+import { caller, gatewayContext, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { dropDatabase, log, openDatabase, redisUrl, until } from '../messaging/support.ts';
 
@@ -475,7 +475,7 @@ describe('the header', () => {
             ),
         }),
       ],
-      signer: testSigner,
+      signer: testSigner('wallet'),
       limiter: { consume: () => Promise.reject(new Error('no limit here')) },
       health: createHealth(),
       metrics: createMetrics('test', { defaults: false }),
@@ -490,7 +490,7 @@ describe('the header', () => {
     app.inject({
       method: 'POST',
       url: '/api/v1/deposits',
-      headers: { [CALLER_HEADER]: await testSigner.sign({ from: 'gateway', caller: caller(3) }), ...headers },
+      headers: { [CALLER_HEADER]: gatewayContext('wallet', caller(3)), ...headers },
       payload: { amount },
     });
 

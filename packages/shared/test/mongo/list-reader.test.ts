@@ -34,7 +34,7 @@ interface Row {
   grams: string[];
 }
 
-const config = testConfig('shared');
+const config = testConfig('wallet');
 let connection: Connection;
 let collection: Collection;
 let reader: ListReader;

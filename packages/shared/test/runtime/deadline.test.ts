@@ -1,6 +1,6 @@
 /** No effect of a request begins after its caller has stopped waiting. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
+import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type ClientSession, type Model } from 'mongoose';
 import { z } from 'zod';
@@ -29,7 +29,7 @@ interface Note {
   text: string;
 }
 
-const config = monitored(testConfig('deadline'));
+const config = monitored(testConfig('identity'));
 /** A timeout that expires during a test. */
 const SHORT_MS = 300;
 /** Time for a call to arrive, which then lets it expire. */
@@ -40,7 +40,7 @@ const LONG_MS = 60_000;
 let service: RunningService;
 let connection: Connection;
 let notes: Model<Note>;
-let client: GrpcClient<WalletDefinition>;
+let client: GrpcClient<IdentityDefinition>;
 let lastId = 0;
 /** What the gRPC handler saw, and what it was able to do after its caller had gone. */
 let called: { remaining: number; outcome: Promise<unknown> } | undefined;
@@ -71,24 +71,24 @@ const work: Record<string, (id: number) => Promise<unknown>> = {
   'plain-write': (id) => setText(id, 'plain'),
   'expires-before-a-call': async () => {
     await expired();
-    await client.call('GetBalances', { user_ids: [newId()] });
+    await client.call('GetHiddenUsers', { ids: [newId()] });
   },
 };
 
 const handlers = {
-  GetBalances: async ({ user_ids }: { user_ids: number[] }) => {
-    const [id = 0] = user_ids;
-    if (id === 0) return { balances: [] };
+  GetHiddenUsers: async ({ ids }: { ids: number[] }) => {
+    const [id = 0] = ids;
+    if (id === 0) return { pending_ids: [], gone_ids: [] };
     const outcome = expired().then(() => insert(id));
     called = { remaining: remainingMs(), outcome: outcome.catch((error: unknown) => error) };
     await outcome;
-    return { balances: [] };
+    return { pending_ids: [], gone_ids: [] };
   },
-} as unknown as GrpcHandlers<WalletDefinition>;
+} as unknown as GrpcHandlers<IdentityDefinition>;
 
 beforeAll(async () => {
-  const runtime = await createServiceRuntime('deadline', config, {
-    log: createLog({ service: 'deadline', level: 'silent' }),
+  const runtime = await createServiceRuntime('identity', config, {
+    log: createLog({ service: 'identity', level: 'silent' }),
   });
   ({ connection } = runtime);
   notes = connection.model<Note>('Note', new mongoose.Schema<Note>({ _id: Number, text: String }));
@@ -110,15 +110,14 @@ beforeAll(async () => {
   );
   service = await runtime.serve({
     routes,
-    grpc: [grpcService(grpcDefinitions.wallet(), handlers)],
+    grpc: [grpcService(grpcDefinitions.identity(), handlers)],
     consumers: [],
   });
   client = createGrpcClient({
-    definition: grpcDefinitions.wallet(),
+    definition: grpcDefinitions.identity(),
     address: service.grpcAddress,
-    target: 'wallet',
-    from: 'test',
-    signer: testSigner,
+    target: 'identity',
+    signer: testSigner('content'),
     deadlineMs: LONG_MS,
   });
 });
@@ -159,7 +158,7 @@ const newId = (): number => {
 };
 
 const post = (name: string, id: number, timeout?: string): Promise<Answer> =>
-  apiClient(service.url)('POST', `/${name}`, {
+  apiClient('identity', service.url)('POST', `/${name}`, {
     body: { id },
     ...(timeout === undefined ? {} : { headers: { [REQUEST_TIMEOUT_HEADER]: timeout } }),
   });
@@ -225,13 +224,13 @@ describe('a request', () => {
 describe('a call', () => {
   const startCall = (timeoutMs: number, id: number): Promise<unknown> => {
     called = undefined;
-    return runInScope(createRequestScope(timeoutMs), () => client.call('GetBalances', { user_ids: [id] }));
+    return runInScope(createRequestScope(timeoutMs), () => client.call('GetHiddenUsers', { ids: [id] }));
   };
 
   test('has at most the time of the request that makes it, and changes nothing afterwards', async () => {
     const id = newId();
     // Connects.
-    await client.call('GetBalances', { user_ids: [0] });
+    await client.call('GetHiddenUsers', { ids: [0] });
     await expect(startCall(CALL_MS, id)).rejects.toMatchObject({ kind: 'unavailable' });
     const { remaining, outcome } = await eventually(() => called);
     expect(remaining).toBeLessThanOrEqual(CALL_MS);
@@ -243,15 +242,14 @@ describe('a call', () => {
     const id = newId();
     const proxy = await cuttable(service.grpcAddress);
     const leaving = createGrpcClient({
-      definition: grpcDefinitions.wallet(),
+      definition: grpcDefinitions.identity(),
       address: proxy.address,
-      target: 'wallet',
-      from: 'test',
-      signer: testSigner,
+      target: 'identity',
+      signer: testSigner('content'),
       deadlineMs: LONG_MS,
     });
     called = undefined;
-    const call = leaving.call('GetBalances', { user_ids: [id] }).catch((error: unknown) => error);
+    const call = leaving.call('GetHiddenUsers', { ids: [id] }).catch((error: unknown) => error);
     const { outcome } = await eventually(() => called);
     proxy.cut();
     expect(await call).toMatchObject({ kind: 'unavailable' });

@@ -16,7 +16,7 @@ interface Note {
   text: string;
 }
 
-const config = testConfig('lost');
+const config = testConfig('wallet');
 let proxy: MongoProxy;
 let service: RunningService;
 let notes: Model<Note>;
@@ -56,9 +56,9 @@ const work = (connection: Connection): Record<string, Work> => ({
 beforeAll(async () => {
   proxy = await startMongoProxy(config.MONGODB_URI);
   const runtime = await createServiceRuntime(
-    'lost',
+    'wallet',
     { ...config, MONGODB_URI: proxy.uri },
-    { log: createLog({ service: 'lost', level: 'silent' }), databaseWaitMs: DATABASE_WAIT_MS },
+    { log: createLog({ service: 'wallet', level: 'silent' }), databaseWaitMs: DATABASE_WAIT_MS },
   );
   const { connection } = runtime;
   notes = connection.model<Note>('Note', new mongoose.Schema<Note>({ _id: Number, text: String }));
@@ -106,7 +106,7 @@ afterAll(async () => {
 afterEach(() => proxy.restore());
 
 const post = (name: string, id: number): Promise<Answer> =>
-  apiClient(service.url)('POST', `/${name}`, { body: { id } });
+  apiClient('wallet', service.url)('POST', `/${name}`, { body: { id } });
 
 const newId = (): number => {
   lastId += 1;

@@ -20,11 +20,11 @@ const start = async (
   jobs: Job[] = [],
   closeGraceMs?: number,
 ): Promise<{ service: RunningService; logged: string[] }> => {
-  const config = testConfig('runtime');
+  const config = testConfig('wallet');
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
-  const log = createLog({ service: 'runtime', level: 'warn', destination });
-  const runtime = await createServiceRuntime('runtime', config, { log, closeGraceMs });
+  const log = createLog({ service: 'wallet', level: 'warn', destination });
+  const runtime = await createServiceRuntime('wallet', config, { log, closeGraceMs });
   const service = await runtime.serve({ routes: [], grpc: [], consumers: [], jobs });
   closings.push(async () => {
     await service.close();
@@ -57,11 +57,11 @@ test('a failing job is logged, and its next round runs', async () => {
 });
 
 test('upgrades run before the transports open; a service does not start when one fails', async () => {
-  const config = testConfig('runtime');
+  const config = testConfig('wallet');
   const steps: string[] = [];
   const serveWith = async (run: () => Promise<number>) => {
-    const runtime = await createServiceRuntime('runtime', config, {
-      log: createLog({ service: 'runtime', level: 'silent' }),
+    const runtime = await createServiceRuntime('wallet', config, {
+      log: createLog({ service: 'wallet', level: 'silent' }),
     });
     const beforeTransports = async () => void steps.push('seeds');
     return runtime.serve({

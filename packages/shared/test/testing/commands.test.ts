@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Collection, Connection } from 'mongoose';
 import { connectMongo } from '../../src/mongo/connect.ts';
 
-const config = monitored(testConfig('commands'));
+const config = monitored(testConfig('wallet'));
 let connection: Connection;
 let things: Collection;
 let few: Collection;

@@ -2,9 +2,9 @@
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import { OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
-import { clientAddressOf } from '@fitness/shared/http/server.ts';
-import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { AppError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
+import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
+import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
@@ -51,9 +51,7 @@ export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServe
   return async (app) => {
     await app.register(async (scope) => {
       scope.addHook('onRequest', async (request) => {
-        const header = request.headers[CALLER_HEADER];
-        const context = await options.signer.verify(typeof header === 'string' ? header : undefined);
-        if (context?.from !== 'gateway') throw unauthenticated();
+        callerOf(request, options.signer);
         setOrigin(request.raw, options.issuer);
       });
       await scope.register(async (library) => addLibraryRoutes(library, options, provider));

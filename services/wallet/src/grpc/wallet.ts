@@ -1,17 +1,10 @@
-/** `fitness.wallet.v1.Wallet`: bookings, balances and rates for the other services. */
+/** `fitness.wallet.v1.Wallet`: bookings and rates for the other services. */
 
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
-import { assertMaxItems, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { UseCases } from '../use-cases.ts';
 
-const MAX_BALANCES = 1_000;
-
-export const createWalletService = ({
-  book,
-  getBalances,
-  getRates,
-}: Pick<UseCases, 'book' | 'getBalances' | 'getRates'>): GrpcService =>
+export const createWalletService = ({ book, getRates }: Pick<UseCases, 'book' | 'getRates'>): GrpcService =>
   grpcService(grpcDefinitions.wallet(), {
     Book: async ({ idempotency_key: key, bookings }) => {
       const { paymentIds, replayed } = await book({
@@ -26,13 +19,6 @@ export const createWalletService = ({
         })),
       });
       return { payment_ids: [...paymentIds], replayed };
-    },
-    GetBalances: async ({ user_ids: userIds }) => {
-      assertMaxItems('user_ids', userIds, MAX_BALANCES);
-      if (!userIds.every((userId) => Number.isSafeInteger(userId) && userId > 0))
-        throw invalid({ user_ids: message('validation.invalid') });
-      const balances = await getBalances(userIds);
-      return { balances: balances.map(({ userId, balance }) => ({ user_id: userId, balance })) };
     },
     GetRates: async () => {
       const { gatewayFeePercent, commissionPercent, vatPercent } = getRates();

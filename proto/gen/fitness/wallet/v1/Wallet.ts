@@ -4,8 +4,6 @@ import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { BookRequest as _fitness_wallet_v1_BookRequest, BookRequest__Output as _fitness_wallet_v1_BookRequest__Output } from '../../../fitness/wallet/v1/BookRequest.ts';
 import type { BookResponse as _fitness_wallet_v1_BookResponse, BookResponse__Output as _fitness_wallet_v1_BookResponse__Output } from '../../../fitness/wallet/v1/BookResponse.ts';
-import type { GetBalancesRequest as _fitness_wallet_v1_GetBalancesRequest, GetBalancesRequest__Output as _fitness_wallet_v1_GetBalancesRequest__Output } from '../../../fitness/wallet/v1/GetBalancesRequest.ts';
-import type { GetBalancesResponse as _fitness_wallet_v1_GetBalancesResponse, GetBalancesResponse__Output as _fitness_wallet_v1_GetBalancesResponse__Output } from '../../../fitness/wallet/v1/GetBalancesResponse.ts';
 import type { GetRatesRequest as _fitness_wallet_v1_GetRatesRequest, GetRatesRequest__Output as _fitness_wallet_v1_GetRatesRequest__Output } from '../../../fitness/wallet/v1/GetRatesRequest.ts';
 import type { GetRatesResponse as _fitness_wallet_v1_GetRatesResponse, GetRatesResponse__Output as _fitness_wallet_v1_GetRatesResponse__Output } from '../../../fitness/wallet/v1/GetRatesResponse.ts';
 
@@ -18,15 +16,6 @@ export interface WalletClient extends grpc.Client {
   book(argument: _fitness_wallet_v1_BookRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_wallet_v1_BookResponse__Output>): grpc.ClientUnaryCall;
   book(argument: _fitness_wallet_v1_BookRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_BookResponse__Output>): grpc.ClientUnaryCall;
   book(argument: _fitness_wallet_v1_BookRequest, callback: grpc.requestCallback<_fitness_wallet_v1_BookResponse__Output>): grpc.ClientUnaryCall;
-  
-  GetBalances(argument: _fitness_wallet_v1_GetBalancesRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  GetBalances(argument: _fitness_wallet_v1_GetBalancesRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  GetBalances(argument: _fitness_wallet_v1_GetBalancesRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  GetBalances(argument: _fitness_wallet_v1_GetBalancesRequest, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  getBalances(argument: _fitness_wallet_v1_GetBalancesRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  getBalances(argument: _fitness_wallet_v1_GetBalancesRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  getBalances(argument: _fitness_wallet_v1_GetBalancesRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
-  getBalances(argument: _fitness_wallet_v1_GetBalancesRequest, callback: grpc.requestCallback<_fitness_wallet_v1_GetBalancesResponse__Output>): grpc.ClientUnaryCall;
   
   GetRates(argument: _fitness_wallet_v1_GetRatesRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_wallet_v1_GetRatesResponse__Output>): grpc.ClientUnaryCall;
   GetRates(argument: _fitness_wallet_v1_GetRatesRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_wallet_v1_GetRatesResponse__Output>): grpc.ClientUnaryCall;
@@ -42,14 +31,11 @@ export interface WalletClient extends grpc.Client {
 export interface WalletHandlers extends grpc.UntypedServiceImplementation {
   Book: grpc.handleUnaryCall<_fitness_wallet_v1_BookRequest__Output, _fitness_wallet_v1_BookResponse>;
   
-  GetBalances: grpc.handleUnaryCall<_fitness_wallet_v1_GetBalancesRequest__Output, _fitness_wallet_v1_GetBalancesResponse>;
-  
   GetRates: grpc.handleUnaryCall<_fitness_wallet_v1_GetRatesRequest__Output, _fitness_wallet_v1_GetRatesResponse>;
   
 }
 
 export interface WalletDefinition extends grpc.ServiceDefinition {
   Book: MethodDefinition<_fitness_wallet_v1_BookRequest, _fitness_wallet_v1_BookResponse, _fitness_wallet_v1_BookRequest__Output, _fitness_wallet_v1_BookResponse__Output>
-  GetBalances: MethodDefinition<_fitness_wallet_v1_GetBalancesRequest, _fitness_wallet_v1_GetBalancesResponse, _fitness_wallet_v1_GetBalancesRequest__Output, _fitness_wallet_v1_GetBalancesResponse__Output>
   GetRates: MethodDefinition<_fitness_wallet_v1_GetRatesRequest, _fitness_wallet_v1_GetRatesResponse, _fitness_wallet_v1_GetRatesRequest__Output, _fitness_wallet_v1_GetRatesResponse__Output>
 }

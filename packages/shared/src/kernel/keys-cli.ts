@@ -1,0 +1,71 @@
+/**
+ * The key pairs of the processes (docs/adr/0053), in `<directory>/private/<process>/` and `<directory>/public/`:
+ *
+ *   npm run keys -- create <directory>            makes the keys that are missing
+ *   npm run keys -- certify <directory>           makes the certificates that are missing or end soon
+ *   npm run keys -- rotate <directory> <process>  replaces the key of a process while it runs, in half a minute
+ *
+ * The three steps of a rotation, where the files reach the processes in another way (Kubernetes):
+ *
+ *   npm run keys -- begin <directory> <process>   the next public key is added: hand out the public keys
+ *   npm run keys -- switch <directory> <process>  the private key is replaced: hand out the private key
+ *   npm run keys -- finish <directory> <process>  the old public key is removed: hand out the public keys
+ */
+import { CONTEXT_LIFETIME_S } from './caller.ts';
+import { SECOND_MS } from './clock.ts';
+import { beginRotation, createMissingKeys, finishRotation, switchKey } from './key-files.ts';
+import { PROCESSES, type ProcessName, PUBLIC_KEYS_CHECK_MS } from './process-keys.ts';
+import { sleep } from './timing.ts';
+
+/** For the reading of files, and for clocks that differ. */
+const MARGIN_MS = 5 * SECOND_MS;
+
+const [command = '', directory = '', name = ''] = process.argv.slice(2);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const isProcess = (text: string): text is ProcessName => PROCESSES.some((each) => each === text);
+
+const steps: Record<string, (directory: string, name: ProcessName) => void> = {
+  begin: beginRotation,
+  switch: switchKey,
+  finish: finishRotation,
+};
+
+const rotate = async (owner: ProcessName): Promise<void> => {
+  beginRotation(directory, owner);
+  say(`the next public key of ${owner} is published`);
+  await sleep(PUBLIC_KEYS_CHECK_MS + MARGIN_MS);
+  switchKey(directory, owner);
+  say(`${owner} signs with its next key`);
+  await sleep(CONTEXT_LIFETIME_S * SECOND_MS + MARGIN_MS);
+  finishRotation(directory, owner);
+  say(`the old public key of ${owner} is removed`);
+};
+
+const run = async (): Promise<boolean> => {
+  if (directory === '') return false;
+  if (command === 'create') {
+    const made = createMissingKeys(directory);
+    if (made.length > 0) say(`made the keys of ${made.join(', ')} in ${directory}`);
+    return true;
+  }
+  if (command === 'certify') {
+    // Nothing else needs the library.
+    const { createMissingCertificates } = await import('./certificates.ts');
+    const made = await createMissingCertificates(directory);
+    if (made.length > 0) say(`made the certificates of ${made.join(', ')} in ${directory}`);
+    return true;
+  }
+  if (!isProcess(name)) return false;
+  if (command === 'rotate') await rotate(name);
+  else if (steps[command] === undefined) return false;
+  else steps[command](directory, name);
+  return true;
+};
+
+if (!(await run())) {
+  process.stderr.write(
+    `npm run keys -- create or certify <directory> | rotate, begin, switch or finish <directory> <${PROCESSES.join('|')}>\n`,
+  );
+  process.exitCode = 64;
+}

@@ -1,0 +1,23 @@
+import { type CallerSigner, createCallerSigner } from '../kernel/caller.ts';
+import { systemClock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { openProcessKeys, type ProcessName } from '../kernel/process-keys.ts';
+
+/**
+ * Signs in the name of `process`, and accepts what other processes have signed for it. Throws ConfigError without its keys.
+ * The system clock: contexts of other processes are judged by it too.
+ */
+export const openCallerSigner = (
+  process: ProcessName,
+  config: { PRIVATE_KEY_DIRECTORY: string; PUBLIC_KEYS_DIRECTORY: string },
+  log: Logger,
+): CallerSigner =>
+  createCallerSigner({
+    keys: openProcessKeys({
+      process,
+      privateDirectory: config.PRIVATE_KEY_DIRECTORY,
+      publicDirectory: config.PUBLIC_KEYS_DIRECTORY,
+      onProblem: (problem) => log.error({ err: problem }, 'a key file cannot be read'),
+    }),
+    clock: systemClock,
+  });

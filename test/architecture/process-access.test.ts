@@ -1,0 +1,101 @@
+/** docs/process-access.md equals the declared callers of the RPCs; test/e2e/process-access.test.ts tries each pair. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { RPC_CALLERS } from '@fitness/shared/grpc/callers.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-keys.ts';
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import { expect, test } from '@jest/globals';
+import { importsOf, productSources, read, root, SERVICES } from './support.ts';
+
+const DOCUMENT = 'docs/process-access.md';
+
+/** `fitness.store_billing.v1.StoreBilling` → `store-billing`. */
+const ownPackage = (service: string): string => (service.split('.')[1] ?? '').replaceAll('_', '-');
+
+const serversOf = (service: string): readonly string[] =>
+  service === 'fitness.common.v1.Blockers'
+    ? SERVICES.filter((name) => BLOCKERS.some(({ owner }) => owner === name))
+    : SERVICES.filter((name) => name === ownPackage(service));
+
+const row = (server: string, what: string, callers: readonly ProcessName[]): string[] => [
+  server,
+  `\`${what}\``,
+  ...PROCESSES.map((process) => (callers.includes(process) ? 'yes' : 'no')),
+];
+
+const rows = (): string[][] => {
+  const rpcs = Object.entries(RPC_CALLERS).flatMap(([service, declared]) =>
+    serversOf(service).flatMap((server) =>
+      Object.entries<readonly ProcessName[]>(declared).map(([name, callers]) =>
+        row(server, `${service.split('.').at(-1)}.${name}`, callers),
+      ),
+    ),
+  );
+  return SERVICES.flatMap((service) => [
+    row(service, 'HTTP', ['gateway']),
+    ...rpcs.filter(([server]) => server === service),
+  ]);
+};
+
+const table = (): string => {
+  const lines = [['answered by', 'call', ...PROCESSES], ...rows()];
+  const widths = lines[0]?.map((_cell, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  const render = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths?.[column] ?? 0)).join(' | ')} |`;
+  const [head = [], ...rest] = lines;
+  const rule = `| ${(widths ?? []).map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return `${[render(head), rule, ...rest.map(render)].join('\n')}\n`;
+};
+
+test(`${DOCUMENT} equals the declarations; UPDATE_DOCS=1 rewrites it`, () => {
+  const text = read(DOCUMENT);
+  const introduction = text.slice(0, text.indexOf('| answered by'));
+  const expected = introduction + table();
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
+  else expect(text).toBe(expected);
+});
+
+test('every RPC of the definitions is in the table', () => {
+  const defined = Object.values(grpcDefinitions).flatMap((load) =>
+    Object.values(load() as unknown as ServiceDefinition).map(({ path }) => path),
+  );
+  const declared = Object.entries(RPC_CALLERS).flatMap(([service, rpcs]) =>
+    Object.keys(rpcs).map((name) => `/${service}/${name}`),
+  );
+  expect(defined.sort()).toEqual(declared.sort());
+  const listed = new Set(rows().map(([, call]) => call));
+  expect(listed.size).toBe(declared.length + 1);
+});
+
+/** `<process> <RPC>`. */
+const pairsIn = (process: ProcessName, files: readonly string[]): string[] =>
+  files.flatMap((file) =>
+    [...read(file).matchAll(/\.call\(\s*'([A-Z]\w+)'/g)].map(([, rpc]) => `${process} ${rpc}`),
+  );
+
+test('a process is declared for what its sources call, and for nothing else', () => {
+  const declared = new Set(
+    Object.values<Record<string, readonly ProcessName[]>>(RPC_CALLERS).flatMap((rpcs) =>
+      Object.entries(rpcs).flatMap(([rpc, callers]) => callers.map((caller) => `${caller} ${rpc}`)),
+    ),
+  );
+  const own: string[] = [];
+  const shared: string[] = [];
+  for (const process of PROCESSES) {
+    const directory = process === 'gateway' ? 'gateway/src/' : `services/${process}/src/`;
+    const files = productSources.filter((file) => file.startsWith(directory));
+    own.push(...pairsIn(process, files));
+    // Readers that several processes have in common; not each process uses each call of them.
+    const readers = new Set(
+      files.flatMap(importsOf).filter((file) => file.startsWith('packages/contracts/')),
+    );
+    shared.push(...pairsIn(process, [...readers]));
+  }
+  expect(own.length).toBeGreaterThan(10);
+  expect(own.filter((pair) => !declared.has(pair))).toEqual([]);
+  expect([...declared].filter((pair) => !own.includes(pair) && !shared.includes(pair))).toEqual([]);
+});
