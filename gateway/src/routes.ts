@@ -14,6 +14,7 @@ const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
   ['/auth', 'identity'],
   ['/users', 'identity'],
   ['/roles', 'identity'],
+  ['/audit-log', 'identity'],
   ['/notifications', 'identity'],
   ['/payments/store-purchases', 'store-billing'],
   ['/payments/buy-premium', 'store-billing'],

@@ -14,10 +14,12 @@ const DOCUMENT = 'docs/process-access.md';
 /** `fitness.store_billing.v1.StoreBilling` → `store-billing`. */
 const ownPackage = (service: string): string => (service.split('.')[1] ?? '').replaceAll('_', '-');
 
-const serversOf = (service: string): readonly string[] =>
-  service === 'fitness.common.v1.Blockers'
-    ? SERVICES.filter((name) => BLOCKERS.some(({ owner }) => owner === name))
-    : SERVICES.filter((name) => name === ownPackage(service));
+const serversOf = (service: string): readonly string[] => {
+  if (service === 'fitness.common.v1.AuditLog') return SERVICES;
+  if (service === 'fitness.common.v1.Blockers')
+    return SERVICES.filter((name) => BLOCKERS.some(({ owner }) => owner === name));
+  return SERVICES.filter((name) => name === ownPackage(service));
+};
 
 const row = (server: string, what: string, callers: readonly ProcessName[]): string[] => [
   server,

@@ -1,33 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { z } from 'zod';
-import { exists, read, SERVICES, sources } from './support.ts';
+import { loadRouteTables, type Route } from './route-tables.ts';
+import { read, SERVICES, sources } from './support.ts';
 
-interface Route {
-  method: string;
-  path: string;
-  body?: z.ZodType;
-}
-
-/** A placeholder for the dependencies of routes, which are not used while the routes are created. */
-const anything: unknown = new Proxy(() => undefined, {
-  get: (_target, name) => (name === Symbol.toPrimitive ? () => '' : anything),
-  apply: () => anything,
-});
-
-const isRoute = (value: unknown): value is Route =>
-  typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
-
-const tables = new Map<string, Route[]>();
+let tables: Map<string, Route[]>;
 
 beforeAll(async () => {
-  for (const service of SERVICES) {
-    if (!exists(`services/${service}/src/http/routes.ts`)) continue;
-    const module = (await import(`../../services/${service}/src/http/routes.ts`)) as Record<string, unknown>;
-    const made = Object.values(module).map((value) =>
-      typeof value === 'function' ? (value as (...parts: unknown[]) => unknown)(anything, anything) : value,
-    );
-    tables.set(service, made.flat().filter(isRoute));
-  }
+  tables = await loadRouteTables();
 });
 
 const HOLE = String.raw`(?:\$\{[^}]*\}|[^/'"\`?#\s$]+)`;

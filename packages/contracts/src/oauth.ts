@@ -2,9 +2,15 @@
 import { isPermission, PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 
 /**
- * Permissions that no third party can get: with them it could take over accounts and keep access after a revocation.
+ * Permissions that no third party can get: with them it could take over accounts, keep access after a revocation, or read
+ * what operators did.
  */
-const NEVER_GRANTED: ReadonlySet<Permission> = new Set(['users.update_any', 'users.delete', 'roles.manage']);
+const NEVER_GRANTED: ReadonlySet<Permission> = new Set([
+  'users.update_any',
+  'users.delete',
+  'roles.manage',
+  'audit.view',
+]);
 
 /** The OAuth scopes: the permissions that a user can delegate to a third party. */
 export const OAUTH_SCOPES: readonly Permission[] = PERMISSIONS.filter(

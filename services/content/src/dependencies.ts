@@ -5,6 +5,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
@@ -17,6 +18,7 @@ import { createStore, type Store } from './store/store.ts';
 export interface Dependencies {
   store: Store;
   outbox: Outbox;
+  audit: AuditLog;
   sequences: Sequences;
   idempotency: Idempotency;
   clock: Clock;
@@ -29,11 +31,12 @@ export interface Dependencies {
 }
 
 export const createDependencies = (runtime: ServiceRuntime, config: ContentConfig): Dependencies => {
-  const { connection, outbox, sequences, idempotency, clock, log } = runtime;
+  const { connection, outbox, audit, sequences, idempotency, clock, log } = runtime;
   const grpcClient: ServiceRuntime['grpcClient'] = (...target) => runtime.grpcClient(...target);
   return {
     store: createStore(connection),
     outbox,
+    audit,
     sequences,
     idempotency,
     clock,

@@ -5,6 +5,7 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
+import { createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -56,6 +57,13 @@ beforeAll(async () => {
   dependencies = {
     store: createStore(connection),
     outbox: createOutbox({ connection, service: 'content', clock: systemClock, random: systemRandom }),
+    audit: createAuditLog({
+      connection,
+      service: 'content',
+      clock: systemClock,
+      random: systemRandom,
+      log: createLog({ service: 'test', level: 'silent' }),
+    }),
     sequences: createSequences(connection),
     idempotency: createIdempotency({
       connection,

@@ -10,6 +10,7 @@ import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.t
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
@@ -243,18 +244,18 @@ type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}
 
 const settings = { LOG_LEVEL: 'silent', CONTENT_SWEEP_SECONDS: 3_600 } as const;
 
-/** When a part cannot be opened, those opened before are closed. */
-export const openHarness = async (): Promise<Harness> => {
+/** When a part cannot be opened, those opened before are closed. `watched`: for `watchCommands`. */
+export const openHarness = async ({ watched = false } = {}): Promise<Harness> => {
   const cleanup = createCleanup();
   try {
-    return await open(cleanup);
+    return await open(cleanup, watched);
   } catch (error) {
     await cleanup.close();
     throw error;
   }
 };
 
-const open = async (cleanup: Cleanup): Promise<Harness> => {
+const open = async (cleanup: Cleanup, watched: boolean): Promise<Harness> => {
   const { standIns, server, addresses } = await openStandIns();
   cleanup.defer('stand-ins', () => server.close());
   const config: ContentConfig = { ...testConfig('content'), ...addresses, ...settings };
@@ -279,7 +280,7 @@ const open = async (cleanup: Cleanup): Promise<Harness> => {
     config,
     standIns,
     clock,
-    content: await startContent(config, { clock }),
+    content: await startContent(watched ? monitored(config) : config, { clock }),
     send: (...request) => apiClient('content', harness.content.url)(...request),
     publish: testPublisher(broker),
     tap,

@@ -5,6 +5,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
@@ -18,6 +19,7 @@ export interface Dependencies {
   boosts: BoostReader;
   licenseDocuments: LicenseDocuments;
   outbox: Outbox;
+  audit: AuditLog;
   sequences: Sequences;
   clock: Clock;
   /**
@@ -28,7 +30,7 @@ export interface Dependencies {
 }
 
 export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig): Dependencies => {
-  const { connection, log, outbox, sequences, clock } = runtime;
+  const { connection, log, outbox, audit, sequences, clock } = runtime;
   const identity = runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
   const media = runtime.grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS);
   const storeBilling = runtime.grpcClient(
@@ -43,6 +45,7 @@ export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig):
     boosts: createBoostReader(storeBilling, log),
     licenseDocuments: createLicenseDocuments({ media, log }),
     outbox,
+    audit,
     sequences,
     clock,
     gymQueue: createKeyedQueue(),

@@ -8,10 +8,12 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/audit-logs.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
@@ -48,6 +50,9 @@ export interface Dependencies {
   scoreLocks: ScoreLocks;
   backgroundTasks: BackgroundTasks;
   outbox: Outbox;
+  audit: AuditLog;
+  /** Of all services. */
+  auditSources: readonly AuditSource[];
   sequences: Sequences;
   limiter: RateLimiter;
   limits: Limits;
@@ -83,7 +88,7 @@ export const createDependencies = async (
   config: IdentityConfig,
   { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
-  const { connection, clock, random, log, metrics, outbox, sequences, limiter, idempotency } = runtime;
+  const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
   const kavenegar = createKavenegar({
     baseUrl: config.KAVENEGAR_BASE_URL,
     apiKey: config.KAVENEGAR_API_KEY,
@@ -110,6 +115,8 @@ export const createDependencies = async (
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     backgroundTasks,
     outbox,
+    audit,
+    auditSources: createAuditSources(runtime, config),
     sequences,
     limiter,
     limits: limitsOf(config),
@@ -135,6 +142,19 @@ const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> 
   'store-billing': config.STORE_BILLING_GRPC_ADDRESS,
   content: config.CONTENT_GRPC_ADDRESS,
 });
+
+/** Besides identity. */
+const AUDITED_SERVICES = ['gyms', 'wallet', 'store-billing', 'content', 'media'] as const;
+
+const createAuditSources = (runtime: ServiceRuntime, config: IdentityConfig): AuditSource[] => {
+  const addresses = { ...blockerAddresses(config), media: config.MEDIA_GRPC_ADDRESS };
+  const others = AUDITED_SERVICES.map((service) =>
+    remoteAuditSource(
+      runtime.grpcClient(service, grpcDefinitions.auditLog(), addresses[service], `${service} audit log`),
+    ),
+  );
+  return [ownAuditSource(runtime.audit), ...others];
+};
 
 const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
   const { log } = runtime;

@@ -18,6 +18,7 @@ import { createGetProfile } from './app/get-profile.ts';
 import { createGetUser } from './app/get-user.ts';
 import { createGetUsers } from './app/get-users.ts';
 import { createIntrospect } from './app/introspect.ts';
+import { createListAuditLog } from './app/list-audit-log.ts';
 import { createListNotifications } from './app/list-notifications.ts';
 import { createListRoles } from './app/list-roles.ts';
 import { createListTokens } from './app/list-tokens.ts';
@@ -100,6 +101,8 @@ export const createUseCases = (dependencies: Dependencies) => {
     updateRole: createUpdateRole(dependencies),
     seedRoles: createSeedRoles(dependencies),
     ensureFirstAdministrator: createEnsureFirstAdministrator(dependencies),
+
+    listAuditLog: createListAuditLog(dependencies),
 
     listNotifications: createListNotifications(dependencies),
     markNotificationRead: createMarkNotificationRead(dependencies),

@@ -153,6 +153,16 @@ describe('an alert tells the owner', () => {
     expect(persian?.body).toContain('متصدیان');
   });
 
+  test('of a user name that an operator changed; not of one that they changed themselves', async () => {
+    const person = await join(harness);
+    await put(person, { username: `own.${person.user.username}` });
+    expect(await changesOf(person)).toEqual([]);
+    expect((await putByOperator(person, { username: `op.${person.user.username}` })).status).toBe(200);
+    expect(await changesOf(person)).toEqual([{ change: 'username_changed', by: 'operator' }]);
+    const [alert] = await notificationsOf(person);
+    expect(alert).toMatchObject({ title: 'User name changed', body: expect.stringContaining('An operator') });
+  });
+
   test('of a removed bank account', async () => {
     const person = await join(harness);
     await put(person, { bank_account_number: 'IR9' });

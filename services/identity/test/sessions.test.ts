@@ -1,9 +1,8 @@
 /** The list of log-ins, and their revocation. */
-import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { DAY_MS, formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
-import { apiClient, eventually, testSigner } from '@fitness/shared/testing/harness.ts';
+import { apiClient, eventually, testClient } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashToken } from '../src/domain/token.ts';
 import { startIdentity } from '../src/service.ts';
@@ -164,16 +163,11 @@ describe('three replicas', () => {
     replicas = await Promise.all(
       [1, 2, 3].map(async () => {
         const service = await startIdentity(config(), { clock: harness.clock });
-        const client = createGrpcClient({
-          definition: grpcDefinitions.identity(),
-          address: service.grpcAddress,
-          target: 'identity',
-          from: 'gateway',
-          signer: testSigner,
+        const client = testClient('identity', grpcDefinitions.identity(), service.grpcAddress, {
           deadlineMs: 30_000,
         });
         return {
-          send: apiClient(service.url),
+          send: apiClient('identity', service.url),
           introspect: (token: string) => isLive({ ...harness, identity: client }, token),
           close: async () => {
             client.close();

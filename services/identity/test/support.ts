@@ -90,6 +90,10 @@ const startStandIns = (standIns: StandIns) =>
         return { applies: found !== undefined, extras_json: JSON.stringify(found?.extras ?? {}) };
       },
     }),
+    standInService(grpcDefinitions.auditLog(), {
+      List: async () => ({ entries: [], has_more: false }),
+      Count: async () => ({ total: 0 }),
+    }),
     standInService(grpcDefinitions.storeBilling(), {
       GetSubscriptions: async ({ user_ids }) => {
         standIns.calls.subscriptions += 1;

@@ -3,6 +3,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createImages, type Images } from './clients/images.ts';
@@ -20,6 +21,7 @@ export interface Dependencies {
   licenseOwners: LicenseOwners;
   sequences: Sequences;
   outbox: Outbox;
+  audit: AuditLog;
   clock: Clock;
   log: Logger;
 }
@@ -30,7 +32,7 @@ export const createDependencies = (
   config: MediaConfig,
   storage: Storage,
 ): Dependencies => {
-  const { connection, sequences, outbox, clock, log } = runtime;
+  const { connection, sequences, outbox, audit, clock, log } = runtime;
   runtime.cleanup.defer('storage', () => storage.close());
   runtime.health.add('storage', () => storage.check());
   const identity = runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
@@ -44,6 +46,7 @@ export const createDependencies = (
     licenseOwners: createLicenseOwners({ identity, gyms, log }),
     sequences,
     outbox,
+    audit,
     clock,
     log,
   };

@@ -4,6 +4,7 @@ import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
@@ -23,6 +24,7 @@ export interface Dependencies {
   targets: Targets;
   wallet: Wallet;
   outbox: Outbox;
+  audit: AuditLog;
   idempotency: Idempotency;
   backgroundTasks: BackgroundTasks;
   clock: Clock;
@@ -41,7 +43,7 @@ export const createDependencies = (
   config: StoreBillingConfig,
   { requestTransactionTimeoutMs = REQUEST_TRANSACTION_TIMEOUT_MS }: DependencyOverrides = {},
 ): Dependencies => {
-  const { connection, sequences, outbox, clock, random, log, idempotency, metrics, cleanup } = runtime;
+  const { connection, sequences, outbox, audit, clock, random, log, idempotency, metrics, cleanup } = runtime;
   const client = createProviderClient({
     target: config.STORE_CHANNEL,
     metrics,
@@ -66,6 +68,7 @@ export const createDependencies = (
     ),
     wallet: createWallet(runtime.grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
     outbox,
+    audit,
     idempotency,
     backgroundTasks,
     clock,

@@ -7,12 +7,12 @@
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type NotedHead, readHead } from '@fitness/shared/kernel/seal.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { type AuditReport, createAuditWallets } from './app/audit-wallets.ts';
 import { type AuditConfig, readAuditConfig, sealsDatabase } from './config.ts';
-import { readHead } from './domain/seal.ts';
 import { createSeals } from './store/seals.ts';
 import { createStore } from './store/store.ts';
 
@@ -20,7 +20,7 @@ const EXIT_DIFFERENCE = 1;
 const EXIT_FAILED = 2;
 const EXIT_CONFIG = 78;
 
-const notedHead = (): ReturnType<typeof readHead> => {
+const notedHead = (): NotedHead | undefined => {
   const text = process.argv[2];
   if (text === undefined) return undefined;
   const head = readHead(text);

@@ -6,6 +6,7 @@ import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
@@ -33,6 +34,7 @@ export interface Dependencies {
   gateway: PaymentGateway;
   priceList: PriceList;
   outbox: Outbox;
+  audit: AuditLog;
   idempotency: Idempotency;
   limiter: RateLimiter;
   clock: Clock;
@@ -48,7 +50,7 @@ export const createDependencies = async (
   runtime: ServiceRuntime,
   config: WalletConfig,
 ): Promise<Dependencies> => {
-  const { connection, sequences, clock, random, log, outbox, idempotency, limiter, metrics, cleanup } =
+  const { connection, sequences, clock, random, log, outbox, audit, idempotency, limiter, metrics, cleanup } =
     runtime;
   const seals = await openSeals(runtime, config);
   const http = createProviderClient({ target: 'zibal', metrics });
@@ -71,6 +73,7 @@ export const createDependencies = async (
     }),
     priceList: createPriceList(storeBilling),
     outbox,
+    audit,
     idempotency,
     limiter,
     clock,

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
+import { headText, type Seal, sealHash } from '@fitness/shared/kernel/seal.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { LedgerEntry } from '../src/domain/ledger.ts';
-import { entryHash, headText, type Seal, sealHash } from '../src/domain/seal.ts';
+import { entryHash } from '../src/domain/seal.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { atTheBank, type Harness, OPERATOR, startHarness, together } from './support.ts';
 

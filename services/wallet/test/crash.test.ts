@@ -142,6 +142,7 @@ beforeAll(async () => {
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
   // Creates counters and collections.
   await withdrawal.request(harnessClient(), await newCase(withdrawal));
+  await rejection.request(harnessClient(), await newCase(rejection));
   await harness.wallet.sealLedger();
   crashing = startCrashTestProcess(PROGRAM, { ...harness.config });
   for (const nth of [SEAL.read, SEAL.append, SEAL.mark]) {
@@ -231,10 +232,19 @@ describe('killed before each of its commands', () => {
       'findAndModify payments',
       'bulkWrite',
       'findAndModify sequences',
+      'insert audit_entries',
+      'findAndModify sequences',
       'insert outbox',
       'commitTransaction',
       'find wallets',
     ]);
+    const recorded = (target: string) =>
+      harness.connection
+        .collection('audit_entries')
+        .countDocuments({ action: 'withdrawal.reject', subject_id: Number(target) });
+    const killed = casesOf(rejection).filter(({ killedBefore }) => killedBefore === 'commitTransaction');
+    expect(killed).toHaveLength(1);
+    expect(await Promise.all(killed.map(({ target }) => recorded(target)))).toEqual([0]);
     // Also when the killed process had completed it.
     expect(statuses(await finish<Answer>(rejection, answered))).toEqual(new Set([200]));
     expect(await balances(rejection)).toEqual(new Set([BALANCE]));
@@ -242,6 +252,8 @@ describe('killed before each of its commands', () => {
       'wallet.withdrawal.settled',
       casesOf(rejection).map(({ target }) => Number(target)),
     );
+    const entries = await Promise.all(casesOf(rejection).map(({ target }) => recorded(target)));
+    expect(new Set(entries)).toEqual(new Set([1]));
   });
 
   test('a deposit is credited once by the repeated callback', async () => {

@@ -1,5 +1,6 @@
 /** Every query of the wallet uses an index, in its order, among 20,000 documents of each collection. */
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { nextSeal } from '@fitness/shared/kernel/seal.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
@@ -10,7 +11,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { createEntry } from '../src/domain/ledger.ts';
 import { newPayment, PAYMENT_TYPES } from '../src/domain/payment.ts';
-import { nextSeal } from '../src/domain/seal.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 

@@ -1,13 +1,14 @@
 /** Every entry is sealed and published once, by any replica. */
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { GENESIS, type Seal, sealHash } from '@fitness/shared/kernel/seal.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSealLedger } from '../src/app/seal-ledger.ts';
-import { entryHash, GENESIS, type Seal, sealHash } from '../src/domain/seal.ts';
+import { entryHash } from '../src/domain/seal.ts';
 import type { RunningWallet } from '../src/service.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore } from '../src/store/store.ts';

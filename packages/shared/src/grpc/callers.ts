@@ -2,6 +2,7 @@
  * Which processes may call which RPC. What is not listed is refused, and a server does not start with an RPC that is
  * missing here. `docs/process-access.md` shows it as a table.
  */
+import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
@@ -19,6 +20,10 @@ type CallersOf<Definition> = Readonly<Record<RpcOf<Definition>, readonly Process
 
 /** By the full name of the gRPC service; an RPC without its callers does not compile. */
 export const RPC_CALLERS = {
+  'fitness.common.v1.AuditLog': {
+    Count: ['identity'],
+    List: ['identity'],
+  } satisfies CallersOf<AuditLogDefinition>,
   'fitness.common.v1.Blockers': {
     Evaluate: ['identity'],
   } satisfies CallersOf<BlockersDefinition>,

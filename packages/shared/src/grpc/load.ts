@@ -1,6 +1,7 @@
 /** Loads the `.proto` contracts with the options of the generated types (generate-proto-types.mjs), else fields are lost. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
@@ -29,6 +30,7 @@ const load = <Definition>(file: string, service: string): Definition => {
 
 /** The gRPC services by name, loaded on demand. */
 export const grpcDefinitions = {
+  auditLog: () => load<AuditLogDefinition>('common/v1/audit.proto', 'fitness.common.v1.AuditLog'),
   blockers: () => load<BlockersDefinition>('common/v1/blockers.proto', 'fitness.common.v1.Blockers'),
   identity: () => load<IdentityDefinition>('identity/v1/identity.proto', 'fitness.identity.v1.Identity'),
   wallet: () => load<WalletDefinition>('wallet/v1/wallet.proto', 'fitness.wallet.v1.Wallet'),

@@ -5,6 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { AuditAction } from '../kernel/audit.ts';
 import {
   ALL_TOKEN_KINDS,
   type Caller,
@@ -81,6 +82,11 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
    * without a permission. `docs/access.md` lists the result for every route.
    */
   tokenKinds?: readonly CallerTokenKind[];
+  /**
+   * What the audit log records when an operator uses the route. A test requires it of every route that changes something
+   * and accepts a permission of operators.
+   */
+  audits?: readonly AuditAction[];
   /** Counted for each user, and for guests by address; before the body is read. */
   limit?: RateLimit | undefined;
   /** Counts `limit` by address for users as well. */

@@ -84,6 +84,20 @@ export const serviceShape = (service: string, httpPort: number) => ({
     .default('fitness'),
 });
 
+/**
+ * The database of a service, for commands that work on the databases of several: `<SERVICE>_MONGODB_DATABASE`, or
+ * `MONGODB_DATABASE` when the command is about this service only, or the default.
+ */
+export const databaseOf = (
+  service: string,
+  env: Record<string, string | undefined>,
+  isOnly: boolean,
+): string => {
+  const name = service.replaceAll('-', '_');
+  const own = isOnly ? env.MONGODB_DATABASE : undefined;
+  return env[`${name.toUpperCase()}_MONGODB_DATABASE`] ?? own ?? `fitness_${name}`;
+};
+
 /** The gRPC addresses of the services; the defaults are for one machine. */
 export const grpcAddresses = {
   IDENTITY_GRPC_ADDRESS: address.default('127.0.0.1:9101'),

@@ -24,11 +24,12 @@ export const PERMISSIONS = [
   'payments.buy_premium',
   'payments.boost_own',
   'payments.boost_all',
+  'audit.view',
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Those of everybody with an account. Every other one is an operator's: it concerns what belongs to others. */
+/** Those of everybody with an account. */
 export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'users.view_limited',
   'gyms.create',
@@ -41,8 +42,10 @@ export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'payments.boost_own',
 ];
 
-export const isOperatorPermission = (permission: Permission): boolean =>
-  !MEMBER_PERMISSIONS.includes(permission);
+/** Every other one: its holder sees or changes what belongs to others. */
+export const OPERATOR_PERMISSIONS: ReadonlySet<Permission> = new Set(
+  PERMISSIONS.filter((permission) => !MEMBER_PERMISSIONS.includes(permission)),
+);
 
 export const isPermission = (value: string): value is Permission =>
   (PERMISSIONS as readonly string[]).includes(value);

@@ -3,11 +3,20 @@
  *
  *   npm run dead-letters -- <list|replay|purge> <service> [--id <event id>]
  *
- * Reads AMQP_URL (amqp://127.0.0.1:5672) and EVENTS_NAMESPACE (fitness). Exit codes: 0 done, 1 failed, 2 nothing
- * matched the given id, 64 wrong usage.
+ * Reads AMQP_URL (amqp://127.0.0.1:5672) and EVENTS_NAMESPACE (fitness), and for the audit log of the service
+ * MONGODB_URI and MONGODB_DATABASE or `<SERVICE>_MONGODB_DATABASE`. Exit codes: 0 done, 1 failed, 2 nothing matched the
+ * given id, 64 wrong usage.
  */
+import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import pino from 'pino';
+import type { AuditAction } from '../kernel/audit.ts';
+import { systemClock, systemRandom } from '../kernel/clock.ts';
+import { databaseOf } from '../kernel/config.ts';
+import { createAuditLog } from '../mongo/audit-log.ts';
+import { connectMongo } from '../mongo/connect.ts';
+import { ensureIndexes } from '../mongo/indexes.ts';
+import { inTransaction } from '../mongo/transaction.ts';
 import { connectBroker } from './broker.ts';
 import { createDeadLetters, type DeadLetter, type DeadLetters } from './dead-letter.ts';
 
@@ -45,19 +54,61 @@ const printDeadLetter = (letter: DeadLetter): void => {
   printLine(`    ${letter.error}`);
 };
 
+const log = pino({ level: 'silent' });
+
+const ACTIONS = { replay: 'dead_letters.replay', purge: 'dead_letters.purge' } as const satisfies Record<
+  Exclude<Action, 'list'>,
+  AuditAction
+>;
+
+/**
+ * Before the command has an effect, because the broker and the database have no common transaction: what cannot be
+ * recorded is not done.
+ */
+const recordAction = async (
+  action: Exclude<Action, 'list'>,
+  service: string,
+  letters: readonly DeadLetter[],
+): Promise<void> => {
+  const connection = await connectMongo({
+    uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
+    database: databaseOf(service, process.env, true),
+    log,
+    appName: 'dead-letter command',
+    startTimeoutMs: 0,
+  });
+  try {
+    const audit = createAuditLog({ connection, service, clock: systemClock, random: systemRandom, log });
+    await ensureIndexes(connection);
+    const events = letters.map(({ id, type }) => `${type} ${id ?? '(no id)'}`);
+    await inTransaction(connection, (session) =>
+      audit.record(session, {
+        actorId: null,
+        action: ACTIONS[action],
+        subject: { type: 'dead_letters', id: null },
+        after: { personId: null, values: { events, system_user: userInfo().username } },
+      }),
+    );
+    await audit.seal();
+  } finally {
+    await connection.close();
+  }
+};
+
 const perform = async (
   deadLetters: DeadLetters,
   action: Action,
   service: string,
   id?: string,
 ): Promise<number> => {
+  const found = (await deadLetters.list(service)).filter((letter) => id === undefined || letter.id === id);
   if (action === 'list') {
-    const found = (await deadLetters.list(service)).filter((letter) => id === undefined || letter.id === id);
     for (const letter of found) printDeadLetter(letter);
     printLine(`${found.length} dead-lettered events in ${service}`);
     return id !== undefined && found.length === 0 ? EXIT_NO_MATCH : 0;
   }
-  const count = await deadLetters[action](service, { id });
+  if (found.length > 0) await recordAction(action, service, found);
+  const count = found.length === 0 ? 0 : await deadLetters[action](service, { id });
   printLine(`${count} ${action === 'replay' ? 'returned to' : 'deleted from'} ${service}`);
   return id !== undefined && count === 0 ? EXIT_NO_MATCH : 0;
 };
@@ -73,7 +124,7 @@ const main = async (): Promise<number> => {
     url: process.env.AMQP_URL ?? 'amqp://127.0.0.1:5672',
     namespace: process.env.EVENTS_NAMESPACE ?? 'fitness',
     name: 'dead-letter command',
-    log: pino({ level: 'silent' }),
+    log,
     startTimeoutMs: CONNECT_TIMEOUT_MS,
   });
   try {

@@ -57,3 +57,21 @@ export const privacyOf = (schemaOrCollection: object | string): readonly Declara
 /** The names of the declared collections without a schema. */
 export const collectionsWithoutSchema = (): string[] =>
   [...declared.keys()].filter((key) => typeof key === 'string');
+
+/** Whether a stored field is personal: an erasure deletes its value. */
+export type IsPersonal = (path: string) => boolean;
+
+/** By the declarations of a schema. Of a nested field its own declaration counts before that of the whole. */
+export const personalFieldsOf = (schema: object): IsPersonal => {
+  const handlings = new Map(
+    (declared.get(schema) ?? []).flatMap(({ handling, paths }) => paths.map((path) => [path, handling])),
+  );
+  return (path) => {
+    for (let prefix = path; prefix !== ''; prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))) {
+      const handling = handlings.get(prefix);
+      if (handling !== undefined) return handling === 'erase';
+    }
+    // An object that is declared by its fields.
+    return [...handlings].some(([name, handling]) => name.startsWith(`${path}.`) && handling === 'erase');
+  };
+};

@@ -10,7 +10,7 @@ import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
 import type { CallerSigner } from '../kernel/caller.ts';
-import { type Clock, type Random, systemClock, systemRandom } from '../kernel/clock.ts';
+import { type Clock, type Random, SECOND_MS, systemClock, systemRandom } from '../kernel/clock.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics.ts';
@@ -22,6 +22,7 @@ import type { EventConsumer } from '../messaging/consumer.ts';
 import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
+import { type AuditLog, createAuditLog } from '../mongo/audit-log.ts';
 import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
 import { ensureIndexes } from '../mongo/indexes.ts';
@@ -29,6 +30,7 @@ import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { createSequences, type Sequences } from '../mongo/sequence.ts';
 import { leaseSessions } from '../mongo/session-lease.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
+import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
 import { openCallerSigner } from './open-caller-signer.ts';
@@ -110,6 +112,8 @@ export interface ServiceRuntime {
   redis: Redis;
   broker: Broker;
   outbox: Outbox;
+  /** Of this service. The runtime seals it, answers `AuditLog.List`, and destroys keys with their accounts. */
+  audit: AuditLog;
   sequences: Sequences;
   limiter: RateLimiter;
   idempotency: Idempotency;
@@ -207,6 +211,7 @@ const open = async (
     redis,
     broker,
     outbox: createOutbox({ connection, service, clock, random }),
+    audit: createAuditLog({ connection, service, clock, random, log }),
     sequences: createSequences(connection),
     limiter,
     idempotency: createIdempotency({
@@ -234,28 +239,48 @@ const assertConnected = (broker: Broker): void => {
   if (!broker.isConnected()) throw new Error('not connected');
 };
 
+const prepareDatabase = async (
+  { connection, clock, log, random, cleanup }: Omit<ServiceRuntime, 'serve'>,
+  { upgrades = [], beforeTransports }: Transports,
+): Promise<void> => {
+  // Unique indexes must exist before the first write.
+  await ensureIndexes(connection);
+  await createRateLimitIndexes(connection);
+  await createIdempotencyIndexes(connection);
+  const sessions = leaseSessions({ connection, owner: random.uuid(), log });
+  cleanup.defer('session lease', () => sessions.close());
+  await upgradeData({ connection, clock, log }, upgrades);
+  await beforeTransports?.();
+};
+
 const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   config: RuntimeConfig,
   transports: Transports,
   { closeGraceMs }: Overrides,
 ): Promise<RunningService> => {
-  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, limiter, random } =
-    runtime;
+  const {
+    service,
+    log,
+    clock,
+    cleanup,
+    connection,
+    broker,
+    health,
+    metrics,
+    signer,
+    tls,
+    limiter,
+    random,
+    audit,
+  } = runtime;
   try {
-    // Unique indexes must exist before the first write.
-    await ensureIndexes(connection);
-    await createRateLimitIndexes(connection);
-    await createIdempotencyIndexes(connection);
-    const sessions = leaseSessions({ connection, owner: random.uuid(), log });
-    cleanup.defer('session lease', () => sessions.close());
-    await upgradeData({ connection, clock, log }, transports.upgrades ?? []);
-    await transports.beforeTransports?.();
+    await prepareDatabase(runtime, transports);
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
     const grpc = await startGrpcServer({
       address: grpcAddress(config.HOST, config.GRPC_PORT),
-      services: transports.grpc,
+      services: [...transports.grpc, auditLogService(audit)],
       signer,
       tls,
       metrics,
@@ -281,13 +306,14 @@ const serve = async (
       connection,
       broker,
       service,
-      consumers: transports.consumers,
+      consumers: transports.consumers.map((consumer) => withKeyErasure(consumer, audit)),
       log,
       clock,
       onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
     });
     cleanup.defer('event consumers', () => consumers.close());
-    for (const job of transports.jobs ?? []) cleanup.defer(`job ${job.name}`, startJob(job, log));
+    for (const job of [...(transports.jobs ?? []), sealJob(audit)])
+      cleanup.defer(`job ${job.name}`, startJob(job, log));
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     cleanup.defer('readiness', () => health.markStopping());
     health.markStarted();
@@ -297,6 +323,27 @@ const serve = async (
     await cleanup.close();
     throw error;
   }
+};
+
+const AUDIT_SEAL_MS = SECOND_MS;
+
+const sealJob = (audit: AuditLog): Job => ({
+  name: 'seal audit log',
+  intervalMs: AUDIT_SEAL_MS,
+  run: () => audit.sealIfNeeded(),
+});
+
+/** The event that erases an account destroys its key in the same transaction. */
+const withKeyErasure = (consumer: EventConsumer, audit: AuditLog): EventConsumer => {
+  const { erases } = consumer.event;
+  if (erases === undefined) return consumer;
+  return {
+    ...consumer,
+    handle: async (event, context) => {
+      await consumer.handle(event, context);
+      await audit.eraseAccount(context.session, erases(event.data as never));
+    },
+  };
 };
 
 /** Runs one round at a time; stopping waits for the current round. */

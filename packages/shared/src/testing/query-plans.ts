@@ -36,7 +36,10 @@ export interface PlanOptions {
 }
 
 /** Collections of the service runtime; packages/shared/test/mongo/explain.test.ts checks their queries for all services. */
-const RUNTIME_COLLECTIONS = ['outbox', 'inbox', 'idempotency_keys', 'rate_limits'];
+const RUNTIME_COLLECTIONS = [
+  ...['outbox', 'inbox', 'idempotency_keys', 'rate_limits'],
+  ...['audit_entries', 'audit_keys', 'audit_seals'],
+];
 
 /** A plan that examines more than this is a fault: a tenth of a filled collection. */
 const EXAMINED_MAX = FILLED / 10;

@@ -1,12 +1,17 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
-import { amqpUrl, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
+import { createAuditLog } from '../../src/mongo/audit-log.ts';
+import { connectMongo } from '../../src/mongo/connect.ts';
+import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+import { amqpUrl, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
 
 const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
 const SERVICE = 'counter';
+const { MONGODB_URI, MONGODB_DATABASE } = testConfig(SERVICE);
 
 const { broker, consume, close } = await openConsumers({ retryDelaysMs: [] });
 let broken = true;
@@ -21,38 +26,71 @@ beforeAll(() =>
   ]),
 );
 
-afterAll(() => close());
+afterAll(async () => {
+  await close();
+  await dropDatabase({ MONGODB_URI, MONGODB_DATABASE });
+});
 
-const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+const run = (args: string[], database = MONGODB_URI): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
-    const env = { ...process.env, NODE_OPTIONS: '', AMQP_URL: amqpUrl(), EVENTS_NAMESPACE: broker.namespace };
+    const env = {
+      ...process.env,
+      NODE_OPTIONS: '',
+      AMQP_URL: amqpUrl(),
+      EVENTS_NAMESPACE: broker.namespace,
+      MONGODB_URI: database,
+      MONGODB_DATABASE,
+    };
     execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
     });
   });
 
+/** What the audit log says, oldest first. */
+const recorded = async (): Promise<{ action: string; events: unknown }[]> => {
+  const connection = await connectMongo({ uri: MONGODB_URI, database: MONGODB_DATABASE });
+  const audit = createAuditLog({
+    connection,
+    service: SERVICE,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+  const { entries } = await audit.list({}, { beforeId: undefined, limit: 100 });
+  await connection.close();
+  return entries.toReversed().map(({ action, after }) => ({ action, events: after?.events }));
+};
+
 test('an operator lists, replays and purges dead-lettered events', async () => {
   const ids = [await publishEvent(broker, { subject: '41' }), await publishEvent(broker, { subject: '42' })];
   await until(async () => (await createDeadLetters(broker).list(SERVICE)).length === 2);
 
-  const listed = await run('list', SERVICE);
+  const listed = await run(['list', SERVICE]);
   expect(listed.code).toBe(0);
   expect(listed.out).toContain(`${ids[0]}  shop.order.placed  subject 41`);
   expect(listed.out).toContain('Error: out of order');
   expect(listed.out).toContain(`2 dead-lettered events in ${SERVICE}`);
 
+  // What cannot be recorded is not done.
+  const unrecorded = await run(['purge', SERVICE], 'mongodb://127.0.0.1:0');
+  expect([unrecorded.code, (await createDeadLetters(broker).list(SERVICE)).length]).toEqual([1, 2]);
+
   broken = false;
-  expect(await run('replay', SERVICE, '--id', ids[0] ?? '')).toMatchObject({
+  expect(await run(['replay', SERVICE, '--id', ids[0] ?? ''])).toMatchObject({
     code: 0,
     out: `1 returned to ${SERVICE}\n`,
   });
   await until(() => handled === 1);
-  expect(await run('purge', SERVICE)).toMatchObject({ code: 0, out: `1 deleted from ${SERVICE}\n` });
-  expect(await run('purge', SERVICE, '--id', ids[0] ?? '')).toMatchObject({ code: 2 });
+  expect(await run(['purge', SERVICE])).toMatchObject({ code: 0, out: `1 deleted from ${SERVICE}\n` });
+  expect(await run(['purge', SERVICE, '--id', ids[0] ?? ''])).toMatchObject({ code: 2 });
+  expect(await recorded()).toEqual([
+    { action: 'dead_letters.replay', events: [`shop.order.placed ${ids[0]}`] },
+    { action: 'dead_letters.purge', events: [`shop.order.placed ${ids[1]}`] },
+  ]);
 });
 
 test('wrong arguments print the usage, and an unknown service is named', async () => {
-  expect(await run('explode', SERVICE)).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
-  expect(await run('list')).toMatchObject({ code: 64 });
-  expect(await run('list', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
+  expect(await run(['explode', SERVICE])).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
+  expect(await run(['list'])).toMatchObject({ code: 64 });
+  expect(await run(['list', 'nobody'])).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
 });

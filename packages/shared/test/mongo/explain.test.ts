@@ -1,12 +1,15 @@
 /** The queries of the service runtime on the collections that every service has. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { created } from '../../src/http/define-route.ts';
+import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '../../src/kernel/audit.ts';
 import { HOUR_MS, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
 import type { Broker } from '../../src/messaging/broker.ts';
 import { handleOnce } from '../../src/messaging/inbox.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
 import { createOutbox } from '../../src/messaging/outbox.ts';
 import { startRelay } from '../../src/messaging/relay.ts';
+import { type AuditLog, createAuditLog } from '../../src/mongo/audit-log.ts';
+import { registerAuditModels, smallestAuditId } from '../../src/mongo/audit-models.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import {
   createIdempotency,
@@ -45,12 +48,19 @@ const EXCEPTIONS = [
     'it reads and sorts the whole outbox for each batch; the outbox is normally nearly empty',
     ['COLLSCAN: find outbox {} sort {"_id":1} limit'],
   ),
+  ...exceptOnPrebuilt('it reads a whole list to sort or to count it', [
+    'a wide index scan: aggregate audit_entries {"service":"?"',
+  ]),
+  ...exceptOnPrebuilt('it does not scan along `_id`; a process reads the newest seal once', [
+    'COLLSCAN: find audit_seals {} sort {"_id":-1} limit',
+  ]),
 ];
 
 let connection: Connection;
 let broker: Broker;
 let redis: Redis;
 let watch: CommandWatch;
+let audit: AuditLog;
 
 const fill = async (): Promise<void> => {
   const { outbox, inbox } = registerEventModels(connection);
@@ -65,12 +75,38 @@ const fill = async (): Promise<void> => {
   await fillLike(connection, 'idempotency_keys', (n) => ({ _id: `key-${n}`, user_id: n, expires_at: NEVER }));
   await createRateLimitWindows(connection).consume({ points: 3, windowS: 60 }, 'first');
   await fillLike(connection, 'rate_limits', (n) => ({ _id: `key-${n}`, expire: NEVER }));
+  await fillAuditLog();
+};
+
+const AUDITED_AT = new Date('2026-01-15T10:00:00Z');
+
+/** Of every service one in ten entries; each operator has fifty. */
+const fillAuditLog = async (): Promise<void> => {
+  const { keys, seals } = registerAuditModels(connection);
+  await inTransaction(connection, (session) =>
+    audit.record(session, { actorId: 1, action: 'user.update', subject: { type: 'user', id: 1 } }),
+  );
+  await audit.seal();
+  await fillLike(connection, 'audit_entries', (n) => ({
+    _id: smallestAuditId(AUDITED_AT) + n * 1_000,
+    service: `shop-${n % 10}`,
+    actor_id: n % 400,
+    action: AUDIT_ACTIONS[n % AUDIT_ACTIONS.length],
+    subject_type: n % 100 < 50 ? AUDIT_SUBJECTS[n % AUDIT_SUBJECTS.length] : `kind-${n % 50}`,
+    subject_id: n,
+    seal: n % 1_000 === 0 ? null : 1_000_000 + Math.ceil(n / 500),
+  }));
+  await keys.create({ _id: 1_000_000, key: Buffer.alloc(32).toString('base64') });
+  await fillLike(connection, 'audit_keys', (n) => ({ _id: n }));
+  expect(await seals.countDocuments()).toBe(1);
+  await fillLike(connection, 'audit_seals', (n) => ({ _id: n + 1 }));
 };
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   redis = await connectRedis({ url: redisUrl(), log });
   broker = await openBroker();
+  audit = createAuditLog({ connection, service: 'shop-3', clock, random: systemRandom, log });
   await ensureIndexes(connection);
   await createIdempotencyIndexes(connection);
   await createRateLimitIndexes(connection);
@@ -187,6 +223,47 @@ test('a rate-limit window that starts, continues, is spent and ends', async () =
       .collection('rate_limits')
       .updateOne({ _id: 'new' as never }, { $set: { expire: new Date(0) } });
     await consume({ points: 2, windowS: 60 }, 'new');
+  });
+});
+
+describe('the audit log', () => {
+  const period = { from: AUDITED_AT, to: NEVER };
+  const after = { personId: 5, values: { email: 'text' } };
+
+  test.each([
+    ['no filter', {}],
+    ['a period', period],
+    ['an actor', { actorId: 5 }],
+    ['an action', { action: 'user.update' }],
+    ['a type of subject', { subjectType: 'gym' }],
+    ['a subject', { subjectType: 'gym', subjectId: 15 }],
+    ['everything', { ...period, actorId: 5, action: 'user.update', subjectType: 'gym', subjectId: 15 }],
+  ])('a page, the next one and the count by %s', async (_name, filter) => {
+    await expectServed('audit_entries', async () => {
+      await audit.list(filter, { beforeId: undefined, limit: 30 });
+      await audit.list(filter, { beforeId: smallestAuditId(AUDITED_AT) + 10_000_000, limit: 30 });
+      await audit.count(filter);
+    });
+  });
+
+  test('an entry of a person, its seal, and their erasure', async () => {
+    await expectServed('audit_keys', async () => {
+      for (const personId of [5, 2_000_000])
+        await inTransaction(connection, (session) =>
+          audit.record(session, {
+            actorId: 1,
+            action: 'user.update',
+            subject: { type: 'user', id: personId },
+            after: { ...after, personId },
+            isPersonal: () => true,
+          }),
+        );
+      await audit.list({ actorId: 1 }, { beforeId: undefined, limit: 3 });
+      await inTransaction(connection, (session) => audit.eraseAccount(session, 5));
+    });
+    // Of a process that has just started: it reads the newest seal directly.
+    const started = createAuditLog({ connection, service: 'shop-3', clock, random: systemRandom, log });
+    await expectServed('audit_entries', () => started.seal());
   });
 });
 

@@ -1,10 +1,13 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createFindManagedService } from './find-managed-service.ts';
+import { recordTrainingServiceChange } from './record-change.ts';
 import { createRecordRemoval } from './record-removal.ts';
 
 /** Its trainees stay. 404 unless the caller sees it, 403 unless they sell or manage it. */
-export const createDeleteTrainingService = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
+export const createDeleteTrainingService = (
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
+) => {
   const findManaged = createFindManagedService(dependencies);
   const recordRemoval = createRecordRemoval(dependencies);
   return (caller: UserCaller, id: number): Promise<void> =>
@@ -12,5 +15,7 @@ export const createDeleteTrainingService = (dependencies: Pick<Dependencies, 'st
       await findManaged(caller, id, session);
       const removed = await dependencies.store.trainingServices.remove(session, id);
       await recordRemoval(session, removed === undefined ? [] : [removed]);
+      if (removed === undefined) return;
+      await recordTrainingServiceChange(dependencies, session, caller, { before: removed, after: null });
     });
 };

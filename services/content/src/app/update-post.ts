@@ -6,9 +6,12 @@ import type { PostFields } from '../domain/post.ts';
 import { countKey, totalKey } from '../domain/post-lists.ts';
 import { createRequireOwner } from './post-owner.ts';
 import { createPresentPost, type PostResource } from './post-resource.ts';
+import { recordPostChange } from './record-change.ts';
 
 /** 404 unless the caller sees the post, 403 unless they own its profile. */
-export const createUpdatePost = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media'>) => {
+export const createUpdatePost = (
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media' | 'audit'>,
+) => {
   const { store, clock } = dependencies;
   const requireOwner = createRequireOwner(dependencies);
   const presentPost = createPresentPost(dependencies);
@@ -28,7 +31,9 @@ export const createUpdatePost = (dependencies: Pick<Dependencies, 'store' | 'gym
       const { kind } = post.profile;
       const deltas = moveOnePost(totalKey(post, kind, profile.state), totalKey(fields, kind, profile.state));
       await store.counters.incrementPosts(session, id, deltas);
-      return store.posts.update(session, post, fields, profile.state, clock.now());
+      const after = await store.posts.update(session, post, fields, profile.state, clock.now());
+      await recordPostChange(dependencies, session, caller, { before: post, after });
+      return after;
     });
     return presentPost(updated);
   };

@@ -5,6 +5,7 @@ import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
 import { activityOf, type TrainingServiceFields } from '../domain/training-service.ts';
 import { createFindManagedService } from './find-managed-service.ts';
 import { publishTrainingServiceChanged } from './publish.ts';
+import { recordTrainingServiceChange } from './record-change.ts';
 import {
   createFetchEmbedded,
   createFetchSeller,
@@ -14,7 +15,7 @@ import {
 
 /** 404 unless the caller sees it, 403 unless they sell or manage it. */
 export const createUpdateTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'media' | 'boosts'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'media' | 'boosts' | 'audit'>,
 ) => {
   const { store, clock } = dependencies;
   const findManaged = createFindManagedService(dependencies);
@@ -39,6 +40,7 @@ export const createUpdateTrainingService = (
           [activityOf(service)]: 1,
         });
       await publishTrainingServiceChanged(dependencies, session, service);
+      await recordTrainingServiceChange(dependencies, session, caller, { before: current, after: service });
       return service;
     });
     return toTrainingServiceResource(updated, user, await fetchEmbedded([id]));

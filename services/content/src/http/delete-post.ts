@@ -10,6 +10,7 @@ export const deletePostRoute = ({ deletePost }: Pick<UseCases, 'deletePost'>): R
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],
+    audits: ['post.delete'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

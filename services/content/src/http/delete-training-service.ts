@@ -12,6 +12,7 @@ export const deleteTrainingServiceRoute = ({
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],
+    audits: ['training_service.delete'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

@@ -13,6 +13,7 @@ export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Rout
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],
+    audits: ['post.update'],
     params: idParams,
     body: z.object(postInput).partial(),
     responses: { 200: z.object({ data: postSchema }) },

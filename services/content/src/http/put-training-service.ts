@@ -15,6 +15,7 @@ export const putTrainingServiceRoute = ({
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],
+    audits: ['training_service.update'],
     params: idParams,
     body: z.object(trainingServiceInput).partial(),
     responses: { 200: z.object({ data: trainingServiceSchema }) },

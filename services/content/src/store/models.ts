@@ -1,5 +1,5 @@
 /** The collections of content's database. */
-import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { PostFields } from '../domain/post.ts';
 import type { ProfileCounts } from '../domain/post-lists.ts';
@@ -274,6 +274,9 @@ privacy(
 );
 
 privacy(purchaseKeySchema, retain('the hash of a key, for 24 hours', '_id', 'trainee_id', 'expires_at'));
+
+export const isPersonalPostField = personalFieldsOf(postSchema);
+export const isPersonalTrainingServiceField = personalFieldsOf(trainingServiceSchema);
 
 export interface Models {
   posts: Model<PostDocument>;

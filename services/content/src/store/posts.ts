@@ -1,6 +1,7 @@
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
+import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
   COUNT_KEYS,
@@ -13,7 +14,7 @@ import {
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
-import type { Models, PostDocument } from './models.ts';
+import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
 import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -21,6 +22,8 @@ interface PostPage extends Omit<Listed, 'rows'> {
 }
 
 export interface Posts {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
   /** In the order of `ids`; unknown ones and those whose profile is gone are missing. */
   findMany(ids: readonly number[]): Promise<Post[]>;
@@ -88,6 +91,7 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
 export const createPosts = ({ posts }: Models): Posts => {
   const reader = createListReader(posts.collection, { texts: ['title', 'content'], accepted: ['facets'] });
   return {
+    isPersonal: isPersonalPostField,
     find: async (id, session) => {
       const found = await posts
         .findById(id, { facets: 0, grams: 0 })

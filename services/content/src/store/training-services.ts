@@ -9,6 +9,7 @@ import {
   readRankedPage,
   type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
+import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { rowMatcher } from '@fitness/shared/mongo/search-rows.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
-import type { Models, TrainingServiceDocument } from './models.ts';
+import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
 import { sameWords } from './same-words.ts';
 
 export interface ServiceFilter {
@@ -40,6 +41,8 @@ interface ServicePageRequest {
 }
 
 export interface TrainingServices {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   find(id: number, session?: ClientSession): Promise<TrainingService | undefined>;
   /** In the order of `ids`; unknown ones are missing. */
   findMany(ids: readonly number[]): Promise<TrainingService[]>;
@@ -169,6 +172,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
   };
 
   return {
+    isPersonal: isPersonalTrainingServiceField,
     find: async (id, session) => {
       const found = await trainingServices
         .findById(id, { facets: 0, grams: 0 })

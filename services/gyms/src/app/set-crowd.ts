@@ -4,6 +4,7 @@ import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 import { findForChange } from './find-for-change.ts';
+import { recordGymChange } from './record-gym-change.ts';
 
 interface CrowdReport {
   /** How many people are in the gym now. */
@@ -14,12 +15,14 @@ interface CrowdReport {
 
 /** Throws 404 and 403, and 422 when no capacity was ever given. */
 export const createSetCrowd =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
   (id: number, { current, capacity: given }: CrowdReport, caller: UserCaller): Promise<Gym> =>
     store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
       const capacity = given ?? gym.crowd?.capacity;
       if (capacity === undefined) throw invalid({ capacity: message('validation.required') });
       const crowd = { current, capacity };
-      return store.gyms.update(session, gym, { crowd }, { now: clock.now(), keepVersion: true });
+      const after = await store.gyms.update(session, gym, { crowd }, { now: clock.now(), keepVersion: true });
+      await recordGymChange({ store, audit }, session, caller, { before: gym, after });
+      return after;
     });

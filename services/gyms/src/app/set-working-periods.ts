@@ -5,10 +5,11 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 import { overlap, type WorkingPeriod } from '../domain/working-periods.ts';
 import { findForChange } from './find-for-change.ts';
+import { recordGymChange } from './record-gym-change.ts';
 
 /** Throws 422 for periods that overlap, 404 and 403. */
 export const createSetWorkingPeriods =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
   async (id: number, periods: WorkingPeriod[], caller: UserCaller): Promise<Gym> => {
     if (overlap(periods)) throw invalid({ working_periods: message('gyms.periods_overlap') });
     const workingPeriods = periods.toSorted(
@@ -16,6 +17,9 @@ export const createSetWorkingPeriods =
     );
     return store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
-      return store.gyms.update(session, gym, { workingPeriods }, { now: clock.now(), keepVersion: true });
+      const options = { now: clock.now(), keepVersion: true };
+      const after = await store.gyms.update(session, gym, { workingPeriods }, options);
+      await recordGymChange({ store, audit }, session, caller, { before: gym, after });
+      return after;
     });
   };

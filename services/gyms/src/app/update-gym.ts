@@ -10,6 +10,7 @@ import { isReasonMisplaced, type LicenseRequest, reviewLicense } from '../domain
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';
+import { recordGymChange } from './record-gym-change.ts';
 
 export interface GymUpdate {
   /** Only the fields that were sent. */
@@ -46,7 +47,7 @@ const mayApply =
 export const createUpdateGym = (dependencies: Dependencies) => {
   const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
 
-  const apply = async (session: ClientSession, gym: Gym, update: GymUpdate) => {
+  const apply = async (session: ClientSession, gym: Gym, update: GymUpdate, caller: UserCaller) => {
     assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
     if (isReasonMisplaced(gym.license, update.license)) throw misplacedReason();
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
@@ -56,6 +57,8 @@ export const createUpdateGym = (dependencies: Dependencies) => {
     const changes = changesLicense ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
+    const isReview = requestsReview(update);
+    await recordGymChange(dependencies, session, caller, { before: gym, after: changed, isReview });
     if (reviewed !== null) await publishLicenseReviewed(outbox, session, changed, reviewed);
     if (clearedMediaId !== null) await publishLicenseCleared(outbox, session, changed, clearedMediaId);
     return { gym: changed, clearedMediaId };
@@ -73,7 +76,7 @@ export const createUpdateGym = (dependencies: Dependencies) => {
       const current = await findForChange(store.gyms, id, caller, session, may);
       if (newOwnerId !== undefined && !(await store.owners.lockUnlessErased(session, newOwnerId)))
         throw invalid({ user_id: message('validation.unknown') });
-      return apply(session, current, update);
+      return apply(session, current, update, caller);
     };
     const { gym, clearedMediaId } = await gymQueue.run(String(id), () => store.transaction(write));
     if (clearedMediaId !== null) await licenseDocuments.delete(id, clearedMediaId);

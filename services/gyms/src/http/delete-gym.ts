@@ -11,6 +11,7 @@ export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Rout
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
+    audits: ['gym.delete'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ params, caller }) => {

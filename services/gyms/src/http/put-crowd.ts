@@ -17,6 +17,7 @@ export const putCrowdRoute = ({ setCrowd, presentGyms }: Pick<UseCases, 'setCrow
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
+    audits: ['gym.update'],
     params: idParams,
     body: z.object({
       current: z.int().min(0).max(PEOPLE_MAX),

@@ -48,6 +48,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
+    audits: ['gym.update', 'gym_license.review'],
     params: idParams,
     body,
     responses: { 200: gymBody, 409: licenseReplacedSchema },

@@ -30,6 +30,7 @@ export const putWorkingPeriodsRoute = ({
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
+    audits: ['gym.update'],
     params: idParams,
     body: z.object({ working_periods: z.array(period).max(PERIODS_MAX) }),
     responses: { 200: gymBody },

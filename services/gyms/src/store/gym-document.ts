@@ -6,7 +6,7 @@
 
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
 import { type Boost, type BoostState, NEVER_BOOSTED } from '../domain/boost.ts';
 import { encodeGeohash } from '../domain/geohash.ts';
@@ -113,6 +113,8 @@ privacy(
   erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId'),
   retain('an older document must not become the license again', 'license.newestMediaId'),
 );
+
+export const isPersonalGymField = personalFieldsOf(gymSchema);
 
 export const gymModel = (connection: Connection): Model<GymDocument> =>
   connection.models.Gym ?? connection.model<GymDocument>('Gym', gymSchema);

@@ -1,4 +1,5 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Connection } from 'mongoose';
 import { type Boost, boostState, withBoost } from '../domain/boost.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -9,6 +10,7 @@ import {
   GYM_PROJECTION,
   type GymDocument,
   gymModel,
+  isPersonalGymField,
   readGyms,
   readGymsById,
   toDocument,
@@ -19,6 +21,8 @@ import { createGymLists, type GymLists } from './gym-lists.ts';
 type GymChanges = Partial<Omit<Gym, 'id' | 'version' | 'createdAt' | 'updatedAt'>>;
 
 export interface Gyms extends GymLists {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   insert(session: ClientSession, gym: Gym): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
   findMany(ids: readonly number[]): Promise<Gym[]>;
@@ -56,6 +60,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
     await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
   };
   return {
+    isPersonal: isPersonalGymField,
     insert: async (session, gym) => {
       const document = toDocument(gym);
       await gyms.create([document], { session });

@@ -7,7 +7,7 @@ import type { EraseAccount } from './erase-account.ts';
 import { findManageableUser } from './manageable-user.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 
-interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'> {
+interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'audit' | 'clock'> {
   eraseAccount: EraseAccount;
 }
 
@@ -20,7 +20,7 @@ type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 export const createDeleteUser =
   (dependencies: DeleteUserDependencies): DeleteUser =>
   async (caller, userId) => {
-    const { store, eraseAccount } = dependencies;
+    const { store, audit, clock, eraseAccount } = dependencies;
     if (caller.userId === userId) throw forbidden('the own account');
     await findManageableUser(dependencies, caller, userId);
     await assertNoBlockers(dependencies, userId);
@@ -31,5 +31,12 @@ export const createDeleteUser =
         await assertRoleManagerRemains(dependencies, session, { userId });
       }
       if (!(await eraseAccount(session, userId))) throw notFound();
+      await audit.record(session, {
+        actorId: caller.userId,
+        action: 'user.delete',
+        subject: { type: 'user', id: userId },
+        before: { personId: null, values: { erased_at: null } },
+        after: { personId: null, values: { erased_at: clock.now() } },
+      });
     });
   };

@@ -3,7 +3,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { publishAccountDeleted, publishCredentialsRevoked } from './publish.ts';
 
-type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'clock'>;
+type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
 
 /**
  * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
@@ -12,7 +12,7 @@ type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'ou
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
-  const { store, idempotency, clock } = dependencies;
+  const { store, idempotency, audit, clock } = dependencies;
   return async (session, userId, dueOn) => {
     const now = clock.now();
     // First, because every transaction that stores data about the account writes this document, too: they conflict.
@@ -24,6 +24,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     await store.notifications.eraseAccount(session, userId);
     await store.scores.eraseAccount(session, userId);
     await idempotency.eraseAccount(session, userId);
+    await audit.eraseAccount(session, userId);
     const account = { userId, version };
     await publishCredentialsRevoked(dependencies, session, account, 'account_erased');
     await publishAccountDeleted(dependencies, session, account, now);

@@ -26,6 +26,8 @@ export type SecurityChange =
   | 'email_changed'
   | 'phone_changed'
   | 'bank_account_changed'
+  /** Only by an operator. */
+  | 'username_changed'
   | 'codes_locked'
   | 'second_factor_armed'
   | 'second_factor_removed'

@@ -1,3 +1,4 @@
+import { changesOf } from '@fitness/shared/kernel/audit.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, forbidden, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -18,7 +19,7 @@ interface RoleChanges {
 type UpdateRole = (caller: UserCaller, id: number, changes: RoleChanges) => Promise<Role>;
 
 export const createUpdateRole =
-  ({ store }: Pick<Dependencies, 'store'>): UpdateRole =>
+  ({ store, audit }: Pick<Dependencies, 'store' | 'audit'>): UpdateRole =>
   (caller, id, { title, permissions }) =>
     store.transaction(async (session) => {
       const role = await store.roles.find(id, session);
@@ -34,6 +35,16 @@ export const createUpdateRole =
       const unique = permissions === undefined ? undefined : [...new Set(permissions)];
       const updated = await store.roles.update(session, id, omitUndefined({ title, permissions: unique }));
       if (updated === null) throw notFound();
+      const change = changesOf(role, updated);
+      if (change !== undefined) {
+        await audit.record(session, {
+          actorId: caller.userId,
+          action: 'role.update',
+          subject: { type: 'role', id },
+          before: { personId: null, values: change.before },
+          after: { personId: null, values: change.after },
+        });
+      }
       return updated;
     });
 

@@ -23,13 +23,17 @@ import {
   changesPhone,
   type ProfileChanges,
 } from './profile-changes.ts';
+import { recordUserChange } from './record-user-change.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface UpdateUserDependencies
-  extends Pick<Dependencies, 'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries'> {
+  extends Pick<
+    Dependencies,
+    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit'
+  > {
   securityNotices: SecurityNotices;
 }
 
@@ -92,6 +96,10 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     for (const change of securityChanges(before, after)) {
       await securityNotices.notify(session, after, change, 'operator');
     }
+    // A user name that its owner does not know keeps them from signing in by it.
+    if (before.username !== after.username) {
+      await securityNotices.notify(session, after, 'username_changed', 'operator');
+    }
     if (before.phone === after.phone) return;
     await store.codes.invalidate(session, after._id);
     await securityNotices.requestSms(session, after, {
@@ -147,11 +155,21 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
         if (updated === null) throw notFound();
         await tellOwner(session, current, updated, locale);
         await notifyOfReview(session, current, updated);
+        const before = isCleared ? { ...current, ...licenseOf(user) } : current;
+        await recordUserChange(dependencies, session, caller, { before, after: updated });
         return updated;
       }),
     );
   };
 };
+
+/** Media reports the deletion of the document by an event, which may be faster than the request that has asked for it. */
+const licenseOf = (user: User): Partial<User> => ({
+  trainer_license_image: user.trainer_license_image,
+  trainer_license_media_id: user.trainer_license_media_id,
+  trainer_license_approved: user.trainer_license_approved,
+  trainer_license_rejection_reason: user.trainer_license_rejection_reason,
+});
 
 /**
  * 403 for a new e-mail, phone or bank account by another token than a session, and of the own account: PUT /auth/me asks

@@ -1,5 +1,5 @@
 /** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 50). */
-import { isOperatorPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import { OPERATOR_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { permissionsOf } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
@@ -16,8 +16,8 @@ export const createUsablePermissions =
   }: Pick<Dependencies, 'store' | 'staffNeedsSecondFactor'>): UsablePermissions =>
   async ({ _id: userId, role_ids: roleIds }) => {
     const held = permissionsOf(await store.roles.findMany(roleIds));
-    const ofOperators = [...held].filter(isOperatorPermission);
+    const ofOperators = [...held].filter((one) => OPERATOR_PERMISSIONS.has(one));
     if (!staffNeedsSecondFactor || ofOperators.length === 0) return { held, withheld: [] };
     if (await store.secondFactors.isArmed(userId)) return { held, withheld: [] };
-    return { held: new Set([...held].filter((one) => !isOperatorPermission(one))), withheld: ofOperators };
+    return { held: new Set([...held].filter((one) => !OPERATOR_PERMISSIONS.has(one))), withheld: ofOperators };
   };

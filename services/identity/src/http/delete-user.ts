@@ -12,6 +12,7 @@ export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): R
     tag: 'users',
     access: 'user',
     permissions: ['users.delete'],
+    audits: ['user.delete'],
     params: idParams,
     responses: { 204: null, 409: deletionBlockedSchema },
     handle: async ({ caller, params }) => {

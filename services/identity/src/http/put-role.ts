@@ -17,6 +17,7 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],
+    audits: ['role.update'],
     errorStatuses: [409],
     params: idParams,
     body: z.object({

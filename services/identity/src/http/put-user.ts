@@ -20,6 +20,7 @@ export const putUserRoute = ({
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
+    audits: ['user.update', 'user.assign_roles', 'trainer_license.review'],
     params: idParams,
     body: z.object({
       ...profileShape,

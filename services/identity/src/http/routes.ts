@@ -7,6 +7,7 @@ import { deleteSecondFactorRoute } from './delete-second-factor.ts';
 import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
+import { getAuditLogRoute } from './get-audit-log.ts';
 import { getMeRoute } from './get-me.ts';
 import { getNotificationsRoute } from './get-notifications.ts';
 import { getRolesRoute } from './get-roles.ts';
@@ -60,6 +61,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   deleteUserRoute(useCases),
   getRolesRoute(useCases, baseUrl),
   putRoleRoute(useCases),
+  getAuditLogRoute(useCases, baseUrl),
   getNotificationsRoute(useCases, baseUrl),
   postNotificationReadRoute(useCases),
 ];

@@ -1,6 +1,6 @@
 /** The stored form of an account, with the fields that are derived from others. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import { localPhone } from '../domain/phone.ts';
 import { indexText } from '../domain/search-text.ts';
@@ -109,6 +109,8 @@ privacy(
   retain('the referrals of an erased account still count', 'has_referrals'),
   retain('counters that order writes', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
+
+export const isPersonalUserField = personalFieldsOf(schema);
 
 export const userModel = (connection: Connection): Model<StoredUser> =>
   connection.model<StoredUser>('User', schema);

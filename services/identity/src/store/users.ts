@@ -7,6 +7,7 @@ import { createLoginKeys, type LoginKeys, TakenError } from './login-keys.ts';
 import {
   deriveFields,
   ERASURE,
+  isPersonalUserField,
   liveOrNull,
   type Standing,
   toUser,
@@ -41,6 +42,7 @@ export const createUsers = (connection: Connection) => {
   return {
     /** The unique field that made a write fail; undefined for every other error. */
     takenField,
+    isPersonal: isPersonalUserField,
     ...createReads(connection, keys),
     ...createWrites(connection, keys),
     ...createDeletionWrites(connection, keys),

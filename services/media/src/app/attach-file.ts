@@ -18,6 +18,7 @@ import { createCleanImage } from './clean-image.ts';
 import { createDeleteFiles } from './delete-files.ts';
 import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
 import { publishAttached, publishDeleted } from './publish.ts';
+import { recordAccess } from './record-access.ts';
 
 export interface Attachment {
   attachableType: string;
@@ -25,6 +26,8 @@ export interface Attachment {
   purpose: Purpose | undefined;
   filename: string;
   mimeType: string;
+  /** The owner of the target, when the upload was authorized. */
+  ownerId: number | undefined;
 }
 
 export interface AttachFile {
@@ -35,7 +38,7 @@ export interface AttachFile {
   authorize(
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
-  ): Promise<void>;
+  ): Promise<Pick<Attachment, 'ownerId'>>;
   /**
    * Takes over the received `file`. Throws 422 for an image that cannot be decoded, when the target or the uploader's
    * account was deleted meanwhile, and when the target has as many public files as allowed.
@@ -64,7 +67,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       if (target === undefined) throw unknownTarget();
       // Only the owner uploads a private document; no permission allows it to others.
       const may = purpose === undefined ? mayEdit : mayEditOwn;
-      if (may(caller, target)) return;
+      if (may(caller, target)) return { ownerId: target.ownerId };
       throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
     },
 
@@ -97,7 +100,11 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       try {
         // Placed before the commit: a crash can leave a file without a row, never a row without its file.
         await storage.place(file);
-        replaced = await insertReplacing(dependencies, row, MAX_PUBLIC_FILES[kind]);
+        replaced = await insertReplacing(dependencies, row, {
+          maxPublic: MAX_PUBLIC_FILES[kind],
+          callerId: caller.userId,
+          ownerId: attachment.ownerId,
+        });
       } catch (error) {
         // After any other error the outcome of the commit may be unknown, and the sweeper deletes the file if it has no row.
         if (isAppError(error) && !isOutcomeUnknown(error)) await deleteFiles([row]);
@@ -118,16 +125,22 @@ const guardedTargets = (row: MediaRow): Target[] => {
   return isUploader ? [row] : [row, uploader];
 };
 
+interface Insertion {
+  maxPublic: number;
+  callerId: number;
+  ownerId: number | undefined;
+}
+
 /** Of two concurrent uploads of one document the later commit replaces the earlier. Returns the replaced rows. */
 const insertReplacing = async (
   dependencies: Dependencies,
   row: MediaRow,
-  maxPublic: number,
+  insertion: Insertion,
 ): Promise<MediaRow[]> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await dependencies.store.transaction((session) =>
-        replace(dependencies, session, row, maxPublic),
+        replace(dependencies, session, row, insertion),
       );
     } catch (error) {
       if (!isDuplicateKey(error) || attempt >= INSERT_ATTEMPTS) throw error;
@@ -136,10 +149,10 @@ const insertReplacing = async (
 };
 
 const replace = async (
-  { store, outbox }: Dependencies,
+  { store, outbox, audit }: Dependencies,
   session: ClientSession,
   row: MediaRow,
-  maxPublic: number,
+  { maxPublic, callerId, ownerId }: Insertion,
 ): Promise<MediaRow[]> => {
   for (const target of guardedTargets(row)) {
     if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
@@ -151,5 +164,6 @@ const replace = async (
   for (const old of replaced) await publishDeleted(outbox, session, old);
   await store.media.insert(session, row);
   await publishAttached(outbox, session, row);
+  await recordAccess({ store, audit }, session, { action: 'media.upload', callerId, ownerId, row });
   return replaced;
 };

@@ -4,9 +4,12 @@ import type { Dependencies } from '../dependencies.ts';
 import { attachableKind } from '../domain/attachable.ts';
 import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts';
 import { mayEdit } from './may-edit.ts';
+import { recordAccess } from './record-access.ts';
 
 /** For callers that may edit the target. Throws 404 for an unknown file, 403 for any other caller. */
-export const createDeleteMedia = (dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets'>) => {
+export const createDeleteMedia = (
+  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets' | 'audit'>,
+) => {
   const { store, targets } = dependencies;
   const deleteRows = createDeleteRows(dependencies);
   return async (caller: UserCaller, id: number): Promise<void> => {
@@ -17,7 +20,18 @@ export const createDeleteMedia = (dependencies: DeleteRowsDependencies & Pick<De
     // The event of the target's deletion deletes the row.
     if (target === undefined) throw notFound();
     if (!mayEdit(caller, target)) throw forbidden();
-    const deleted = await deleteRows((session) => store.media.delete(session, id));
+    const { ownerId } = target;
+    const deleted = await deleteRows(async (session) => {
+      const rows = await store.media.delete(session, id);
+      for (const gone of rows)
+        await recordAccess(dependencies, session, {
+          action: 'media.delete',
+          callerId: caller.userId,
+          ownerId,
+          row: gone,
+        });
+      return rows;
+    });
     if (deleted.length === 0) throw notFound();
   };
 };

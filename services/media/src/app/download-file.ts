@@ -7,6 +7,7 @@ import { FILE_MISSING, type MediaRow } from '../domain/media.ts';
 import type { ByteRange } from '../domain/range.ts';
 import { createFindVariant } from './find-variant.ts';
 import { assertMayDownload } from './may-download.ts';
+import { recordAccess } from './record-access.ts';
 
 export interface DownloadFile {
   /**
@@ -18,8 +19,28 @@ export interface DownloadFile {
   open(row: MediaRow, range: ByteRange | undefined): Promise<Readable>;
 }
 
+/**
+ * Before anything of the document is sent: a document whose view cannot be recorded is not shown. It also counts requests
+ * that are answered without bytes, such as HEAD.
+ */
+const recordView = (
+  dependencies: Pick<Dependencies, 'store' | 'audit'>,
+  row: MediaRow,
+  { reader, target }: NonNullable<Awaited<ReturnType<typeof assertMayDownload>>>,
+): Promise<void> =>
+  dependencies.store.transaction(
+    (session) =>
+      recordAccess(dependencies, session, {
+        action: 'document.view',
+        callerId: reader.userId,
+        ownerId: target.ownerId,
+        row,
+      }),
+    { isEffect: false },
+  );
+
 export const createDownloadFile = (
-  dependencies: Pick<Dependencies, 'store' | 'storage' | 'targets' | 'images' | 'log'>,
+  dependencies: Pick<Dependencies, 'store' | 'storage' | 'targets' | 'images' | 'audit' | 'log'>,
 ): DownloadFile => {
   const { store, storage, targets } = dependencies;
   const findVariant = createFindVariant(dependencies);
@@ -27,7 +48,9 @@ export const createDownloadFile = (
     find: async (caller, id, smaller) => {
       const row = await store.media.find(id);
       if (row === undefined) throw notFound();
-      await assertMayDownload(caller, row, targets);
+      const document = await assertMayDownload(caller, row, targets);
+      if (document !== undefined && document.reader.userId !== document.target.ownerId)
+        await recordView(dependencies, row, document);
       return smaller === undefined
         ? row
         : findVariant(row, smaller.width, `address:${siteOf(smaller.clientAddress)}`);

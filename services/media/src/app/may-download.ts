@@ -20,13 +20,20 @@ const RULES: Readonly<Record<Purpose, Rule>> = {
   },
 };
 
-/** Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not answer. */
-export const assertMayDownload = async (caller: Caller, row: MediaRow, targets: Targets): Promise<void> => {
+/**
+ * Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not answer. Of a private
+ * document the reader and its target; undefined of any other file.
+ */
+export const assertMayDownload = async (
+  caller: Caller,
+  row: MediaRow,
+  targets: Targets,
+): Promise<{ reader: UserCaller; target: TargetState } | undefined> => {
   if (row.purpose !== null) return assertMayDownloadDocument(caller, row, row.purpose, targets);
   const kind = attachableKind(row.attachable_type);
   const target = kind === undefined ? undefined : await targets.find(kind, row.attachable_id);
   if (target === undefined) throw notFound();
-  if (maySee(caller, target)) return;
+  if (maySee(caller, target)) return undefined;
   throw caller.kind === 'guest' ? unauthenticated() : forbidden();
 };
 
@@ -35,7 +42,7 @@ const assertMayDownloadDocument = async (
   row: MediaRow,
   purpose: string,
   targets: Targets,
-): Promise<void> => {
+): Promise<{ reader: UserCaller; target: TargetState }> => {
   // Without a call to the target's service: the time of the answer tells a guest nothing. A purpose without a rule is
   // denied to everyone.
   if (caller.kind === 'guest' || !isPurpose(purpose)) throw forbidden(`purpose ${purpose}`);
@@ -46,5 +53,7 @@ const assertMayDownloadDocument = async (
   };
   if (!(await RULES[purpose](caller, row, findTarget))) throw forbidden(`purpose ${purpose}`);
   // A document is not served after the deletion of its target, even before the deletion's event is consumed.
-  if ((await findTarget()) === undefined) throw notFound();
+  const target = await findTarget();
+  if (target === undefined) throw notFound();
+  return { reader: caller, target };
 };

@@ -9,6 +9,7 @@ export const deleteMediaRoute = (useCases: UseCases): Route =>
     summary: 'Delete a file',
     tag: 'media',
     access: 'user',
+    audits: ['media.delete'],
     params: idParams,
     responses: { 204: null },
     handle: async ({ caller, params }) => {

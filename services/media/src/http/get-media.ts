@@ -27,6 +27,7 @@ const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, down
       'type; files that are not images ignore it.',
     tag: 'media',
     access: 'guest',
+    audits: ['document.view'],
     params,
     query: z.object({
       width: z.enum(VARIANT_WIDTHS).optional().meta({ description: 'Of an image: at most this wide.' }),

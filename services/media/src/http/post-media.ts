@@ -49,6 +49,7 @@ export const postMediaRoute = (
       'uploads on their way at one time; further ones are 503.',
     tag: 'media',
     access: 'user',
+    audits: ['media.upload'],
     rawBody: true,
     rawBodySchema: { mediaType: 'multipart/form-data', fields: documentedFields },
     errorStatuses: [403],
@@ -75,8 +76,7 @@ const authorizeUpload = async (
       attachableId: parsed.attachable_id,
       purpose: parsed.purpose,
     };
-    await attachFile.authorize(caller, target);
-    return { ...target, ...file };
+    return { ...target, ...file, ...(await attachFile.authorize(caller, target)) };
   } catch (error) {
     if (file !== undefined) await receiveFile.discard(file.stored);
     throw error;

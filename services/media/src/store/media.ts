@@ -1,6 +1,6 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, type IsPersonal, personalFieldsOf, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
 
@@ -78,7 +78,11 @@ privacy(
   erase('removed from files of other targets, which remain', 'uploaded_by'),
 );
 
+const isPersonal = personalFieldsOf(schema);
+
 export interface Media {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   find(id: number): Promise<MediaRow | undefined>;
   /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
   findPublic(targets: readonly LimitedTarget[]): Promise<MediaRow[]>;
@@ -128,6 +132,7 @@ export const createMedia = (connection: Connection): Media => {
     return deleted === null ? [] : [deleted];
   };
   return {
+    isPersonal,
     find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
     findPublic: async (targets) => {
       const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));

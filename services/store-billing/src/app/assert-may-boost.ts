@@ -5,17 +5,19 @@ import type { Target } from '../domain/target.ts';
 
 /**
  * The caller may boost their own target, or any with `payments.boost_all`. Throws `notFound()` for a target that does
- * not exist or is another user's and inactive, else 403.
+ * not exist or is another user's and inactive, else 403. Returns the target, marked when an operator boosts it for
+ * somebody else.
  */
 export const assertMayBoost = async (
   targets: Targets,
   caller: UserCaller,
   target: Target,
   notFound: () => AppError,
-): Promise<void> => {
+): Promise<Target> => {
   const found = await targets.find(target);
   if (found === undefined) throw notFound();
-  if (can(caller, 'payments.boost_all')) return;
-  if (found.ownerId === caller.userId && can(caller, 'payments.boost_own')) return;
+  const isOwner = found.ownerId === caller.userId;
+  if (can(caller, 'payments.boost_all')) return isOwner ? target : { ...target, byOperator: true };
+  if (isOwner && can(caller, 'payments.boost_own')) return target;
   throw found.isActive ? forbidden(`not the owner of ${target.type} ${target.id}`) : notFound();
 };

@@ -22,9 +22,9 @@ export const createBuyBoost =
     { target, level }: { target: Target; level: BoostLevel },
     { clientKey, complete }: IdempotentRequest<Boost>,
   ): Promise<Boost> => {
-    await assertMayBoost(targets, caller, target, targetNotFound);
+    const boosted = await assertMayBoost(targets, caller, target, targetNotFound);
     const grant = await buyFromWallet({
-      order: { userId: caller.userId, offer: catalogue.boosts[level], target },
+      order: { userId: caller.userId, offer: catalogue.boosts[level], target: boosted },
       clientKey,
       complete: (session, granted) => complete(session, asBoost(granted)),
     });

@@ -11,10 +11,11 @@ import type { SlotRefusal } from '../store/slots.ts';
 import { acknowledge } from './acknowledge-purchases.ts';
 import { placeGrant } from './place-grant.ts';
 import { publishStorePurchaseGranted } from './publish.ts';
+import { recordRefundResolution } from './record-refund-resolution.ts';
 
 type GrantDependencies = Pick<
   Dependencies,
-  'store' | 'outbox' | 'clock' | 'log' | 'channel' | 'backgroundTasks'
+  'store' | 'outbox' | 'audit' | 'clock' | 'log' | 'channel' | 'backgroundTasks'
 >;
 
 export interface ConfirmedPurchase {
@@ -177,7 +178,7 @@ const storeGrant = async (
 
 /** Both this and the refund by an operator write the row, so that one of them comes first. */
 const leaveRefundQueue = async (
-  { store }: Pick<Dependencies, 'store'>,
+  dependencies: Pick<Dependencies, 'store' | 'audit'>,
   session: ClientSession,
   { refund, operator }: GrantRequest,
   now: Date,
@@ -185,5 +186,7 @@ const leaveRefundQueue = async (
   if (refund === undefined) return;
   const [note, resolvedBy] = [operator?.note ?? null, operator?.id ?? null];
   const resolution = { outcome: 'granted' as const, note, resolvedBy, resolvedAt: now };
-  if (!(await store.refunds.markGranted(session, refund.id, resolution))) throw new RefundedError();
+  if (!(await dependencies.store.refunds.markGranted(session, refund.id, resolution)))
+    throw new RefundedError();
+  if (operator !== null) await recordRefundResolution(dependencies, session, refund, resolution);
 };

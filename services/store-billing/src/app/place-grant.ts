@@ -2,6 +2,7 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createGrant, endsAt, type Grant, type GrantSource, type Order, slotOf } from '../domain/grant.ts';
+import type { Target } from '../domain/target.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import { publishGrant } from './publish.ts';
 
@@ -15,9 +16,26 @@ interface Placement {
   isNewSlot: boolean;
 }
 
+/** An operator has bought it for a target of somebody else. */
+const recordBoost = (
+  { audit }: Pick<Dependencies, 'audit'>,
+  session: ClientSession,
+  grant: Grant,
+  { type, id }: Target,
+): Promise<void> =>
+  audit.record(session, {
+    actorId: grant.userId,
+    action: 'boost.buy',
+    subject: { type: 'boost', id: grant.id },
+    after: {
+      personId: null,
+      values: { boostable_type: type, boostable_id: id, ends_at: endsAt(grant), source: grant.source },
+    },
+  });
+
 /** Writes nothing when the slot refuses. Throws what `slots.take` throws. */
 export const placeGrant = async (
-  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit' | 'clock'>,
   session: ClientSession,
   { order, grantId, source, ignoreReservationOf, isNewSlot }: Placement,
 ): Promise<{ grant: Grant } | { refusal: SlotRefusal }> => {
@@ -34,5 +52,6 @@ export const placeGrant = async (
   if (taken !== 'taken') return { refusal: taken };
   await grants.insert(session, grant);
   await publishGrant(dependencies, session, grant);
+  if (order.target?.byOperator === true) await recordBoost(dependencies, session, grant, order.target);
   return { grant };
 };

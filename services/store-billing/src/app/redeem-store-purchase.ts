@@ -44,12 +44,16 @@ export const createRedeemStorePurchase =
     const offer = catalogue.bySku(productId);
     if (offer === undefined) throw unknownPurchase('unknown product');
     assertMayBuy(caller, offer);
-    const order = { userId: caller.userId, offer, target };
+    const order: Order = { userId: caller.userId, offer, target };
     const presentation = { channel: channel.name, productId, purchaseToken, userId: caller.userId, target };
     const now = clock.now();
     const { redeemed, slot } = await store.ledger.read(presentation, slotOf(order), now);
     if (redeemed !== undefined) return replay(presentation, redeemed);
-    if (target !== null) await assertMayBoost(targets, caller, target, targetNotFound);
+    if (target !== null) {
+      const boosted = await assertMayBoost(targets, caller, target, targetNotFound);
+      order.target = boosted;
+      presentation.target = boosted;
+    }
     if (slot === 'active') return refuseActiveSlot(dependencies, presentation, order, now);
     const [attempt, grantId, refund] = await Promise.all([
       store.attempts.open(presentation, now),

@@ -9,6 +9,7 @@ import { type Order, slotOf } from '../domain/grant.ts';
 import type { Refund, RefundOutcome } from '../domain/refund.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
 import { grantStorePurchase } from './grant-store-purchase.ts';
+import { recordRefundResolution } from './record-refund-resolution.ts';
 
 interface Resolution {
   outcome: RefundOutcome;
@@ -56,7 +57,10 @@ const markRefunded = async (
   const ledger = order && (await store.ledger.read(refund, slotOf(order), now));
   if (ledger?.redeemed !== undefined) return store.refunds.resolve(refund, 'granted', now);
   const resolution = { outcome: 'refunded' as const, note, resolvedBy: operatorId, resolvedAt: now };
-  return store.refunds.markRefunded(refund, resolution);
+  await store.transaction(async (session) => {
+    if (await store.refunds.markRefunded(session, refund, resolution))
+      await recordRefundResolution(dependencies, session, refund, resolution);
+  });
 };
 
 /** As a redemption by the user, whom the running subscription or boost has kept from it. */

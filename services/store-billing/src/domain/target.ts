@@ -8,6 +8,8 @@ export type TargetType = (typeof TARGET_TYPES)[number];
 export interface Target {
   type: TargetType;
   id: number;
+  /** An operator boosts it for somebody else. */
+  byOperator?: true;
 }
 
 export const isTargetType = (value: unknown): value is TargetType =>

@@ -21,6 +21,7 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
     tag: 'payments',
     access: 'user',
     permissions: ['payments.boost_own', 'payments.boost_all'],
+    audits: ['boost.buy'],
     idempotent: true,
     errorStyle: 'error_code',
     body: z.object({

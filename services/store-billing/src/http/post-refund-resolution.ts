@@ -20,6 +20,7 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
     tag: 'payments',
     access: 'user',
     permissions: ['payments.resolve_disputes'],
+    audits: ['refund.resolve'],
     params: idParams,
     body: z.object({
       outcome: z.enum(REFUND_OUTCOMES),

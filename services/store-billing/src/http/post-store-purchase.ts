@@ -82,6 +82,7 @@ export const postStorePurchaseRoute = (
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all'],
+    audits: ['boost.buy'],
     alsoNeeds: ['payments.view_own'],
     limit: { name: 'store-purchase', points: 10, windowS: 60 },
     errorStyle: 'error_code',

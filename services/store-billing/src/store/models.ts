@@ -1,5 +1,5 @@
 /** The collections of store-billing's database. */
-import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AttemptState } from '../domain/attempt.ts';
 import type { Offer } from '../domain/offer.ts';
@@ -240,6 +240,7 @@ const attempts = new Schema<AttemptDocument>(
     user_id: number,
     boostable_type: maybeText,
     boostable_id: maybeNumber,
+    boosted_by_operator: Boolean,
     state: text,
     reason: maybeText,
     revision: text,
@@ -264,6 +265,7 @@ const refunds = new Schema<RefundDocument>(
     user_id: number,
     boostable_type: maybeText,
     boostable_id: maybeNumber,
+    boosted_by_operator: Boolean,
     reason: text,
     created_at: date,
     resolved_at: maybeDate,
@@ -288,6 +290,7 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
     offer: { type: Schema.Types.Mixed, required: true },
     boostable_type: maybeText,
     boostable_id: maybeNumber,
+    boosted_by_operator: Boolean,
     amount: number,
     grant_id: number,
     state: text,
@@ -368,6 +371,7 @@ privacy(
   ),
   retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
   retain('likewise', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
+  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
 );
 
 privacy(
@@ -391,6 +395,7 @@ privacy(
     'created_at',
   ),
   retain('likewise', 'resolved_at', 'resolution', 'look_due_at'),
+  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
   erase('text of an operator about the purchase', 'note'),
   pseudonymise('the number of the operator’s account', 'resolved_by'),
 );
@@ -399,6 +404,7 @@ privacy(
   walletPurchases,
   retain('the hash of a key', 'client_key'),
   retain('the progress of the saga', 'unattended'),
+  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
   pseudonymise('the number of the account', 'user_id'),
   retain(
     'what was charged and granted, for accounting',
@@ -419,6 +425,8 @@ privacy(
     'created_at',
   ),
 );
+
+export const isPersonalRefundField = personalFieldsOf(refunds);
 
 export interface Models {
   subscriptions: Model<SubscriptionDocument>;

@@ -1,16 +1,19 @@
 /** The refund queue: purchases that were paid at the store and cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
-import type { Models, RefundDocument } from './models.ts';
+import { isPersonalRefundField, type Models, type RefundDocument } from './models.ts';
 import { receiptKey } from './purchases.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface Refunds {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   /** Nothing happens when the purchase is in the queue, even for another product or target. */
   enqueue(attempt: Attempt, reason: RefundReason, now: Date): Promise<void>;
   /** Removes a purchase from the queue. Nothing happens when it is not in it. */
@@ -18,8 +21,8 @@ export interface Refunds {
   find(id: number): Promise<Refund | undefined>;
   /** Of this purchase: in the queue, or refunded. */
   ofPurchase(purchase: Purchase): Promise<Refund | undefined>;
-  /** An operator has refunded it. Nothing happens when it has left the queue. */
-  markRefunded(refund: Refund, resolution: RefundResolution): Promise<void>;
+  /** An operator has refunded it. False when it has left the queue. */
+  markRefunded(session: ClientSession, refund: Refund, resolution: RefundResolution): Promise<boolean>;
   /** In the transaction of the grant. False when it has left the queue. */
   markGranted(session: ClientSession, id: number, resolution: RefundResolution): Promise<boolean>;
   /** Removes the notes about a user. */
@@ -81,6 +84,7 @@ const createPage =
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
   const { refunds } = models;
   return {
+    isPersonal: isPersonalRefundField,
     enqueue: async (attempt, reason, now) => {
       const { id, channel, purchaseToken, productId, userId, target } = attempt;
       try {
@@ -124,12 +128,14 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       const rows = found.map(fromDocument).filter(({ resolution }) => resolution?.outcome !== 'granted');
       return rows.find(({ resolution }) => resolution !== null) ?? rows[0];
     },
-    markRefunded: async ({ id, channel, purchaseToken }, resolution) => {
+    markRefunded: async (session, { id, channel, purchaseToken }, resolution) => {
       const purchase_key = receiptKey(channel, purchaseToken);
-      await refunds.updateOne(
+      const refunded = await refunds.updateOne(
         { _id: id, resolved_at: null },
         { $set: { owed_for: null, purchase_key, ...toResolutionFields(resolution) } },
+        { session },
       );
+      return refunded.matchedCount === 1;
     },
     markGranted: async (session, id, resolution) => {
       const granted = await refunds.updateOne(

@@ -4,12 +4,21 @@ import type { Target, TargetType } from '../domain/target.ts';
 export interface TargetFields {
   boostable_type: TargetType | null;
   boostable_id: number | null;
+  /** Only of an operator's boost for somebody else. */
+  boosted_by_operator?: boolean | undefined;
 }
 
-export const fromTargetFields = ({ boostable_type: type, boostable_id: id }: TargetFields): Target | null =>
-  type === null || id === null ? null : { type, id };
+export const fromTargetFields = ({
+  boostable_type: type,
+  boostable_id: id,
+  boosted_by_operator: byOperator,
+}: TargetFields): Target | null => {
+  if (type === null || id === null) return null;
+  return byOperator === true ? { type, id, byOperator: true } : { type, id };
+};
 
 export const toTargetFields = (target: Target | null): TargetFields => ({
   boostable_type: target?.type ?? null,
   boostable_id: target?.id ?? null,
+  ...(target?.byOperator === true ? { boosted_by_operator: true } : {}),
 });

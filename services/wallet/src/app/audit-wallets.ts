@@ -2,26 +2,23 @@
  * Checks everything by the rules of domain/audit.ts, in chunks to limit the memory. One snapshot holds all that the rules
  * compare for a chunk, so that concurrent bookings make no false difference.
  */
+import type { Difference, NotedHead, Seal } from '@fitness/shared/kernel/seal.ts';
+import { checkSeals } from '@fitness/shared/mongo/check-seals.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
-  type Difference,
   differenceOfBookings,
   differenceOfEntry,
   differenceOfHold,
-  differenceOfLeaves,
-  differenceOfSeal,
   differenceOfWallet,
 } from '../domain/audit.ts';
 import { isPlatformAccount, type PlatformAccount, walletOwner } from '../domain/ledger.ts';
 import { balanceEffect, type Payment } from '../domain/payment.ts';
-import { type BookedEntry, headText, type Seal } from '../domain/seal.ts';
+import { type BookedEntry, isIntact } from '../domain/seal.ts';
 
 /** Sizes of a chunk. */
 const ROWS = 500;
 const WALLETS = 100;
-/** Each seal holds up to 500 entries. */
-const SEALS = 5;
 const MAX_DISPUTED = 20;
 
 export interface AuditReport {
@@ -42,7 +39,7 @@ export interface AuditReport {
 }
 
 /** Stops at the first difference. `noted`: a head of an earlier audit; the chain must still contain it. */
-export type AuditWallets = (noted?: { number: number; hash: string }) => Promise<AuditReport>;
+export type AuditWallets = (noted?: NotedHead) => Promise<AuditReport>;
 
 type AuditDependencies = Pick<Dependencies, 'store' | 'seals'>;
 
@@ -89,7 +86,17 @@ export const createAuditWallets =
       difference: undefined,
     };
     try {
-      await checkSeals({ store, seals }, report, noted);
+      const checked = await checkSeals(
+        {
+          seals,
+          isIntact,
+          recordsOf: (seal) => store.transaction((session) => sealed({ store }, seal, session)),
+        },
+        noted,
+      );
+      report.seals = checked.seals;
+      report.head = checked.head;
+      assertNoDifference(checked.difference);
       await checkEntries({ store, seals }, report);
       await checkPayments({ store }, report);
       await checkWallets({ store }, report);
@@ -101,33 +108,6 @@ export const createAuditWallets =
     }
     return report;
   };
-
-const checkSeals = async (
-  { store, seals }: AuditDependencies,
-  report: AuditReport,
-  noted: Parameters<AuditWallets>[0],
-): Promise<void> => {
-  let last: Seal | undefined;
-  for (;;) {
-    const chunk = await seals.after(last?.number ?? 0, SEALS);
-    for (const seal of chunk) {
-      assertNoDifference(differenceOfSeal(seal, last));
-      if (seal.number === noted?.number && seal.hash !== noted.hash)
-        assertNoDifference(`seal ${seal.number} is not the one that was noted`);
-      last = seal;
-    }
-    const newest = (await seals.newest(last?.number ?? 0))?.number;
-    for (const seal of chunk) {
-      const entries = await store.transaction((session) => sealed({ store }, seal, session));
-      assertNoDifference(differenceOfLeaves(seal, entries, seal.number === newest));
-    }
-    report.seals += chunk.length;
-    if (chunk.length < SEALS) break;
-  }
-  if (last !== undefined) report.head = headText(last);
-  if (noted !== undefined && (last?.number ?? 0) < noted.number)
-    assertNoDifference(`seal ${noted.number}, which was noted, does not exist`);
-};
 
 /** The entries listed in a seal, and those marked with its number. */
 const sealed = async (
@@ -149,7 +129,7 @@ const ownersOf = ({ rows }: BookedEntry): number[] =>
 
 const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditReport): Promise<void> => {
   let lastKey = '';
-  // The seals are numbered from 1 without a gap, which checkSeals has verified: their count is the newest number.
+  // The seals are numbered from 1 without a gap, which `checkSeals` has verified: their count is the newest number.
   let lastSeal = report.seals;
   for (;;) {
     const chunk = await store.transaction(async (session) => {

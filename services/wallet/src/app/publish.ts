@@ -1,9 +1,9 @@
 /** Events of the wallet; each is stored in the transaction of its effect. */
 import { ledgerSealed, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import type { Seal } from '@fitness/shared/kernel/seal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Payment, withdrawalMetaOf } from '../domain/payment.ts';
-import type { Seal } from '../domain/seal.ts';
 
 const eventData = ({ id, userId, type, amount }: Payment) => ({
   payment_id: id,

@@ -1,6 +1,7 @@
 /** An operator closes a disputed deposit: it is credited, or was returned to the payer; once, and a repeat changes nothing. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { verifiedFields } from '../domain/deposit.ts';
@@ -22,9 +23,9 @@ export type ResolveDeposit = (
 ) => Promise<PaymentResource>;
 
 export const createResolveDeposit =
-  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): ResolveDeposit =>
+  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'audit'>): ResolveDeposit =>
   async (id, { outcome, note }, caller) => {
-    const { store, clock, users } = dependencies;
+    const { store, clock, users, audit } = dependencies;
     const deposit = await store.payments.find(id);
     if (deposit?.type !== 'deposit') throw notFound();
     const isUnresolved = deposit.gateway?.state === 'mismatch';
@@ -44,13 +45,36 @@ export const createResolveDeposit =
         resolvedBy: caller.userId,
         resolvedAt: clock.now(),
       };
-      return outcome === 'credited'
-        ? credit(dependencies, session, current, resolution, isErased)
-        : assertResolved(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
+      const after =
+        outcome === 'credited'
+          ? await credit(dependencies, session, current, resolution, isErased)
+          : assertResolved(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
+      await audit.record(session, {
+        actorId: caller.userId,
+        action: 'deposit.resolve',
+        subject: { type: 'payment', id },
+        before: stateOf(current),
+        after: stateOf(after),
+        isPersonal: store.payments.isPersonal,
+      });
+      return after;
     };
     const resolved = isUnresolved ? await store.transaction(resolve) : deposit;
     return toPaymentResource(resolved, caller, usersById.get(deposit.userId), undefined);
   };
+
+/** As stored. */
+const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState => ({
+  personId: userId,
+  values: {
+    user_id: userId,
+    amount,
+    is_done: isDone,
+    'gateway.state': gateway?.state ?? null,
+    'gateway.resolution.outcome': gateway?.resolution?.outcome ?? null,
+    'gateway.resolution.note': gateway?.resolution?.note ?? null,
+  },
+});
 
 /**
  * Books the requested amount, whatever the gateway took: when that was another amount, the operator returns it instead

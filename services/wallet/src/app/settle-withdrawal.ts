@@ -1,6 +1,7 @@
 /** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3); a repeat changes nothing. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
@@ -31,7 +32,8 @@ export const createSettleWithdrawal =
     outbox,
     clock,
     users,
-  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): SettleWithdrawal =>
+    audit,
+  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'audit'>): SettleWithdrawal =>
   async (id, settlement, caller) => {
     const { outcome } = settlement;
     const withdrawal = await store.payments.find(id);
@@ -54,11 +56,31 @@ export const createSettleWithdrawal =
       }
       await store.post(session, entry);
       await publishWithdrawalSettled({ outbox }, session, after);
+      await audit.record(session, {
+        actorId: caller.userId,
+        action: outcome === 'paid' ? 'withdrawal.pay' : 'withdrawal.reject',
+        subject: { type: 'payment', id },
+        before: stateOf(withdrawal),
+        after: stateOf(after),
+        isPersonal: store.payments.isPersonal,
+      });
       return after;
     };
     const settled = isSettled ? withdrawal : await store.transaction(settle);
     return toPaymentResource(settled, caller, usersById.get(userId), await store.wallets.balance(userId));
   };
+
+/** As stored. */
+const stateOf = (payment: Payment): AuditState => ({
+  personId: payment.userId,
+  values: {
+    user_id: payment.userId,
+    amount: payment.amount,
+    is_done: payment.isDone,
+    rejected_at: payment.rejectedAt,
+    'meta.reason': withdrawalMetaOf(payment)?.reason ?? null,
+  },
+});
 
 const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
   if (isDone !== (outcome === 'paid'))

@@ -1,15 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  differenceOfBookings,
-  differenceOfEntry,
-  differenceOfHold,
-  differenceOfLeaves,
-  differenceOfSeal,
-  differenceOfWallet,
-} from './audit.ts';
+import { differenceOfBookings, differenceOfEntry, differenceOfHold, differenceOfWallet } from './audit.ts';
 import { createEntry, type LedgerEntry } from './ledger.ts';
 import { newPayment, type Payment } from './payment.ts';
-import { type BookedEntry, entryHash, nextSeal } from './seal.ts';
+import { type BookedEntry, entryHash } from './seal.ts';
 
 const at = new Date('2026-01-15T10:00:00Z');
 const booked = (entry: LedgerEntry, seal: number | null = null): BookedEntry => ({
@@ -114,24 +107,5 @@ describe('a wallet', () => {
       `${huge}`,
     );
     expect(differenceOfWallet({ userId: 1, balance: 0.5 }, 0n, 0n)).toContain('stored as 0.5');
-  });
-});
-
-describe('a seal', () => {
-  const first = nextSeal(undefined, [incomeEntry], at);
-  const second = nextSeal(first, [holdEntry], at);
-
-  test('must follow the previous one', () => {
-    expect(differenceOfSeal(first, undefined)).toBeUndefined();
-    expect(differenceOfSeal(second, first)).toBeUndefined();
-    expect(differenceOfSeal(second, undefined)).toBe('seal 1 does not exist');
-    expect(differenceOfSeal({ ...second, previous: second.hash }, first)).toContain('does not follow');
-    expect(differenceOfSeal({ ...second, sealedAt: new Date(0) }, first)).toContain('is not what was sealed');
-  });
-
-  test('may have unmarked entries only while it is the newest', () => {
-    expect(differenceOfLeaves(first, [incomeEntry], true)).toBeUndefined();
-    expect(differenceOfLeaves(first, [incomeEntry], false)).toContain('but not marked with it');
-    expect(differenceOfLeaves(first, [{ ...incomeEntry, seal: 1 }], false)).toBeUndefined();
   });
 });

@@ -2,6 +2,7 @@
  * The rules of the audit: every balance, hold and booking is recomputed and compared with what is stored, and the ledger
  * with its seals. Each rule compares a few documents of one snapshot.
  */
+import type { Difference } from '@fitness/shared/kernel/seal.ts';
 import { depositRows, holdRows, payoutRows, releaseRows } from './booking.ts';
 import {
   type Account,
@@ -13,10 +14,7 @@ import {
   walletOwner,
 } from './ledger.ts';
 import { balanceEffect, depositMetaOf, isOpenWithdrawal, type Payment } from './payment.ts';
-import { type BookedEntry, GENESIS, isIntact, type Leaf, type Seal, sealHash } from './seal.ts';
-
-/** What the audit found, as a sentence for the operator; undefined: no difference. */
-export type Difference = string | undefined;
+import { type BookedEntry, isIntact } from './seal.ts';
 
 /** The entries that a payment must have, by kind. */
 const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
@@ -173,46 +171,4 @@ export const differenceOfWallet = (
   if (BigInt(balance) !== byPayments) return `${stored}, but is ${byPayments} by the payments`;
   if (BigInt(balance) !== byRows) return `${stored}, but is ${byRows} by the rows`;
   return undefined;
-};
-
-/** A seal against the one before it, undefined for the first. */
-export const differenceOfSeal = (seal: Seal, last: Seal | undefined): Difference => {
-  const expected = (last?.number ?? 0) + 1;
-  if (seal.number !== expected) return `seal ${expected} does not exist`;
-  if (seal.previous !== (last?.hash ?? GENESIS))
-    return `seal ${seal.number} does not follow the seal before it`;
-  return sealHash(seal) === seal.hash ? undefined : `seal ${seal.number} is not what was sealed`;
-};
-
-/**
- * A seal against the ledger: `entries` are those listed in the seal and those marked with its number. The entries of the
- * newest seal may not be marked yet.
- */
-export const differenceOfLeaves = (
-  seal: Seal,
-  entries: readonly BookedEntry[],
-  isNewest: boolean,
-): Difference => {
-  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
-  for (const leaf of seal.leaves) {
-    const found = differenceOfLeaf(seal, leaf, byKey.get(leaf.key), isNewest);
-    if (found !== undefined) return found;
-    byKey.delete(leaf.key);
-  }
-  const [unlisted] = byKey.keys();
-  return unlisted === undefined
-    ? undefined
-    : `entry ${unlisted} is marked with seal ${seal.number}, which does not contain it`;
-};
-
-const differenceOfLeaf = (
-  { number }: Seal,
-  { key, hash }: Leaf,
-  entry: BookedEntry | undefined,
-  isNewest: boolean,
-): Difference => {
-  if (entry === undefined) return `entry ${key}, sealed in ${number}, does not exist`;
-  if (!isIntact(entry) || entry.hash !== hash) return `entry ${key} is not what was sealed in ${number}`;
-  if (entry.seal === number || (entry.seal === null && isNewest)) return undefined;
-  return `entry ${key} is sealed in ${number}, but not marked with it`;
 };

@@ -20,6 +20,7 @@ export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveD
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.resolve_disputes'],
+    audits: ['deposit.resolve'],
     params: idParams,
     body: z.object({
       outcome: z.enum(DISPUTE_OUTCOMES),

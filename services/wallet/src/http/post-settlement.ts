@@ -26,6 +26,7 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
   defineRoute({
     ...common,
     path: '/payments/:id/pay',
+    audits: ['withdrawal.pay'],
     summary: 'Mark a withdrawal as transferred',
     handle: async ({ params, caller }) =>
       ok({ payment: await settleWithdrawal(params.id, { outcome: 'paid', reason: null }, caller) }),
@@ -33,6 +34,7 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
   defineRoute({
     ...common,
     path: '/payments/:id/reject',
+    audits: ['withdrawal.reject'],
     summary: 'Reject a withdrawal and release its amount',
     body: z.object({
       reason: wellFormed(z.string().trim().max(MAX_REASON))

@@ -1,5 +1,5 @@
 /** The collections of the wallet's database. Amounts that a double does not hold exactly are rejected. */
-import { erase, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
 import {
@@ -225,6 +225,8 @@ privacy(
     'seal',
   ),
 );
+
+export const isPersonalPaymentField = personalFieldsOf(paymentSchema);
 
 export interface Models {
   wallets: Model<WalletDocument>;

@@ -1,17 +1,20 @@
 /** The payments. Conditional updates settle each of them once. */
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
 import { createDeposits, type Deposits } from './deposits.ts';
-import type { Models, PaymentDocument } from './models.ts';
+import { isPersonalPaymentField, type Models, type PaymentDocument } from './models.ts';
 import { fromDocument, toDocument } from './payment-document.ts';
 import { createErasePersonal } from './payment-erasure.ts';
 import { createPage, type PaymentFilter } from './payment-history.ts';
 
 export interface Payments extends Deposits {
+  /** By the path of a stored field. */
+  isPersonal: IsPersonal;
   /** Not a part of any transaction, so that concurrent bookings do not conflict on the counter. */
   nextId(): Promise<number>;
   /** `count` ids in ascending order. */
@@ -59,6 +62,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     return found === null ? undefined : fromDocument(found);
   };
   return {
+    isPersonal: isPersonalPaymentField,
     nextId: () => sequences.next('payment'),
     nextIds: (count) => sequences.take('payment', count),
     insertOf: (rows) => ({ collection: payments.collection, documents: rows.map(toDocument) }),

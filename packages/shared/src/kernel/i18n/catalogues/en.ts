@@ -197,6 +197,7 @@ export const catalogue = {
   'notification.security_alert.bank_account_changed.title': 'Bank account changed',
   'notification.security_alert.bank_account_changed.body':
     'The bank account for your withdrawals was changed. If this was not you, change your password and contact us.',
+  'notification.security_alert.username_changed.title': 'User name changed',
   'notification.security_alert.codes_locked.title': 'Deletion codes locked',
   'notification.security_alert.codes_locked.body':
     'Too many wrong codes for the deletion of your account were entered, so none is accepted for a day. If this was not you, change your password.',

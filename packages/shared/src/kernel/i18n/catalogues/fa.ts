@@ -195,6 +195,7 @@ export const catalogue: Catalogue = {
   'notification.security_alert.bank_account_changed.title': 'حساب بانکی تغییر کرد',
   'notification.security_alert.bank_account_changed.body':
     'حساب بانکی برداشت‌های شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.username_changed.title': 'نام کاربری تغییر کرد',
   'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
   'notification.security_alert.codes_locked.body':
     'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',

@@ -1,5 +1,5 @@
-import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
+import { withMessage } from '../kernel/refinements.ts';
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?$/;
 
@@ -18,6 +18,6 @@ const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {
   const date = new Date(`${day}T${timeOfDay}.${edge === 'start' ? '000' : '999'}Z`);
   const isCalendarTime =
     !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${day}T${timeOfDay}`);
-  // Not every database accepts the year 0; no payment is older than 1970.
+  // Not every database accepts the year 0; nothing is older than 1970.
   return isCalendarTime ? new Date(Math.max(date.getTime(), 0)) : undefined;
 };

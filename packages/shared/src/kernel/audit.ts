@@ -1,0 +1,84 @@
+/** What operators do, as the audit log names it (ADR 56). */
+
+export const AUDIT_ACTIONS = [
+  'user.update',
+  'user.assign_roles',
+  'user.delete',
+  /** A trainer license was approved, rejected, reset or cleared. */
+  'trainer_license.review',
+  'role.update',
+  'withdrawal.pay',
+  'withdrawal.reject',
+  'deposit.resolve',
+  'refund.resolve',
+  /** An operator has bought a boost for a target of somebody else. */
+  'boost.buy',
+  'gym.update',
+  'gym.delete',
+  'gym_license.review',
+  'post.update',
+  'post.delete',
+  'training_service.update',
+  'training_service.delete',
+  'media.upload',
+  'media.delete',
+  /** A private document of somebody else was requested. */
+  'document.view',
+  /** By the command `npm run dead-letters`. */
+  'dead_letters.replay',
+  'dead_letters.purge',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export const AUDIT_SUBJECTS = [
+  'user',
+  'role',
+  'payment',
+  'refund',
+  'boost',
+  'gym',
+  'post',
+  'training_service',
+  'media',
+  'dead_letters',
+] as const;
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
+
+/** One state of the subject: stored fields by their path. */
+export type AuditValues = Readonly<Record<string, unknown>>;
+
+export interface AuditChange {
+  before: AuditValues;
+  after: AuditValues;
+}
+
+/** Counters and times that every change writes. */
+const TECHNICAL = new Set(['version', 'updated_at', 'updatedAt']);
+
+const isNested = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** `{license: {approved: true}}` as `{'license.approved': true}`. */
+const flat = (values: object, prefix = ''): [string, unknown][] =>
+  Object.entries(values).flatMap(([name, value]): [string, unknown][] =>
+    isNested(value) ? flat(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
+  );
+
+/** The fields that differ; undefined when none does. `isWanted` selects among them. */
+export const changesOf = (
+  before: object,
+  after: object,
+  isWanted: (path: string) => boolean = () => true,
+): AuditChange | undefined => {
+  const [old, current] = [new Map(flat(before)), new Map(flat(after))];
+  const paths = [...new Set([...old.keys(), ...current.keys()])].filter(
+    (path) =>
+      !TECHNICAL.has(path) &&
+      isWanted(path) &&
+      JSON.stringify(old.get(path) ?? null) !== JSON.stringify(current.get(path) ?? null),
+  );
+  if (paths.length === 0) return undefined;
+  const pick = (from: ReadonlyMap<string, unknown>): AuditValues =>
+    Object.fromEntries(paths.map((path) => [path, from.get(path) ?? null]));
+  return { before: pick(old), after: pick(current) };
+};

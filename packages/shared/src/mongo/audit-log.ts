@@ -1,0 +1,208 @@
+/**
+ * The audit log of one service: what operators did, stored in the transaction of the effect, append-only and hash-chained
+ * (ADR 56). Personal values are encrypted; see audit-values.ts.
+ */
+import type { ClientSession, Connection } from 'mongoose';
+import type { AuditAction, AuditSubject, AuditValues } from '../kernel/audit.ts';
+import { type Clock, MINUTE_MS, type Random } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
+import { currentTrace } from '../kernel/trace.ts';
+import {
+  type AuditContent,
+  type AuditKeyDocument,
+  type AuditModels,
+  auditHash,
+  auditId,
+  isAuditEntryIntact,
+  registerAuditModels,
+  type SealedAuditEntry,
+  toSealed,
+} from './audit-models.ts';
+import { type AuditEntry, type AuditFilter, createAuditReader } from './audit-reader.ts';
+import { encryptValue, KEY_BYTES, type StoredField } from './audit-values.ts';
+import { trusted } from './connect.ts';
+import type { IsPersonal } from './privacy.ts';
+import { createSealer } from './sealer.ts';
+import { createSeals } from './seals.ts';
+import { createSequences } from './sequence.ts';
+import { afterCommit, inTransaction, isDuplicateKey, isWriteConflict } from './transaction.ts';
+
+/** A state of the subject. */
+export interface AuditState {
+  values: AuditValues;
+  /** Whose personal values these are; null: nobody's, and they are stored as they are. */
+  personId: number | null;
+}
+
+export interface AuditRecord {
+  /** Null: a command of the system's operators. */
+  actorId: number | null;
+  action: AuditAction;
+  subject: { type: AuditSubject; id: number | null };
+  before?: AuditState;
+  after?: AuditState;
+  /** Default: no field is personal. */
+  isPersonal?: IsPersonal;
+}
+
+export interface AuditLog {
+  /**
+   * Adds an entry to the transaction of `session`: both commit or neither. Throws when `session` is not one of
+   * `inTransaction`.
+   */
+  record(session: ClientSession, entry: AuditRecord): Promise<void>;
+  /** Newest first, at most `limit` with an id below `beforeId`; fewer when they are large. */
+  list(
+    filter: AuditFilter,
+    page: { beforeId: number | undefined; limit: number },
+  ): Promise<{ entries: AuditEntry[]; hasMore: boolean }>;
+  count(filter: AuditFilter): Promise<number>;
+  /** Destroys the key of the person. The account gets no new one. */
+  eraseAccount(session: ClientSession, userId: number): Promise<void>;
+  /** One round of sealing; returns the number of sealed entries. */
+  seal(): Promise<number>;
+  /** As `seal`; does nothing while no entry can be waiting. */
+  sealIfNeeded(): Promise<unknown>;
+}
+
+export interface AuditLogOptions {
+  connection: Connection;
+  /** The service of this database. */
+  service: string;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Entries of a replica that died are sealed by another one after this. */
+const SEAL_ALL_MS = MINUTE_MS;
+const KEY_ATTEMPTS = 50;
+const LONGEST_KEY_DELAY_MS = 50;
+/** In the first one another replica may be faster, which has not seen the entry yet. */
+const ROUNDS_AFTER_COMMIT = 2;
+
+export const createAuditLog = ({ connection, service, clock, random, log }: AuditLogOptions): AuditLog => {
+  const models = registerAuditModels(connection);
+  const sequences = createSequences(connection);
+  const reader = createAuditReader(models, service);
+  const keyOf = createKeys(models, random);
+  const seal = createAuditSealer(connection, models, { service, clock, log });
+  let roundsDue = 0;
+  let sealedAt = performance.now();
+
+  const toStored = async (
+    place: string,
+    state: AuditState | undefined,
+    isPersonal: IsPersonal,
+  ): Promise<string | null> => {
+    if (state === undefined) return null;
+    const fields: StoredField[] = [];
+    for (const [field, value] of Object.entries(state.values)) {
+      if (state.personId === null || value == null || !isPersonal(field)) {
+        fields.push({ field, value: value ?? null });
+        continue;
+      }
+      const key = await keyOf(state.personId);
+      const data = key === null ? null : encryptValue(key, `${place}.${field}`, value, random);
+      fields.push({ field, person: state.personId, data });
+    }
+    return JSON.stringify(fields);
+  };
+
+  return {
+    record: async (
+      session,
+      { actorId, action, subject, before, after, isPersonal = () => false },
+    ): Promise<void> => {
+      const at = clock.now();
+      const _id = auditId(service, at, await sequences.next('audit'));
+      const content: AuditContent = {
+        _id,
+        service,
+        at,
+        actor_id: actorId,
+        action,
+        subject_type: subject.type,
+        subject_id: subject.id,
+        request_id: currentTrace()?.requestId ?? null,
+        before: await toStored(`${_id}.before`, before, isPersonal),
+        after: await toStored(`${_id}.after`, after, isPersonal),
+      };
+      await models.entries.create([{ ...content, hash: auditHash(content), seal: null }], { session });
+      afterCommit(session, () => {
+        roundsDue = ROUNDS_AFTER_COMMIT;
+      });
+    },
+    ...reader,
+    eraseAccount: async (session, userId) => {
+      await models.keys.updateOne({ _id: userId }, { $set: { key: null } }, { session, upsert: true });
+    },
+    seal,
+    sealIfNeeded: async () => {
+      const now = performance.now();
+      if (roundsDue === 0 && now < sealedAt + SEAL_ALL_MS) return;
+      roundsDue = Math.max(0, roundsDue - 1);
+      sealedAt = now;
+      await seal().catch((error: unknown) => {
+        roundsDue = ROUNDS_AFTER_COMMIT;
+        throw error;
+      });
+    },
+  };
+};
+
+/**
+ * The key of a person, made at its first use; null when the account is erased. Outside of the caller's transaction, so that
+ * concurrent operators do not conflict: what is encrypted under a key that an erasure destroys meanwhile cannot be read
+ * either.
+ */
+const createKeys =
+  ({ keys }: AuditModels, random: Pick<Random, 'bytes'>) =>
+  async (userId: number): Promise<Buffer | null> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const known = await keys.findById(userId).lean<AuditKeyDocument>();
+      if (known !== null) return toKey(known);
+      const made = { _id: userId, key: random.bytes(KEY_BYTES).toString('base64') };
+      try {
+        // By the driver: a lost response to this write leaves nothing in doubt, because a repeat finds the key.
+        await keys.collection.insertOne(made as never, { writeConcern: { w: 'majority' } });
+        return toKey(made);
+      } catch (error) {
+        // Another operator was first, or an erasure is running.
+        if ((!isDuplicateKey(error) && !isWriteConflict(error)) || attempt >= KEY_ATTEMPTS) throw error;
+        await sleep(jitteredDelayMs(attempt, 1, LONGEST_KEY_DELAY_MS));
+      }
+    }
+  };
+
+const toKey = ({ key }: AuditKeyDocument): Buffer | null =>
+  key === null ? null : Buffer.from(key, 'base64');
+
+const createAuditSealer = (
+  connection: Connection,
+  { entries, seals }: AuditModels,
+  { service, clock, log }: Pick<AuditLogOptions, 'service' | 'clock' | 'log'>,
+): (() => Promise<number>) =>
+  createSealer<SealedAuditEntry>({
+    name: `the audit log of ${service}`,
+    seals: createSeals(seals),
+    clock,
+    log,
+    records: {
+      unsealed: async (limit) => (await entries.find({ seal: null }).limit(limit).lean()).map(toSealed),
+      findMany: async (keys) =>
+        (await entries.find({ _id: trusted({ $in: keys.map(Number) }) }).lean()).map(toSealed),
+      isIntact: isAuditEntryIntact,
+      mark: async ({ number, leaves }) => {
+        const ids = leaves.map(({ key }) => Number(key));
+        await inTransaction(connection, (session) =>
+          entries.updateMany(
+            { _id: trusted({ $in: ids }), seal: null },
+            { $set: { seal: number } },
+            { session },
+          ),
+        );
+      },
+    },
+  });

@@ -1,0 +1,152 @@
+/** The collections of the audit log. Every service's database has them. */
+import { type Connection, type Model, Schema } from 'mongoose';
+import { SECOND_MS } from '../kernel/clock.ts';
+import { hashOf, type SealedRecord } from '../kernel/seal.ts';
+import { erase, privacy, pseudonymise, retain } from './privacy.ts';
+import { type SealDocument, sealFields, sealPrivacy } from './seals.ts';
+
+/** An entry without its hash and its seal. */
+export interface AuditContent {
+  /** See {@link auditId}. */
+  _id: number;
+  service: string;
+  at: Date;
+  /** Null: a command of the system's operators. */
+  actor_id: number | null;
+  action: string;
+  subject_type: string;
+  subject_id: number | null;
+  request_id: string | null;
+  /** JSON of `StoredField[]`; null: there was no such state. A text, so that the hash covers every byte. */
+  before: string | null;
+  after: string | null;
+}
+
+export interface AuditEntryDocument extends AuditContent {
+  hash: string;
+  seal: number | null;
+}
+
+export interface AuditKeyDocument {
+  /** The id of the account. */
+  _id: number;
+  /** Base64; null once the account is erased. */
+  key: string | null;
+}
+
+/** Each has an audit log in its own database. The order never changes: it is a part of the ids. */
+export const AUDITED_SERVICES: readonly string[] = [
+  'identity',
+  'wallet',
+  'gyms',
+  'content',
+  'media',
+  'store-billing',
+];
+/** Places for further services. */
+const SLOTS = 8;
+const PER_SECOND = 200_000;
+
+/**
+ * The id of an entry: larger than that of every earlier second, in all services, and unique in all of them. So the chains
+ * are merged, and a period is read, by the id alone. Exact in a number until the year 2148.
+ */
+export const auditId = (service: string, at: Date, number: number): number => {
+  const slot = AUDITED_SERVICES.indexOf(service);
+  return smallestAuditId(at) + (number % PER_SECOND) * SLOTS + (slot < 0 ? SLOTS - 1 : slot);
+};
+
+/** Every entry of this second or later has this id or a larger one. */
+export const smallestAuditId = (at: Date): number =>
+  Math.floor(at.getTime() / SECOND_MS) * PER_SECOND * SLOTS;
+
+export const auditHash = (entry: AuditContent): string =>
+  hashOf([
+    entry._id,
+    entry.service,
+    entry.at.toISOString(),
+    entry.actor_id,
+    entry.action,
+    entry.subject_type,
+    entry.subject_id,
+    entry.request_id,
+    entry.before,
+    entry.after,
+  ]);
+
+/** An entry as the chain sees it. */
+export type SealedAuditEntry = SealedRecord & { document: AuditEntryDocument };
+
+export const toSealed = (document: AuditEntryDocument): SealedAuditEntry => ({
+  key: String(document._id),
+  hash: document.hash,
+  seal: document.seal,
+  document,
+});
+
+export const isAuditEntryIntact = ({ document, hash }: SealedAuditEntry): boolean =>
+  auditHash(document) === hash;
+
+const maybeText = { type: String, default: null };
+const maybeNumber = { type: Number, default: null };
+
+const entrySchema = new Schema<AuditEntryDocument>(
+  {
+    _id: { type: Number, required: true },
+    service: { type: String, required: true },
+    at: { type: Date, required: true },
+    actor_id: maybeNumber,
+    action: { type: String, required: true },
+    subject_type: { type: String, required: true },
+    subject_id: maybeNumber,
+    request_id: maybeText,
+    before: maybeText,
+    after: maybeText,
+    hash: { type: String, required: true },
+    seal: maybeNumber,
+  },
+  { collection: 'audit_entries', versionKey: false },
+)
+  // Each filter of the list, newest first. The list without a filter is that of the service.
+  .index({ service: 1, _id: -1 })
+  .index({ actor_id: 1, _id: -1 })
+  .index({ action: 1, _id: -1 })
+  .index({ subject_type: 1, _id: -1 })
+  .index({ subject_type: 1, subject_id: 1, _id: -1 })
+  .index({ seal: 1 });
+
+privacy(
+  entrySchema,
+  pseudonymise('the numbers of the operator and of what they changed', 'actor_id', 'subject_id'),
+  retain('what operators did, unchangeable', '_id', 'service', 'at', 'action', 'subject_type', 'request_id'),
+  retain('likewise', 'hash', 'seal'),
+  retain('personal values in it are encrypted under a key of the person that is erased', 'before', 'after'),
+);
+
+const keySchema = new Schema<AuditKeyDocument>(
+  { _id: { type: Number, required: true }, key: maybeText },
+  { collection: 'audit_keys', versionKey: false },
+);
+
+privacy(
+  keySchema,
+  erase('without it nobody can read the personal values in the audit log', 'key'),
+  retain('the mark that the account is erased: it gets no new key', '_id'),
+);
+
+const sealSchema = new Schema<SealDocument>(sealFields, { collection: 'audit_seals', versionKey: false });
+
+privacy(sealSchema, sealPrivacy('hashes that the audit log is checked against'));
+
+export interface AuditModels {
+  entries: Model<AuditEntryDocument>;
+  keys: Model<AuditKeyDocument>;
+  seals: Model<SealDocument>;
+}
+
+/** The models of this connection, registered on first use. */
+export const registerAuditModels = (connection: Connection): AuditModels => ({
+  entries: connection.models.AuditEntry ?? connection.model<AuditEntryDocument>('AuditEntry', entrySchema),
+  keys: connection.models.AuditKey ?? connection.model<AuditKeyDocument>('AuditKey', keySchema),
+  seals: connection.models.AuditSeal ?? connection.model<SealDocument>('AuditSeal', sealSchema),
+});

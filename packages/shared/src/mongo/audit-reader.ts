@@ -1,0 +1,151 @@
+/** Lists of audit entries, with the personal values whose key still exists. */
+import type { PipelineStage } from 'mongoose';
+import type { AuditValues } from '../kernel/audit.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
+import { type AuditEntryDocument, type AuditModels, smallestAuditId } from './audit-models.ts';
+import { decryptValue, type StoredField } from './audit-values.ts';
+import { trusted } from './connect.ts';
+
+export interface AuditFilter {
+  actorId?: number | undefined;
+  subjectType?: string | undefined;
+  /** Only with `subjectType`. */
+  subjectId?: number | undefined;
+  action?: string | undefined;
+  /** Inclusive, as `to`; whole seconds count. */
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+export interface AuditEntry {
+  id: number;
+  service: string;
+  at: Date;
+  actorId: number | null;
+  action: string;
+  subjectType: string;
+  subjectId: number | null;
+  requestId: string | null;
+  /** A personal value of an erased account is {@link ERASED}. */
+  before: AuditValues | null;
+  after: AuditValues | null;
+}
+
+/** In the place of a personal value that nobody can read any more. */
+const ERASED = { erased: true } as const;
+
+/** In the place of a personal value that was changed in the database. */
+const CHANGED = { changed: true } as const;
+
+/** An answer must not exceed the largest message of gRPC, 4 MiB. */
+const MAX_CHARACTERS = 500_000;
+
+type Match = PipelineStage.Match;
+
+/**
+ * Two stages, which MongoDB combines into one condition. The first is equalities on the first fields of an index, then a
+ * range of ids, which every planner serves by that index (ADR 18).
+ */
+const toStages = (service: string, filter: AuditFilter, beforeId: number | undefined): [Match, Match] => {
+  const { actorId, subjectType, subjectId, action, from, to } = filter;
+  const below = Math.min(
+    beforeId ?? Number.MAX_SAFE_INTEGER,
+    to === undefined ? Number.MAX_SAFE_INTEGER : smallestAuditId(new Date(to.getTime() + SECOND_MS)),
+  );
+  const ids = { $lt: below, ...(from === undefined ? {} : { $gte: smallestAuditId(from) }) };
+  const subject = {
+    subject_type: subjectType,
+    ...(subjectId === undefined ? {} : { subject_id: subjectId }),
+  };
+  const conditions = [
+    ...(subjectType === undefined ? [] : [subject]),
+    ...(actorId === undefined ? [] : [{ actor_id: actorId }]),
+    ...(action === undefined ? [] : [{ action }]),
+    { service },
+  ];
+  const [indexed, ...rest] = conditions;
+  return [{ $match: { ...indexed, _id: ids } }, { $match: Object.assign({}, ...rest) }];
+};
+
+export const createAuditReader = ({ entries, keys }: AuditModels, service: string) => {
+  const keysOf = async (stored: readonly StoredField[]): Promise<Map<number, Buffer>> => {
+    const people = new Set(stored.flatMap((field) => ('person' in field ? [field.person] : [])));
+    if (people.size === 0) return new Map();
+    const found = await keys.find({ _id: trusted({ $in: [...people] }) }).lean();
+    return new Map(
+      found.flatMap(({ _id, key }) => (key === null ? [] : [[_id, Buffer.from(key, 'base64')] as const])),
+    );
+  };
+  return {
+    list: async (
+      filter: AuditFilter,
+      { beforeId, limit }: { beforeId: number | undefined; limit: number },
+    ): Promise<{ entries: AuditEntry[]; hasMore: boolean }> => {
+      const found = await entries.aggregate<AuditEntryDocument>([
+        ...toStages(service, filter, beforeId),
+        { $sort: { _id: -1 } },
+        { $limit: limit + 1 },
+      ]);
+      const shown = fitting(found.slice(0, limit));
+      const people = await keysOf(
+        shown.flatMap((entry) => [...fieldsOf(entry.before), ...fieldsOf(entry.after)]),
+      );
+      return { entries: shown.map((entry) => toEntry(entry, people)), hasMore: found.length > shown.length };
+    },
+    count: async (filter: AuditFilter): Promise<number> => {
+      if (Object.values(filter).every((value) => value === undefined))
+        return entries.estimatedDocumentCount();
+      const [counted] = await entries.aggregate<{ total: number }>([
+        ...toStages(service, filter, undefined),
+        { $count: 'total' },
+      ]);
+      return counted?.total ?? 0;
+    },
+  };
+};
+
+/** The first entry, and those after it that fit into one answer. */
+const fitting = (found: readonly AuditEntryDocument[]): AuditEntryDocument[] => {
+  let size = 0;
+  return found.filter(({ before, after }, index) => {
+    size += (before?.length ?? 0) + (after?.length ?? 0);
+    return index === 0 || size <= MAX_CHARACTERS;
+  });
+};
+
+const fieldsOf = (stored: string | null): StoredField[] =>
+  stored === null ? [] : (JSON.parse(stored) as StoredField[]);
+
+/** A stored value that was changed must not hide the list; the audit command names its entry. */
+const readable = (key: Buffer, place: string, data: string): unknown => {
+  try {
+    return decryptValue(key, place, data);
+  } catch {
+    return CHANGED;
+  }
+};
+
+const toEntry = (stored: AuditEntryDocument, keys: ReadonlyMap<number, Buffer>): AuditEntry => {
+  const read = (side: 'before' | 'after'): AuditValues | null => {
+    if (stored[side] === null) return null;
+    const values = fieldsOf(stored[side]).map((field): [string, unknown] => {
+      if (!('person' in field)) return [field.field, field.value];
+      const key = keys.get(field.person);
+      if (key === undefined || field.data === null) return [field.field, ERASED];
+      return [field.field, readable(key, `${stored._id}.${side}.${field.field}`, field.data)];
+    });
+    return Object.fromEntries(values);
+  };
+  return {
+    id: stored._id,
+    service: stored.service,
+    at: stored.at,
+    actorId: stored.actor_id,
+    action: stored.action,
+    subjectType: stored.subject_type,
+    subjectId: stored.subject_id,
+    requestId: stored.request_id,
+    before: read('before'),
+    after: read('after'),
+  };
+};

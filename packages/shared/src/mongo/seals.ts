@@ -1,0 +1,98 @@
+/** The stored seals of one hash chain. */
+import { type Model, Schema } from 'mongoose';
+import type { Seal } from '../kernel/seal.ts';
+import { trusted } from './connect.ts';
+import { type Declaration, retain } from './privacy.ts';
+import { isDuplicateKey } from './transaction.ts';
+
+export interface SealDocument {
+  /** The number. */
+  _id: number;
+  previous: string;
+  hash: string;
+  leaves: { key: string; hash: string }[];
+  sealed_at: Date;
+}
+
+/** The fields of the schema of a collection of seals. */
+export const sealFields = {
+  _id: { type: Number, required: true },
+  previous: { type: String, required: true },
+  hash: { type: String, required: true },
+  leaves: [
+    new Schema(
+      { key: { type: String, required: true }, hash: { type: String, required: true } },
+      { _id: false },
+    ),
+  ],
+  sealed_at: { type: Date, required: true },
+};
+
+export const sealPrivacy = (
+  reason: string,
+): Declaration<'_id' | 'previous' | 'hash' | 'leaves.key' | 'leaves.hash' | 'sealed_at'> =>
+  retain(reason, '_id', 'previous', 'hash', 'leaves.key', 'leaves.hash', 'sealed_at');
+
+export interface Seals {
+  /** Creates the collection; required before the first seal. */
+  prepare(): Promise<void>;
+  /** The newest seal with number `from` or higher. Reads all seals from `from` on; 0 finds the newest directly. */
+  newest(from: number): Promise<Seal | undefined>;
+  /** False when another process has written a seal with this number. */
+  append(seal: Seal): Promise<boolean>;
+  /** Ordered by number, after `number`. */
+  after(number: number, limit: number): Promise<Seal[]>;
+}
+
+const fromDocument = (found: SealDocument): Seal => ({
+  number: found._id,
+  previous: found.previous,
+  hash: found.hash,
+  leaves: found.leaves.map(({ key, hash }) => ({ key, hash })),
+  sealedAt: found.sealed_at,
+});
+
+/**
+ * Seals per query on the way to the newest one, read by number: for a range, not every database uses the limit and may
+ * read the whole chain.
+ */
+const WINDOW = 20;
+
+export const createSeals = (seals: Model<SealDocument>): Seals => {
+  const read = async (query: Record<string, unknown>, order: 1 | -1, limit: number): Promise<Seal[]> => {
+    const found = await seals.find(query).sort({ _id: order }).limit(limit).lean<SealDocument[]>();
+    return found.map(fromDocument);
+  };
+  return {
+    prepare: async () => {
+      await seals.createCollection();
+    },
+    newest: async (from) => {
+      if (from === 0) return (await read({}, -1, 1))[0];
+      let newest: Seal | undefined;
+      for (let next = from; ; next += WINDOW) {
+        const numbers = Array.from({ length: WINDOW }, (_, index) => next + index);
+        const found = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
+        newest = found ?? newest;
+        if (found?.number !== numbers.at(-1)) return newest;
+      }
+    },
+    append: async ({ number, previous, hash, leaves, sealedAt }) => {
+      const document: SealDocument = {
+        _id: number,
+        previous,
+        hash,
+        leaves: [...leaves],
+        sealed_at: sealedAt,
+      };
+      try {
+        await seals.collection.insertOne(document as never, { writeConcern: { w: 'majority' } });
+        return true;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        return false;
+      }
+    },
+    after: (number, limit) => read({ _id: trusted({ $gt: number }) }, 1, limit),
+  };
+};

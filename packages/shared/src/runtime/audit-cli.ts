@@ -1,0 +1,83 @@
+/**
+ * `npm run audit:log`: verifies the audit logs of all services. `npm run audit:log -- wallet gyms=12:ab34…` verifies these,
+ * and that the chain of gyms still contains this head, noted from an earlier run or from the log of the service.
+ *
+ * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). Where a
+ * process may only read its own database, run the command there with its MONGODB_DATABASE, for one service. Exit codes: 0
+ * everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
+ */
+import { databaseOf } from '../kernel/config.ts';
+import { createLog } from '../kernel/log.ts';
+import { type NotedHead, readHead } from '../kernel/seal.ts';
+import { type AuditLogReport, checkAuditLog } from '../mongo/audit-check.ts';
+import { AUDITED_SERVICES } from '../mongo/audit-models.ts';
+import { connectMongo } from '../mongo/connect.ts';
+
+const USAGE = 'usage: audit-cli.ts [<service>[=<number>:<hash>] …]';
+const EXIT_DIFFERENCE = 1;
+const EXIT_FAILED = 2;
+const EXIT_USAGE = 64;
+
+interface Wanted {
+  service: string;
+  noted: NotedHead | undefined;
+}
+
+const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
+const printError = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Undefined for wrong arguments. */
+const readArguments = (given: readonly string[]): Wanted[] | undefined => {
+  if (given.length === 0) return AUDITED_SERVICES.map((service) => ({ service, noted: undefined }));
+  const wanted: Wanted[] = [];
+  for (const argument of given) {
+    const [service = '', head] = argument.split('=');
+    const noted = head === undefined ? undefined : readHead(head);
+    if (!AUDITED_SERVICES.includes(service) || (head !== undefined && noted === undefined)) return undefined;
+    wanted.push({ service, noted });
+  }
+  return wanted;
+};
+
+const lineOf = (service: string, report: AuditLogReport): string => {
+  const read = `${service}: ${report.entries} entries, ${report.seals} seals`;
+  if (report.difference !== undefined) return `${read}: ${report.difference}`;
+  const waiting = report.unsealed === 0 ? '' : `, ${report.unsealed} not sealed yet`;
+  return `${read}${waiting}: intact, head ${report.head ?? 'none'}`;
+};
+
+const check = async ({ service, noted }: Wanted, isOnly: boolean): Promise<AuditLogReport> => {
+  const connection = await connectMongo({
+    uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
+    database: databaseOf(service, process.env, isOnly),
+    log: createLog({ service: 'audit', level: 'error' }),
+    appName: 'audit-log',
+    // Unlike a service, the command does not start together with its databases: it does not wait for them.
+    startTimeoutMs: 0,
+  });
+  try {
+    return await checkAuditLog(connection, service, noted);
+  } finally {
+    await connection.close();
+  }
+};
+
+const main = async (): Promise<number> => {
+  const wanted = readArguments(process.argv.slice(2));
+  if (wanted === undefined) {
+    printError(USAGE);
+    return EXIT_USAGE;
+  }
+  let hasDifference = false;
+  for (const each of wanted) {
+    const report = await check(each, wanted.length === 1);
+    printLine(lineOf(each.service, report));
+    hasDifference ||= report.difference !== undefined;
+  }
+  return hasDifference ? EXIT_DIFFERENCE : 0;
+};
+
+process.exitCode = await main().catch((error: unknown) => {
+  printError(`failed: ${error instanceof Error ? error.message : String(error)}`);
+  return EXIT_FAILED;
+});

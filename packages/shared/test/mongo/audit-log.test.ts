@@ -1,0 +1,331 @@
+/** The audit log of one service: in the transaction of the effect, sealed in batches, verified, erasable. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Schema } from 'mongoose';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import { readHead } from '../../src/kernel/seal.ts';
+import { checkAuditLog } from '../../src/mongo/audit-check.ts';
+import { type AuditRecord, createAuditLog } from '../../src/mongo/audit-log.ts';
+import {
+  type AuditEntryDocument,
+  auditHash,
+  auditId,
+  smallestAuditId,
+} from '../../src/mongo/audit-models.ts';
+import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
+import { ensureIndexes } from '../../src/mongo/indexes.ts';
+import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privacy.ts';
+import { inTransaction } from '../../src/mongo/transaction.ts';
+import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { log } from '../messaging/support.ts';
+
+interface Person {
+  _id: number;
+  email: string;
+  license: { approved: boolean; number: number };
+}
+
+const people = new Schema<Person>({
+  _id: Number,
+  email: String,
+  license: { approved: Boolean, number: Number },
+});
+privacy(
+  people,
+  erase('identifies the person', 'email', 'license.approved'),
+  retain('not personal', '_id', 'license.number'),
+);
+const isPersonal = personalFieldsOf(people);
+
+const clock = new ManualClock('2026-01-15T10:00:00Z');
+const config = testConfig('audited');
+let connection: Connection;
+
+beforeAll(async () => {
+  connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  open();
+  await ensureIndexes(connection);
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+/** As one more replica does. */
+const open = () => createAuditLog({ connection, service: 'wallet', clock, random: systemRandom, log });
+const entries = () => connection.collection<AuditEntryDocument>('audit_entries');
+const record = (fields: Partial<AuditRecord> = {}, audit = open()): Promise<void> =>
+  inTransaction(connection, (session) => audit.record(session, { ...ACTION, ...fields }));
+const ACTION: AuditRecord = {
+  actorId: 5,
+  action: 'user.update',
+  subject: { type: 'user', id: 7 },
+  isPersonal,
+};
+const state = (email: string) => ({
+  personId: 7,
+  values: { email, 'license.approved': true, 'license.number': 3 },
+});
+const newest = async (limit = 1) => (await open().list({}, { beforeId: undefined, limit })).entries;
+const check = () => checkAuditLog(connection, 'wallet');
+
+describe('an entry', () => {
+  test('is stored with the effect, or neither is', async () => {
+    const effects = connection.collection<{ _id: number }>('effects');
+    await connection.createCollection('effects');
+    const act = (id: number, fails: boolean): Promise<void> =>
+      inTransaction(connection, async (session) => {
+        await effects.insertOne({ _id: id }, { session });
+        await open().record(session, { ...ACTION, subject: { type: 'user', id } });
+        if (fails) throw new Error('refused');
+      });
+    await expect(act(101, true)).rejects.toThrow('refused');
+    expect([await effects.countDocuments(), await entries().countDocuments()]).toEqual([0, 0]);
+    await act(102, false);
+    expect([await effects.countDocuments(), (await newest())[0]?.subjectId]).toEqual([1, 102]);
+  });
+
+  test('is not stored outside of a transaction', async () => {
+    const session = await connection.startSession();
+    await expect(open().record(session, ACTION)).rejects.toThrow();
+    await session.endSession();
+  });
+
+  test('hides personal values by the declarations of the stored fields', async () => {
+    await record({ before: state('old@example.org'), after: state('new@example.org') });
+    const [entry] = await newest();
+    expect(entry).toMatchObject({ actorId: 5, action: 'user.update', subjectType: 'user', subjectId: 7 });
+    expect([entry?.before?.email, entry?.after?.email]).toEqual(['old@example.org', 'new@example.org']);
+    const stored = await entries().findOne({ _id: entry?.id ?? 0 });
+    expect(JSON.stringify(stored)).not.toContain('example.org');
+    const fields = JSON.parse(stored?.after ?? '') as object[];
+    expect(fields).toEqual([
+      { field: 'email', person: 7, data: expect.any(String) },
+      { field: 'license.approved', person: 7, data: expect.any(String) },
+      { field: 'license.number', value: 3 },
+    ]);
+  });
+
+  test('has a larger id than every entry of an earlier second in any service, and its own in all', () => {
+    const [now, later] = [new Date('2026-01-15T10:00:00.900Z'), new Date('2026-01-15T10:00:01Z')];
+    const ids = ['identity', 'wallet', 'store-billing', 'another'].map((service) =>
+      auditId(service, now, 199_999),
+    );
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) {
+      expect(id).toBeGreaterThanOrEqual(smallestAuditId(now));
+      expect(id).toBeLessThan(auditId('identity', later, 0));
+    }
+    expect(auditId('another', new Date('2147-01-01T00:00:00Z'), 199_999)).toBeLessThan(
+      Number.MAX_SAFE_INTEGER,
+    );
+  });
+});
+
+test('twenty operators at once, sealed by three replicas: every entry is in the chain once', async () => {
+  const replicas = [open(), open(), open()];
+  const before = await entries().countDocuments();
+  const acting = Array.from({ length: 20 }, (_, index) =>
+    record(
+      { subject: { type: 'user', id: 300 + index }, after: state(`${index}@example.org`) },
+      replicas[index % 3],
+    ),
+  );
+  const sealing = Array.from({ length: 12 }, (_, index) => replicas[index % 3]?.seal());
+  await Promise.all([...acting, ...sealing]);
+  await replicas[0]?.seal();
+  const report = await check();
+  expect(report).toMatchObject({ entries: before + 20, unsealed: 0, difference: undefined });
+  const seals = await connection.collection('audit_seals').find().toArray();
+  const keys = seals.flatMap(({ leaves }) => (leaves as { key: string }[]).map(({ key }) => key));
+  expect([new Set(keys).size, keys.length]).toEqual([before + 20, before + 20]);
+});
+
+describe('the check names the first entry', () => {
+  const sealed = async (): Promise<AuditEntryDocument> => {
+    await record({ after: state('a@example.org') });
+    await open().seal();
+    const [found] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
+    if (found === undefined) throw new Error('nothing is stored');
+    return found;
+  };
+
+  test('that was changed, even with a new hash of its own', async () => {
+    const entry = await sealed();
+    const changed = { ...entry, actor_id: 6 };
+    await entries().updateOne({ _id: entry._id }, { $set: { actor_id: 6 } });
+    expect((await check()).difference).toBe(`entry ${entry._id} is not what was sealed in ${entry.seal}`);
+    await entries().updateOne({ _id: entry._id }, { $set: { hash: auditHash(changed) } });
+    expect((await check()).difference).toBe(`entry ${entry._id} is not what was sealed in ${entry.seal}`);
+    await entries().replaceOne({ _id: entry._id }, entry);
+    expect((await check()).difference).toBeUndefined();
+  });
+
+  test('that was removed', async () => {
+    const entry = await sealed();
+    await entries().deleteOne({ _id: entry._id });
+    expect((await check()).difference).toBe(`entry ${entry._id}, sealed in ${entry.seal}, does not exist`);
+    await entries().insertOne(entry);
+    expect((await check()).difference).toBeUndefined();
+  });
+
+  test('that was inserted: with the number of a seal, or from another service', async () => {
+    const entry = await sealed();
+    // An id of another service, which is free.
+    const forged = { ...entry, _id: entry._id + 1, subject_id: 1 };
+    const inserted = { ...forged, hash: auditHash(forged) };
+    await entries().insertOne(inserted);
+    expect((await check()).difference).toBe(
+      `entry ${forged._id} is marked with seal ${entry.seal}, which does not contain it`,
+    );
+    await entries().updateOne({ _id: forged._id }, { $set: { seal: 99_999 } });
+    expect((await check()).difference).toBe(
+      `entry ${forged._id} is marked with seal 99999, which does not exist`,
+    );
+    const moved = { ...forged, service: 'gyms', seal: null };
+    await entries().replaceOne({ _id: forged._id }, { ...moved, hash: auditHash(moved) });
+    expect((await check()).difference).toBe(`entry ${forged._id} belongs to gyms`);
+    await entries().deleteOne({ _id: forged._id });
+    expect((await check()).difference).toBeUndefined();
+  });
+
+  test('and a removed seal, and a chain that was written again', async () => {
+    await sealed();
+    const { head } = await check();
+    const noted = readHead(head ?? '');
+    expect((await checkAuditLog(connection, 'wallet', noted)).difference).toBeUndefined();
+    const other = { number: noted?.number ?? 0, hash: '0'.repeat(64) };
+    expect((await checkAuditLog(connection, 'wallet', other)).difference).toContain(
+      'is not the one that was noted',
+    );
+    const seals = connection.collection<{ _id: number }>('audit_seals');
+    const first = await seals.findOne({ _id: 1 });
+    await seals.deleteOne({ _id: 1 });
+    expect((await check()).difference).toBe('seal 1 does not exist');
+    if (first !== null) await seals.insertOne(first);
+  });
+
+  test('an entry that was changed before its seal is not sealed', async () => {
+    await record();
+    const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { action: 'user.delete' } });
+    expect(await open().seal()).toBe(0);
+    expect((await check()).difference).toBe(`entry ${entry?._id} is not what was stored`);
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { action: 'user.update' } });
+    expect(await open().seal()).toBe(1);
+  });
+});
+
+describe('an erasure', () => {
+  const eraseAccount = (userId: number): Promise<void> =>
+    inTransaction(connection, (session) => open().eraseAccount(session, userId));
+
+  test('destroys what the entries say about the person, and the chain stays whole', async () => {
+    const person = { personId: 70, values: { email: 'gone@example.org', 'license.number': 4 } };
+    await record({ before: { ...person, personId: 71 }, after: person });
+    await open().seal();
+    await eraseAccount(70);
+    const [entry] = await newest();
+    expect(entry?.after).toEqual({ email: { erased: true }, 'license.number': 4 });
+    expect(entry?.before).toEqual({ email: 'gone@example.org', 'license.number': 4 });
+    expect((await check()).difference).toBeUndefined();
+  });
+
+  test('is not undone by what operators do later', async () => {
+    await eraseAccount(80);
+    await record({ after: { personId: 80, values: { email: 'late@example.org' } } });
+    expect((await newest())[0]?.after).toEqual({ email: { erased: true } });
+    expect(await connection.collection<{ _id: number }>('audit_keys').findOne({ _id: 80 })).toEqual({
+      _id: 80,
+      key: null,
+    });
+  });
+
+  test('races with operators: what is recorded meanwhile cannot be read', async () => {
+    for (let person = 1_000; person < 1_010; person += 1) {
+      const after = { personId: person, values: { email: 'race@example.org' } };
+      await Promise.all([record({ after }), eraseAccount(person), record({ after })]);
+      const [one, other] = await newest(2);
+      expect([one?.after, other?.after]).toEqual([{ email: { erased: true } }, { email: { erased: true } }]);
+    }
+  });
+
+  test('a personal value that was changed in the database does not hide the list', async () => {
+    await record({ after: state('a@example.org') });
+    const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
+    const changed = entry?.after?.replace(/"data":"..../, '"data":"AAAA') ?? null;
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { after: changed } });
+    expect((await newest())[0]?.after).toMatchObject({ email: { changed: true } });
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { after: entry?.after ?? null } });
+  });
+});
+
+describe('a list', () => {
+  test('is filtered, and continues after an id', async () => {
+    const actor = 555;
+    for (const subject of [1, 2, 3]) {
+      clock.advance(1_000);
+      await record({ actorId: actor, subject: { type: 'role', id: subject }, action: 'role.update' });
+    }
+    const audit = open();
+    const found = async (filter: Parameters<typeof audit.list>[0], beforeId?: number, limit = 10) =>
+      (await audit.list(filter, { beforeId, limit })).entries.map(({ subjectId }) => subjectId);
+    expect(await found({ actorId: actor })).toEqual([3, 2, 1]);
+    expect(await found({ actorId: actor, subjectType: 'role', subjectId: 2, action: 'role.update' })).toEqual(
+      [2],
+    );
+    expect(await found({ actorId: actor, action: 'user.update' })).toEqual([]);
+    const to = clock.now();
+    const from = new Date(to.getTime() - 1_000);
+    expect(await found({ actorId: actor, from })).toEqual([3, 2]);
+    expect(await found({ actorId: actor, to: from })).toEqual([2, 1]);
+    expect(await found({ actorId: actor, from, to: from })).toEqual([2]);
+    const [last] = (await audit.list({ actorId: actor }, { beforeId: undefined, limit: 1 })).entries;
+    expect(await found({ actorId: actor }, last?.id)).toEqual([2, 1]);
+    expect(await audit.count({ actorId: actor, from })).toBe(2);
+  });
+
+  test('returns fewer entries than asked for when they are large', async () => {
+    const values = { content: 'x'.repeat(300_000) };
+    for (let n = 0; n < 3; n += 1) await record({ actorId: 556, after: { personId: null, values } });
+    const page = await open().list({ actorId: 556 }, { beforeId: undefined, limit: 10 });
+    expect([page.entries.length, page.hasMore]).toEqual([1, true]);
+  });
+});
+
+describe('npm run audit:log', () => {
+  const CLI = fileURLToPath(new URL('../../src/runtime/audit-cli.ts', import.meta.url));
+  const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const { MONGODB_URI, MONGODB_DATABASE } = config;
+      const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URI, MONGODB_DATABASE };
+      execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, err });
+      });
+    });
+
+  test('exits 0 for an intact chain, with its head, and 1 with the name of what was changed', async () => {
+    await record();
+    await open().seal();
+    const { head } = await check();
+    const intact = await run('wallet');
+    expect([intact.code, intact.out]).toEqual([0, expect.stringContaining(`intact, head ${head}`)]);
+    expect((await run(`wallet=${head}`)).code).toBe(0);
+    expect((await run(`wallet=99999:${'0'.repeat(64)}`)).code).toBe(1);
+    const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: 'another' } });
+    const changed = await run('wallet');
+    expect([changed.code, changed.out]).toEqual([
+      1,
+      expect.stringContaining(`entry ${entry?._id} is not what was`),
+    ]);
+    await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: entry?.request_id ?? null } });
+  });
+
+  test('wrong arguments print the usage', async () => {
+    for (const argument of ['nobody', 'wallet=x'])
+      expect(await run(argument)).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
+  });
+});

@@ -1,0 +1,89 @@
+/** What operators do to posts and training services of others is in the audit log, with the effect or not at all. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Harness, openHarness } from './support.ts';
+
+let harness: Harness;
+let observer: ReturnType<typeof createAuditObserver>;
+
+beforeAll(async () => {
+  harness = await openHarness({ watched: true });
+  observer = createAuditObserver(harness.connection, 'content');
+});
+afterAll(() => harness.close());
+
+const OWNER = caller(50);
+const OPERATOR = caller(1, ['posts.view_all', 'posts.update_any', 'training_services.update_any']);
+
+const kinds = [
+  {
+    kind: 'post',
+    actions: ['post.update', 'post.delete'],
+    path: '/posts',
+    body: { profile_type: MODEL.user, profile_id: OWNER.userId, title: 'Title', content: 'Content' },
+    collection: 'posts',
+  },
+  {
+    kind: 'training_service',
+    actions: ['training_service.update', 'training_service.delete'],
+    path: '/training-services',
+    body: { title: 'Title', description: 'Eight weeks', price: 500_000, duration_days: 56 },
+    collection: 'training_services',
+  },
+];
+
+test.each(kinds)(
+  'a $kind of somebody else is changed and deleted',
+  async ({ kind, actions, path, body, collection }) => {
+    const { id } = (await harness.send('POST', path, { as: OWNER, body })).body.data;
+    const changed = await observer.observe(() =>
+      harness.send('PUT', `${path}/${id}`, { as: OPERATOR, body: { title: 'Better' } }),
+    );
+    expect(changed.result.status).toBe(200);
+    expect(changed.entries).toMatchObject([
+      {
+        service: 'content',
+        actorId: OPERATOR.userId,
+        action: actions[0],
+        subjectType: kind,
+        subjectId: id,
+        before: { title: 'Title' },
+        after: { title: 'Better' },
+      },
+    ]);
+    expect(changed.written).toContain(collection);
+    const same = await observer.observe(() =>
+      harness.send('PUT', `${path}/${id}`, { as: OPERATOR, body: { title: 'Better' } }),
+    );
+    expect([same.result.status, same.entries]).toEqual([200, []]);
+    const deleted = await observer.observe(() => harness.send('DELETE', `${path}/${id}`, { as: OPERATOR }));
+    expect(deleted.result.status).toBe(204);
+    expect(deleted.entries).toMatchObject([
+      { action: actions[1], subjectId: id, before: { title: 'Better' }, after: null },
+    ]);
+    expect(deleted.written).toContain(collection);
+  },
+);
+
+test.each(kinds)(
+  'what is refused, and what owners do with their $kind, has no entry',
+  async ({ path, body }) => {
+    const { id } = (await harness.send('POST', path, { as: OWNER, body })).body.data;
+    const { entries } = await observer.observe(async () => {
+      const stranger = caller(60);
+      expect(
+        (await harness.send('PUT', `${path}/${id}`, { as: stranger, body: { title: 'X' } })).status,
+      ).toBe(403);
+      expect((await harness.send('PUT', `${path}/${id}`, { as: OPERATOR, body: { title: '' } })).status).toBe(
+        422,
+      );
+      expect(
+        (await harness.send('PUT', `${path}/${id}`, { as: OWNER, body: { title: 'Mine' } })).status,
+      ).toBe(200);
+      expect((await harness.send('DELETE', `${path}/${id}`, { as: OWNER })).status).toBe(204);
+    });
+    expect(entries).toEqual([]);
+  },
+);

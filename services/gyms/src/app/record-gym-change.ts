@@ -1,0 +1,78 @@
+/** The audit entries of what an operator does to a gym, in the transaction of the change. */
+import {
+  type AuditAction,
+  type AuditChange,
+  type AuditValues,
+  changesOf,
+} from '@fitness/shared/kernel/audit.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Gym } from '../domain/gym.ts';
+
+type Recorder = Pick<Dependencies, 'store' | 'audit'>;
+
+const isLicense = (field: string): boolean =>
+  field.startsWith('license.') && field !== 'license.newestMediaId';
+const isOther = (field: string): boolean => !field.startsWith('license.');
+
+const isOwn = ({ ownerId }: Gym, { userId }: UserCaller): boolean => ownerId === userId;
+
+/** A review and a transfer need the permission of an operator, of the own gym as well. */
+const byOperator = (caller: UserCaller, before: Gym, { after }: AuditChange): boolean =>
+  !isOwn(before, caller) || 'ownerId' in after;
+
+export const recordGymChange = async (
+  recorder: Recorder,
+  session: ClientSession,
+  caller: UserCaller,
+  { before, after, isReview = false }: { before: Gym; after: Gym; isReview?: boolean },
+): Promise<void> => {
+  const details = changesOf(before, after, isOther);
+  if (details !== undefined && byOperator(caller, before, details))
+    await record(recorder, session, caller, 'gym.update', before, details, after);
+  const license = changesOf(before, after, isLicense);
+  if (license !== undefined && (isReview || !isOwn(before, caller)))
+    await record(recorder, session, caller, 'gym_license.review', before, license, after);
+};
+
+export const recordGymDeletion = async (
+  { audit, store }: Recorder,
+  session: ClientSession,
+  caller: UserCaller,
+  gym: Gym,
+): Promise<void> => {
+  if (isOwn(gym, caller)) return;
+  const values: AuditValues = {
+    name: gym.name,
+    address: gym.address,
+    ownerId: gym.ownerId,
+    isActive: gym.isActive,
+  };
+  await audit.record(session, {
+    actorId: caller.userId,
+    action: 'gym.delete',
+    subject: { type: 'gym', id: gym.id },
+    before: { personId: gym.ownerId, values },
+    isPersonal: store.gyms.isPersonal,
+  });
+};
+
+/** The values of each state belong to the owner at that time. */
+const record = (
+  { audit, store }: Recorder,
+  session: ClientSession,
+  caller: UserCaller,
+  action: AuditAction,
+  before: Gym,
+  change: AuditChange,
+  after: Gym,
+): Promise<void> =>
+  audit.record(session, {
+    actorId: caller.userId,
+    action,
+    subject: { type: 'gym', id: after.id },
+    before: { personId: before.ownerId, values: change.before },
+    after: { personId: after.ownerId, values: change.after },
+    isPersonal: store.gyms.isPersonal,
+  });

@@ -1,0 +1,83 @@
+/**
+ * The audit log of the whole product: the lists of all services, merged by id, which grows with time in all of them. When a
+ * service does not answer there is no list at all: an incomplete one would hide what it does not show.
+ */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
+import type { AuditEntry, AuditFilter } from '@fitness/shared/mongo/audit-reader.ts';
+import type { AuditSource } from '../clients/audit-logs.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+const MAX_BATCH = 200;
+
+/** Newest first. Throws `unavailable`. */
+export type ListAuditLog = (
+  caller: UserCaller,
+  filter: AuditFilter,
+  request: PageRequest,
+) => Promise<PageOf<AuditEntry>>;
+
+export const createListAuditLog =
+  ({ auditSources }: Pick<Dependencies, 'auditSources'>): ListAuditLog =>
+  async (caller, filter, request) => {
+    const isPage = request.mode === 'page';
+    const total = isPage ? await countAll(auditSources, caller, filter) : undefined;
+    const skip = isPage ? request.skip : 0;
+    if (total !== undefined && skip >= total) return { rows: [], total, next: undefined };
+    const wanted = skip + request.perPage + 1;
+    const beforeId = request.mode === 'cursor' ? request.after[0] : undefined;
+    const limit = Math.min(wanted, MAX_BATCH);
+    const merged = mergeNewestFirst(
+      auditSources.map((source) => entriesOf(source, caller, filter, { beforeId, limit })),
+    );
+    const found: AuditEntry[] = [];
+    let seen = 0;
+    for await (const entry of merged) {
+      seen += 1;
+      if (seen > skip) found.push(entry);
+      if (seen === wanted) break;
+    }
+    return toPage(found, request, ({ id }) => id, total);
+  };
+
+const countAll = async (
+  sources: readonly AuditSource[],
+  caller: UserCaller,
+  filter: AuditFilter,
+): Promise<number> => {
+  const counts = await Promise.all(sources.map((source) => source.count(caller, filter)));
+  return counts.reduce((sum, count) => sum + count, 0);
+};
+
+/** All entries of one service, read in batches as they are needed. */
+async function* entriesOf(
+  source: AuditSource,
+  caller: UserCaller,
+  filter: AuditFilter,
+  { beforeId, limit }: { beforeId: number | undefined; limit: number },
+): AsyncGenerator<AuditEntry, void> {
+  for (let position = beforeId; ; ) {
+    const { entries, hasMore } = await source.list(caller, filter, { beforeId: position, limit });
+    yield* entries;
+    position = entries.at(-1)?.id;
+    if (!hasMore || position === undefined) return;
+  }
+}
+
+async function* mergeNewestFirst(
+  lists: readonly AsyncGenerator<AuditEntry, void>[],
+): AsyncGenerator<AuditEntry, void> {
+  const heads = await Promise.all(lists.map((list) => list.next()));
+  for (;;) {
+    const newest = heads.reduce(
+      (best, head, index) =>
+        head.done !== true && head.value.id > best.id ? { id: head.value.id, index } : best,
+      { id: Number.NEGATIVE_INFINITY, index: -1 },
+    ).index;
+    const head = heads[newest];
+    const list = lists[newest];
+    if (head === undefined || head.done === true || list === undefined) return;
+    yield head.value;
+    heads[newest] = await list.next();
+  }
+}

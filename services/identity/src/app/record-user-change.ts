@@ -1,0 +1,37 @@
+/** The audit entries of a change of an account by an operator: one for each kind of change in it. */
+import { type AuditAction, changesOf } from '@fitness/shared/kernel/audit.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { User } from '../domain/user.ts';
+
+const isLicense = (field: string): boolean =>
+  field.startsWith('trainer_license_') && field !== 'trainer_license_newest_media_id';
+const isProfile = (field: string): boolean => !field.startsWith('trainer_license_') && field !== 'role_ids';
+
+const KINDS: readonly (readonly [AuditAction, (field: string) => boolean])[] = [
+  ['user.update', isProfile],
+  ['user.assign_roles', (field) => field === 'role_ids'],
+  ['trainer_license.review', isLicense],
+];
+
+export const recordUserChange = async (
+  { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
+  session: ClientSession,
+  caller: UserCaller,
+  { before, after }: { before: User; after: User },
+): Promise<void> => {
+  const personId = after._id;
+  for (const [action, isOfKind] of KINDS) {
+    const change = changesOf(before, after, isOfKind);
+    if (change === undefined) continue;
+    await audit.record(session, {
+      actorId: caller.userId,
+      action,
+      subject: { type: 'user', id: personId },
+      before: { personId, values: change.before },
+      after: { personId, values: change.after },
+      isPersonal: store.users.isPersonal,
+    });
+  }
+};

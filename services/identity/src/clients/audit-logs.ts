@@ -1,0 +1,62 @@
+/** The audit logs of the other services. */
+import type { AuditEntry__Output } from '@fitness/proto/gen/fitness/common/v1/AuditEntry.ts';
+import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { AuditValues } from '@fitness/shared/kernel/audit.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
+import type { AuditEntry, AuditFilter } from '@fitness/shared/mongo/audit-reader.ts';
+
+/** The audit log of one service. Throws `unavailable` when the service does not answer. */
+export interface AuditSource {
+  list(caller: Caller, filter: AuditFilter, page: Page): ReturnType<AuditLog['list']>;
+  count(caller: Caller, filter: AuditFilter): Promise<number>;
+}
+
+interface Page {
+  beforeId: number | undefined;
+  limit: number;
+}
+
+const READ = { retry: true };
+
+const toMessage = ({ actorId, subjectType, subjectId, action, from, to }: AuditFilter) => ({
+  actor_id: actorId ?? 0,
+  subject_type: subjectType ?? '',
+  subject_id: subjectId ?? 0,
+  action: action ?? '',
+  from: from?.toISOString() ?? '',
+  to: to?.toISOString() ?? '',
+});
+
+const valuesOf = (json: string): AuditValues | null =>
+  json === '' ? null : (JSON.parse(json) as AuditValues);
+
+const toEntry = (entry: AuditEntry__Output): AuditEntry => ({
+  id: entry.id,
+  service: entry.service,
+  at: new Date(entry.at),
+  actorId: entry.actor_id || null,
+  action: entry.action,
+  subjectType: entry.subject_type,
+  subjectId: entry.subject_id || null,
+  requestId: entry.request_id || null,
+  before: valuesOf(entry.before_json),
+  after: valuesOf(entry.after_json),
+});
+
+export const remoteAuditSource = (client: GrpcClient<AuditLogDefinition>): AuditSource => ({
+  list: async (caller, filter, { beforeId, limit }) => {
+    const asked = { filter: toMessage(filter), before_id: beforeId ?? 0, limit };
+    const answer = await client.call('List', asked, { ...READ, caller });
+    return { entries: answer.entries.map(toEntry), hasMore: answer.has_more };
+  },
+  count: async (caller, filter) =>
+    (await client.call('Count', { filter: toMessage(filter) }, { ...READ, caller })).total,
+});
+
+/** The route has checked the permission. */
+export const ownAuditSource = (audit: Pick<AuditLog, 'list' | 'count'>): AuditSource => ({
+  list: (_caller, filter, page) => audit.list(filter, page),
+  count: (_caller, filter) => audit.count(filter),
+});

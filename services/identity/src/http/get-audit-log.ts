@@ -1,0 +1,85 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryTimestamp } from '@fitness/shared/http/query-timestamp.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/kernel/audit.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
+import type { AuditEntry } from '@fitness/shared/mongo/audit-reader.ts';
+import { z } from 'zod';
+import type { UseCases } from '../use-cases.ts';
+
+const state = z.record(z.string(), z.unknown()).nullable();
+
+const entrySchema = z
+  .object({
+    id: z.int(),
+    service: z.string(),
+    action: z.string(),
+    actor_id: z.int().nullable().meta({ description: 'Null: a command of the operators of the system' }),
+    subject_type: z.string(),
+    subject_id: z.int().nullable(),
+    request_id: z.string().nullable(),
+    before: state.meta({
+      description:
+        'The fields that the action concerns, as they are stored. A personal value of an erased account is ' +
+        '`{"erased": true}`.',
+    }),
+    after: state,
+    created_at: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const toResource = (entry: AuditEntry): z.output<typeof entrySchema> => ({
+  id: entry.id,
+  service: entry.service,
+  action: entry.action,
+  actor_id: entry.actorId,
+  subject_type: entry.subjectType,
+  subject_id: entry.subjectId,
+  request_id: entry.requestId,
+  before: entry.before,
+  after: entry.after,
+  created_at: formatTimestamp(entry.at),
+});
+
+const query = z
+  .object({
+    ...pageQuery,
+    actor_id: queryId.optional(),
+    subject_type: z.enum(AUDIT_SUBJECTS).optional(),
+    subject_id: queryId.optional().meta({ description: 'Only with `subject_type`' }),
+    action: z.enum(AUDIT_ACTIONS).optional(),
+    from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
+    to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
+  })
+  .refine(({ subject_type, subject_id }) => subject_id === undefined || subject_type !== undefined, {
+    path: ['subject_type'],
+    ...withMessage('validation.required'),
+  });
+
+export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'>, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/audit-log',
+    summary: 'What operators did, newest first',
+    description: 'Of all services; 503 while one of them does not answer.',
+    tag: 'audit',
+    access: 'user',
+    permissions: ['audit.view'],
+    query,
+    responses: { 200: listOf(entrySchema) },
+    handle: async ({ caller, query: asked, url }) => {
+      const request = toPageRequest(asked);
+      const filter = {
+        actorId: asked.actor_id,
+        subjectType: asked.subject_type,
+        subjectId: asked.subject_id,
+        action: asked.action,
+        from: asked.from,
+        to: asked.to,
+      };
+      const page = await listAuditLog(caller, filter, request);
+      return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toResource) }));
+    },
+  });

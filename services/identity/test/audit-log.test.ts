@@ -1,0 +1,297 @@
+/** What operators do is in the audit log, with the effect or not at all; GET /audit-log shows it. */
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type AuditLog, createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { auditLogService } from '@fitness/shared/runtime/audit-service.ts';
+import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
+import {
+  type Answer,
+  appCaller,
+  dropDatabase,
+  restrictedCaller,
+  standIn,
+  standInService,
+  testConfig,
+} from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
+
+let harness: Harness;
+let observer: ReturnType<typeof createAuditObserver>;
+let administrator: Person;
+
+/** A wallet with an audit log on a database of its own. */
+const walletConfig = testConfig('wallet');
+let wallet: { server: GrpcServer; connection: Connection; audit: AuditLog; isDown: boolean };
+
+const startWallet = async (): Promise<typeof wallet> => {
+  const { MONGODB_URI: uri, MONGODB_DATABASE: database } = walletConfig;
+  const connection = await connectMongo({ uri, database });
+  const log = createLog({ service: 'test', level: 'silent' });
+  const options = { connection, service: 'wallet', clock: systemClock, random: systemRandom, log };
+  const audit = createAuditLog(options);
+  await ensureIndexes(connection);
+  const state = { connection, audit, isDown: false };
+  const list: AuditLog['list'] = (filter, page) => {
+    if (state.isDown) throw new Error('down');
+    return audit.list(filter, page);
+  };
+  const server = await standIn(
+    auditLogService({ ...audit, list }),
+    standInService(grpcDefinitions.blockers(), {
+      Evaluate: async () => ({ applies: false, extras_json: '{}' }),
+    }),
+  );
+  return Object.assign(state, { server });
+};
+
+beforeAll(async () => {
+  wallet = await startWallet();
+  const { MONGODB_URI } = monitored(testConfig('identity'));
+  harness = await startHarness({ MONGODB_URI, WALLET_GRPC_ADDRESS: wallet.server.address });
+  observer = createAuditObserver(harness.database, 'identity');
+  administrator = await joinAs(harness, 'administrator');
+});
+afterAll(async () => {
+  await harness.close();
+  await wallet.server.close();
+  await wallet.connection.close();
+  await dropDatabase(walletConfig);
+});
+
+const change = (id: number, body: unknown, as = administrator.caller): Promise<Answer> =>
+  harness.send('PUT', `/users/${id}`, { as, body, headers: { 'x-request-id': `change-${id}` } });
+
+const ENTRY = () => ({ actorId: administrator.id, service: 'identity' });
+
+describe('an operator’s action and its entry are one transaction', () => {
+  test('a change of the profile', async () => {
+    const { id, user } = await join(harness);
+    const { result, entries, written } = await observer.observe(() =>
+      change(id, { first_name: 'Forugh', bank_account_number: 'IR1' }),
+    );
+    expect(result.status).toBe(200);
+    expect(entries).toMatchObject([
+      {
+        ...ENTRY(),
+        action: 'user.update',
+        subjectType: 'user',
+        subjectId: id,
+        requestId: `change-${id}`,
+        before: { first_name: user.first_name, bank_account_number: null },
+        after: { first_name: 'Forugh', bank_account_number: 'IR1' },
+      },
+    ]);
+    expect(Object.keys(entries[0]?.after ?? {})).toHaveLength(2);
+    expect(written).toContain('users');
+  });
+
+  test('roles, and the review of a license: an entry for each kind of change in one request', async () => {
+    const { id } = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: id, media_id: 50, filename: 'license.pdf' });
+    const { result, entries, written } = await observer.observe(() =>
+      change(id, {
+        last_name: 'Farrokhzad',
+        role_ids: [1, 2],
+        trainer_license_approved: false,
+        trainer_license_rejection_reason: 'Not legible',
+      }),
+    );
+    expect(result.status).toBe(200);
+    expect(entries.map(({ action }) => action)).toEqual([
+      'user.update',
+      'user.assign_roles',
+      'trainer_license.review',
+    ]);
+    expect(entries[1]).toMatchObject({ before: { role_ids: [1] }, after: { role_ids: [1, 2] } });
+    expect(entries[2]).toMatchObject({
+      subjectId: id,
+      before: { trainer_license_approved: null, trainer_license_rejection_reason: null },
+      after: { trainer_license_approved: false, trainer_license_rejection_reason: 'Not legible' },
+    });
+    expect(written).toEqual(expect.arrayContaining(['notifications', 'users']));
+  });
+
+  test('a cleared license, also when the event of its deletion is faster', async () => {
+    const { id } = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: id, media_id: 60, filename: 'license.pdf' });
+    harness.standIns.whileDeleting = async () => {
+      const fields = { trainer_license_image: null, trainer_license_media_id: null };
+      await harness.database.collection('users').updateOne({ _id: id as never }, { $set: fields });
+    };
+    const { entries } = await observer.observe(() => change(id, { trainer_license_image: null }));
+    harness.standIns.whileDeleting = undefined;
+    expect(entries).toMatchObject([
+      { action: 'trainer_license.review', before: { trainer_license_media_id: 60 } },
+    ]);
+  });
+
+  test('a role', async () => {
+    const { result, entries, written } = await observer.observe(() =>
+      harness.send('PUT', '/roles/2', { as: administrator.caller, body: { title: 'Support' } }),
+    );
+    expect(result.status).toBe(200);
+    expect(entries).toMatchObject([
+      {
+        ...ENTRY(),
+        action: 'role.update',
+        subjectType: 'role',
+        subjectId: 2,
+        before: { title: 'Operator' },
+        after: { title: 'Support' },
+      },
+    ]);
+    expect(written).toContain('roles');
+  });
+
+  test('a deletion', async () => {
+    const { id } = await join(harness);
+    const { result, entries, written } = await observer.observe(() =>
+      harness.send('DELETE', `/users/${id}`, { as: administrator.caller }),
+    );
+    expect(result.status).toBe(204);
+    expect(entries).toMatchObject([
+      { ...ENTRY(), action: 'user.delete', subjectId: id, before: { erased_at: null } },
+    ]);
+    expect(entries[0]?.after?.erased_at).toEqual(expect.any(String));
+    expect(written).toContain('users');
+  });
+
+  test('what is refused, and what changes nothing, has no entry', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const person = await join(harness);
+    const { entries } = await observer.observe(async () => {
+      const { caller: as } = operator;
+      const email = administrator.user.email;
+      expect((await change(administrator.id, { first_name: 'X' }, as)).status).toBe(403);
+      expect((await change(person.id, { role_ids: [3] }, as)).status).toBe(403);
+      expect((await change(person.id, { first_name: 'X', email })).status).toBe(422);
+      expect((await change(person.id, { first_name: person.user.first_name })).status).toBe(200);
+      expect((await harness.send('DELETE', `/users/${operator.id}`, { as })).status).toBe(403);
+      expect((await harness.send('PUT', '/roles/3', { as, body: { title: 'X' } })).status).toBe(403);
+    });
+    expect(entries).toEqual([]);
+  });
+
+  test('what a user does with their own account has no entry', async () => {
+    const { caller: as } = await join(harness);
+    const { result, entries } = await observer.observe(() =>
+      harness.send('PUT', '/auth/me', { as, body: { first_name: 'Parvin' } }),
+    );
+    expect([result.status, entries]).toEqual([200, []]);
+  });
+});
+
+const list = (query = '', as = administrator.caller): Promise<Answer> =>
+  harness.send('GET', `/audit-log${query}`, { as });
+
+const inWallet = (subjectId: number, actorId = administrator.id): Promise<void> =>
+  inTransaction(wallet.connection, (session) =>
+    wallet.audit.record(session, {
+      actorId,
+      action: 'withdrawal.pay',
+      subject: { type: 'payment', id: subjectId },
+      before: { personId: null, values: { is_done: false } },
+      after: { personId: null, values: { is_done: true } },
+    }),
+  );
+
+describe('GET /audit-log', () => {
+  test('needs audit.view; a third-party app never has access', async () => {
+    expect((await harness.send('GET', '/audit-log')).status).toBe(401);
+    expect((await list('', (await join(harness)).caller)).status).toBe(403);
+    expect((await list('', restrictedCaller(administrator.id, 'users.view_all'))).status).toBe(403);
+    expect((await list('', restrictedCaller(administrator.id, 'audit.view'))).status).toBe(200);
+    const scopes = appCaller(administrator.id, 'users.view_all', 'payments.view_all');
+    expect((await list('', scopes)).status).toBe(403);
+  });
+
+  test('merges the logs of the services, newest first, by page and by cursor', async () => {
+    const person = await join(harness);
+    for (const subject of [1, 2, 3]) {
+      await change(person.id, { height: 170 + subject });
+      await inWallet(subject);
+      harness.clock.advance(2_000);
+    }
+    const { body } = await list('?per_page=100');
+    const ids = body.data.map(({ id }: { id: number }) => id);
+    expect(ids).toEqual(ids.toSorted((one: number, other: number) => other - one));
+    expect(new Set(body.data.map(({ service }: { service: string }) => service))).toEqual(
+      new Set(['identity', 'wallet']),
+    );
+    expect(body.meta.total).toBe(ids.length);
+    const byCursor: number[] = [];
+    for (let cursor = ''; ; ) {
+      const page = (await list(`?per_page=2${cursor}`)).body;
+      byCursor.push(...page.data.map(({ id }: { id: number }) => id));
+      if (page.meta.next_cursor === null) break;
+      cursor = `&cursor=${page.meta.next_cursor}`;
+    }
+    expect(byCursor).toEqual(ids);
+    const second = (await list('?per_page=2&page=2')).body;
+    expect(second.data.map(({ id }: { id: number }) => id)).toEqual(ids.slice(2, 4));
+    expect((await list('?per_page=2&page=1000')).body.data).toEqual([]);
+  });
+
+  test('filters by actor, subject, action and period', async () => {
+    const person = await join(harness);
+    await change(person.id, { height: 180, role_ids: [1, 2] });
+    await inWallet(9_000, 77);
+    const actions = async (query: string): Promise<string[]> =>
+      (await list(query)).body.data.map(({ action }: { action: string }) => action);
+    expect(await actions(`?subject_type=user&subject_id=${person.id}`)).toEqual([
+      'user.assign_roles',
+      'user.update',
+    ]);
+    expect(await actions(`?subject_type=user&subject_id=${person.id}&action=user.update`)).toEqual([
+      'user.update',
+    ]);
+    expect(await actions('?actor_id=77')).toEqual(['withdrawal.pay']);
+    expect(new Set(await actions('?action=role.update'))).toEqual(new Set(['role.update']));
+    expect(await actions('?to=2020-01-01')).toEqual([]);
+    expect(await actions('?from=2100-01-01')).toEqual([]);
+    expect(await actions('?actor_id=77&from=2020-01-01&to=2100-01-01')).toEqual(['withdrawal.pay']);
+    expect((await list('?actor_id=77&page=1')).body.meta.total).toBe(1);
+  });
+
+  test.each([
+    ['?subject_id=5', 'subject_type'],
+    ['?action=anything', 'action'],
+    ['?subject_type=anything', 'subject_type'],
+    ['?from=yesterday', 'from'],
+    ['?actor_id=x', 'actor_id'],
+    ['?cursor=x', 'cursor'],
+  ])('%s is 422 under %s', async (query, field) => {
+    const { status, body } = await list(query);
+    expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
+  });
+
+  test('while one service does not answer there is no list: 503', async () => {
+    wallet.isDown = true;
+    expect((await list()).status).toBe(503);
+    wallet.isDown = false;
+    expect((await list()).status).toBe(200);
+  });
+
+  test('after an erasure it shows that a personal value was there, but not which', async () => {
+    const person = await join(harness);
+    await change(person.id, { first_name: 'Mehdi', bank_account_number: 'IR77' });
+    expect((await list(`?subject_type=user&subject_id=${person.id}`)).body.data[0].after).toEqual({
+      first_name: 'Mehdi',
+      bank_account_number: 'IR77',
+    });
+    await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
+    const { data } = (await list(`?subject_type=user&subject_id=${person.id}`)).body;
+    expect(data.map(({ action }: { action: string }) => action)).toEqual(['user.delete', 'user.update']);
+    expect(data[1].before).toEqual({ first_name: { erased: true }, bank_account_number: null });
+    expect(data[1].after).toEqual({ first_name: { erased: true }, bank_account_number: { erased: true } });
+    const stored = await harness.database.collection('audit_keys').findOne({ _id: person.id as never });
+    expect(stored).toEqual({ _id: person.id, key: null });
+  });
+});

@@ -1,0 +1,102 @@
+/** What operators do with files of others is in the audit log; a document whose view cannot be recorded is not shown. */
+import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { GYM, type Harness, holder, OWNER, openHarness, STRANGER, userTarget, VIEWER } from './support.ts';
+
+let harness: Harness;
+let observer: ReturnType<typeof createAuditObserver>;
+
+beforeAll(async () => {
+  harness = await openHarness();
+  observer = createAuditObserver(harness.connection, 'media');
+});
+afterAll(() => harness.close());
+
+const documents = [
+  ['gym_license', GYM],
+  ['trainer_license', userTarget(OWNER.userId)],
+] as const;
+
+const documentOf = async (purpose: string, target: Record<string, string | number>): Promise<number> =>
+  (await harness.upload(OWNER, { ...target, purpose })).body.data.id;
+
+test.each(documents)('each view of a %s of somebody else', async (purpose, target) => {
+  const id = await documentOf(purpose, target);
+  for (const method of ['GET', 'HEAD']) {
+    const { result, entries } = await observer.observe(() =>
+      harness.download(VIEWER, id, { 'x-request-id': `view-${id}` }, method),
+    );
+    expect(result.status).toBe(200);
+    expect(entries).toMatchObject([
+      {
+        service: 'media',
+        actorId: VIEWER.userId,
+        action: 'document.view',
+        subjectType: 'media',
+        subjectId: id,
+        requestId: `view-${id}`,
+        before: null,
+        after: { ...target, purpose },
+      },
+    ]);
+  }
+});
+
+test('the owner’s own view, a refused one, and that of a public file have no entry', async () => {
+  const id = await documentOf('gym_license', GYM);
+  const file = (await harness.upload(OWNER, harness.newGym())).body.data.id;
+  const { entries } = await observer.observe(async () => {
+    expect((await harness.download(OWNER, id)).status).toBe(200);
+    expect((await harness.download(STRANGER, id)).status).toBe(403);
+    expect((await harness.download(VIEWER, file)).status).toBe(200);
+  });
+  expect(entries).toEqual([]);
+});
+
+test('a document is not shown while its view cannot be recorded', async () => {
+  const id = await documentOf('trainer_license', userTarget(OWNER.userId));
+  const sequences = harness.connection.collection<{ _id: string; value: unknown }>('sequences');
+  await observer.observe(() => harness.download(VIEWER, id));
+  const counter = await sequences.findOne({ _id: 'audit' });
+  await sequences.updateOne({ _id: 'audit' }, { $set: { value: 'not a number' } });
+  const { result, entries } = await observer.observe(() => harness.download(VIEWER, id));
+  await sequences.updateOne({ _id: 'audit' }, { $set: { value: counter?.value } });
+  expect([result.status, entries]).toEqual([500, []]);
+  expect(result.headers.get('content-disposition')).toBeNull();
+  expect((await harness.download(VIEWER, id)).status).toBe(200);
+});
+
+test('an upload to a gym of somebody else, and its deletion', async () => {
+  const operator = holder(30, 'gyms.update_any');
+  const target = harness.newGym();
+  const uploaded = await observer.observe(() => harness.upload(operator, target));
+  expect(uploaded.result.status).toBe(201);
+  const { id } = uploaded.result.body.data;
+  expect(uploaded.entries).toMatchObject([
+    {
+      action: 'media.upload',
+      actorId: 30,
+      subjectId: id,
+      before: null,
+      after: { filename: 'a.png', ...target },
+    },
+  ]);
+  expect(uploaded.written).toContain('media');
+  const deleted = await observer.observe(() => harness.send('DELETE', `/media/${id}`, { as: operator }));
+  expect(deleted.result.status).toBe(204);
+  expect(deleted.entries).toMatchObject([
+    { action: 'media.delete', actorId: 30, subjectId: id, before: { filename: 'a.png' }, after: null },
+  ]);
+  expect(deleted.written).toContain('media');
+});
+
+test('what is refused, and what owners do with their files, has no entry', async () => {
+  const target = harness.newGym();
+  const { entries } = await observer.observe(async () => {
+    expect((await harness.upload(STRANGER, target)).status).toBe(403);
+    const { id } = (await harness.upload(OWNER, target)).body.data;
+    expect((await harness.send('DELETE', `/media/${id}`, { as: STRANGER })).status).toBe(403);
+    expect((await harness.send('DELETE', `/media/${id}`, { as: OWNER })).status).toBe(204);
+  });
+  expect(entries).toEqual([]);
+});

@@ -1,0 +1,71 @@
+/** Every action of an operator is in the audit log: no route, no action and no test of one is forgotten. */
+import { AUDIT_ACTIONS } from '@fitness/shared/kernel/audit.ts';
+import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { loadRouteTables, type Route } from './route-tables.ts';
+import { productSources, read } from './support.ts';
+
+let tables: Map<string, Route[]>;
+
+beforeAll(async () => {
+  tables = await loadRouteTables();
+});
+
+const isOfOperators = ({ permissions = [], alsoNeeds = [] }: Route): boolean =>
+  [...permissions, ...alsoNeeds].some((permission) =>
+    (OPERATOR_PERMISSIONS as ReadonlySet<string>).has(permission),
+  );
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+/** Routes whose use case admits operators by the permission that edits or shows the target. */
+const DECIDED_LATER = ['POST /media', 'DELETE /media/:id', 'GET /media/:id', 'GET /media/:id/:filename'];
+
+test('every route by which operators change something, or see a private document, names its audit entries', () => {
+  const routes = [...tables.values()].flat();
+  const changing = routes.filter((route) => route.method !== 'GET' && isOfOperators(route));
+  const others = routes.filter((route) => DECIDED_LATER.includes(nameOf(route)));
+  expect(changing.length).toBeGreaterThan(15);
+  expect(others).toHaveLength(DECIDED_LATER.length);
+  const without = [...changing, ...others].filter(({ audits = [] }) => audits.length === 0);
+  expect(without.map(nameOf)).toEqual([]);
+});
+
+/** Of a command, and not of a route. */
+const OF_COMMANDS: Readonly<Record<string, { source: string; test: string }>> = {
+  'dead_letters.replay': {
+    source: 'packages/shared/src/messaging/dead-letter-cli.ts',
+    test: 'packages/shared/test/messaging/dead-letter-cli.test.ts',
+  },
+  'dead_letters.purge': {
+    source: 'packages/shared/src/messaging/dead-letter-cli.ts',
+    test: 'packages/shared/test/messaging/dead-letter-cli.test.ts',
+  },
+};
+
+const sourcesOf = (service: string): string =>
+  productSources
+    .filter((file) => file.startsWith(`services/${service}/src/app/`))
+    .map(read)
+    .join('\n');
+
+test.each([...AUDIT_ACTIONS])(
+  '%s belongs to one service, which records it and has a test of it',
+  (action) => {
+    const command = OF_COMMANDS[action];
+    if (command !== undefined) {
+      expect([
+        read(command.source).includes(`'${action}'`),
+        read(command.test).includes(`'${action}'`),
+      ]).toEqual([true, true]);
+      return;
+    }
+    const services = [...tables].filter(([, routes]) =>
+      routes.some(({ audits = [] }) => audits.includes(action)),
+    );
+    expect(services.map(([service]) => service)).toHaveLength(1);
+    const service = services[0]?.[0] ?? '';
+    expect(sourcesOf(service)).toContain(`'${action}'`);
+    expect(read(`services/${service}/test/audit-log.test.ts`)).toContain(`'${action}'`);
+  },
+);
