@@ -40,7 +40,8 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
     if (!part) await serverNamed(servers, name).start();
     else if (running.get(name)?.child.ended === undefined && running.has(name)) return;
     else {
-      const started = startProcess(part, context, { append: running.has(name), environment });
+      const own = { ...servers.environmentOf?.(name), ...environment };
+      const started = startProcess(part, context, { append: running.has(name), environment: own });
       running.set(name, started);
       await started.ready;
     }

@@ -4,7 +4,19 @@ import { files, read } from './support.ts';
 
 type Environment = Record<string, string | undefined>;
 
-const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
+export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
+
+/** Not the limits that are named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`. */
+export const isSecret = (name: string): boolean =>
+  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$/.test(name) &&
+  !/_PER_|_MS$/.test(name);
+
+/** The addresses of the servers contain a password of the process. */
+const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
+
+/** The variable of `.env` for a variable of a process. */
+export const nameInDotEnv = (owner: string, name: string): string =>
+  OF_SERVERS.includes(name) ? `${nameOf(owner).toUpperCase().replaceAll('-', '_')}_${name}` : name;
 
 /** `NAME=value` lines. */
 export const parseEnvFile = (file: string): Record<string, string> =>
@@ -55,13 +67,36 @@ export const interpolate = (text: string, env: Environment): string => {
 
 interface ComposeService {
   environment?: Record<string, string | null>;
+  networks?: string[] | Record<string, unknown>;
   profiles?: string[];
   ports?: string[];
+  volumes?: string[];
 }
 
-export const composeServices = (): Record<string, ComposeService> =>
-  (parseYaml(read('docker-compose.yml'), { merge: true }) as { services: Record<string, ComposeService> })
-    .services;
+interface Compose {
+  services: Record<string, ComposeService>;
+  networks: Record<string, { internal?: boolean } | null>;
+}
+
+const compose = (): Compose => parseYaml(read('docker-compose.yml'), { merge: true }) as Compose;
+
+export const composeServices = (): Record<string, ComposeService> => compose().services;
+
+/** The networks of a container that lead out of the machine. */
+export const networksOut = ({ networks = [] }: ComposeService): string[] => {
+  const all = compose().networks;
+  return (Array.isArray(networks) ? networks : Object.keys(networks)).filter(
+    (name) => all[name]?.internal !== true,
+  );
+};
+
+/** The variables of `.env` whose values a container gets. */
+export const takenFromDotEnv = ({ environment = {} }: ComposeService): string[] =>
+  Object.entries(environment).flatMap(([name, value]) =>
+    value === null
+      ? [name]
+      : [...String(value).matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, taken = '']) => taken),
+  );
 
 /** The variables of a container, given the content of `.env`. */
 export const composeEnvironment = (owner: string, env: Environment): Environment =>
@@ -78,11 +113,23 @@ interface Container {
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
 }
 
+interface Peer {
+  podSelector?: { matchLabels: Record<string, string> };
+  namespaceSelector?: { matchLabels: Record<string, string> };
+  ipBlock?: { cidr: string; except?: string[] };
+}
+
 interface Manifest {
   kind: string;
   data?: Record<string, string>;
   resources?: string[];
-  spec?: { template?: { spec?: { containers?: Container[] } }; ingress?: { from?: object[] }[] };
+  spec?: {
+    template?: { spec?: { containers?: Container[] } };
+    podSelector?: { matchLabels: Record<string, string> };
+    policyTypes?: string[];
+    ingress?: { from?: object[] }[];
+    egress?: { to?: Peer[]; ports?: { protocol: string; port: number }[] }[];
+  };
 }
 
 export const manifestsOf = (file: string): Manifest[] =>
@@ -91,9 +138,11 @@ export const manifestsOf = (file: string): Manifest[] =>
 export const kubernetesFiles = (): string[] =>
   files.filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file));
 
-export const SECRET_EXAMPLE = 'deploy/kubernetes/secret.example.env';
+/** The keys of the Secret of a process, without values. */
+export const secretExample = (owner: string): string =>
+  `deploy/kubernetes/secrets/${nameOf(owner)}.example.env`;
 
-/** `common`: of the ConfigMap and of the Secret, whose values are empty; `own`: of one deployment alone. */
+/** `common`: of the ConfigMap; `own`: of one deployment; `secrets`: of its Secret, whose values are empty. */
 export const kubernetesEnvironment = () => {
   const manifests = kubernetesFiles().flatMap(manifestsOf);
   const containers = manifests.flatMap(({ spec }) => spec?.template?.spec?.containers ?? []);
@@ -102,7 +151,8 @@ export const kubernetesEnvironment = () => {
     .flatMap(({ data = {} }) => Object.entries(data));
   return {
     containers,
-    common: new Map([...settings, ...Object.entries(parseEnvFile(SECRET_EXAMPLE))]),
+    common: new Map(settings),
+    secrets: (owner: string) => new Map(Object.entries(parseEnvFile(secretExample(owner)))),
     own: (owner: string) =>
       new Map(
         containers
@@ -110,4 +160,23 @@ export const kubernetesEnvironment = () => {
           .flatMap(({ env = [] }) => env.map(({ name, value }): [string, string] => [name, value])),
       ),
   };
+};
+
+/** Where the pods of a process may connect to: `<process>:<port>`, `data:<port>` for the servers, `internet:<port>`. */
+export const kubernetesEgress = (owner: string): string[] =>
+  kubernetesFiles()
+    .flatMap(manifestsOf)
+    .filter(({ kind, spec }) => {
+      const selected = spec?.podSelector?.matchLabels['app.kubernetes.io/name'];
+      return kind === 'NetworkPolicy' && selected === nameOf(owner);
+    })
+    .flatMap(({ spec }) => spec?.egress ?? [])
+    .flatMap(({ to = [], ports = [] }) =>
+      to.flatMap((peer) => ports.map(({ port }) => `${nameOfPeer(peer)}:${port}`)),
+    );
+
+const nameOfPeer = ({ podSelector, namespaceSelector, ipBlock }: Peer): string => {
+  if (ipBlock !== undefined) return ipBlock.cidr === '0.0.0.0/0' ? 'internet' : ipBlock.cidr;
+  const pod = podSelector?.matchLabels['app.kubernetes.io/name'];
+  return pod ?? namespaceSelector?.matchLabels['kubernetes.io/metadata.name'] ?? 'anywhere';
 };

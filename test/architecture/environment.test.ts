@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
@@ -9,10 +10,16 @@ import {
   composeEnvironment,
   composeServices,
   interpolate,
+  isSecret,
+  kubernetesEgress,
   kubernetesEnvironment,
   kubernetesFiles,
   manifestsOf,
+  nameInDotEnv,
+  nameOf,
+  networksOut,
   parseEnvFile,
+  takenFromDotEnv,
 } from './deployments.ts';
 import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
@@ -186,51 +193,136 @@ const ofOneMachine = (owner: string): string[] => [
   ),
 ];
 
+/**
+ * For the demo data, which production refuses: in a container the gateway uses the defaults, and never gets the password of a
+ * real administrator.
+ */
+const OF_DEMO_DATA = ['FIRST_ADMINISTRATOR_USERNAME', 'FIRST_ADMINISTRATOR_PASSWORD'];
+const isOfDemoData = (owner: string, name: string): boolean =>
+  owner === 'gateway' && OF_DEMO_DATA.includes(name);
+
+const reads = (owner: string, name: string): boolean =>
+  namesOf(owner).includes(name) && !isOfDemoData(owner, name);
+
+/** It calls providers on the Internet. */
+const hasProviders = (owner: string): boolean => {
+  const providers = Object.entries(productEnvironment('http://sandbox'))
+    .filter(([, value]) => value.startsWith('http://sandbox/'))
+    .map(([name]) => name);
+  return [...providers, 'MEDIA_S3_ENDPOINT'].some((name) => namesOf(owner).includes(name));
+};
+
 describe('docker-compose.yml', () => {
   const services = composeServices();
+  const containerOf = (owner: string) => services[nameOf(owner)] ?? {};
   const passed = (owner: string): string[] =>
     Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
   const required = {
     PUBLIC_BASE_URL: 'https://api.example',
-    RABBITMQ_PASSWORD: 'q',
     KAVENEGAR_API_KEY: 'q',
     ZIBAL_MERCHANT: 'q',
   };
 
   test.each(owners)('passes every variable of %s; UPDATE_DOCS=1 adds it', (owner) => {
     const given = new Set([...passed(owner), ...imageVariables()]);
-    const missing = namesOf(owner).filter((name) => !given.has(name));
+    const missing = namesOf(owner).filter((name) => !given.has(name) && !isOfDemoData(owner, name));
     const lines = missing.map((name) => `      ${name}:`);
     if (mustWrite && missing.length > 0) append(COMPOSE, environmentOf(owner), lines);
     else expect(missing).toEqual([]);
   });
 
-  test('passes no unknown variable', () => {
-    const known = new Set(variables.map(({ name }) => name));
-    const unknown = owners.flatMap((owner) => passed(owner).filter((name) => !known.has(name)));
-    expect([...new Set(unknown)]).toEqual([]);
+  test.each(owners)('gives %s no variable that it does not read', (owner) => {
+    expect(passed(owner).filter((name) => !reads(owner, name))).toEqual([]);
   });
 
   test.each(owners)('gives %s every value of .env', (owner) => {
-    const names = namesOf(owner).filter((name) => !isFixed(name));
-    const lost = names.filter(
-      (name) => composeEnvironment(owner, { ...required, [name]: 'from .env' })[name] !== 'from .env',
-    );
+    const names = namesOf(owner).filter((name) => !isFixed(name) && !isOfDemoData(owner, name));
+    const lost = names.filter((name) => {
+      const given = { ...required, [nameInDotEnv(owner, name)]: 'from .env' };
+      return composeEnvironment(owner, given)[name] !== 'from .env';
+    });
     expect(lost).toEqual([]);
   });
 
-  test('gives the sandbox and the broker theirs', () => {
+  test('gives the sandbox its own', () => {
     const sandbox = composeEnvironment('sandbox', { NODE_ENV: 'test', LOG_LEVEL: 'debug' });
     expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
-    const broker = composeEnvironment('rabbitmq', { RABBITMQ_PASSWORD: 'from .env' });
-    expect(broker.RABBITMQ_DEFAULT_PASS).toBe('from .env');
+  });
+
+  test('creates the administrator whom the demo data expects', () => {
+    const defaults = Object.fromEntries(
+      variables
+        .filter(({ reader }) => reader === 'gateway')
+        .map(({ name, field }) => [name, field.safeParse(undefined).data]),
+    );
+    const demo = parseEnvFile(DEMO);
+    expect(demo.FIRST_ADMINISTRATOR_USERNAME).toBe(defaults.FIRST_ADMINISTRATOR_USERNAME);
+    expect(demo.FIRST_ADMINISTRATOR_PASSWORD).toBe(DEMO_PASSWORD);
+  });
+
+  test('gives no secret of .env to two containers', () => {
+    const takers = new Map<string, string[]>();
+    for (const [container, definition] of Object.entries(services)) {
+      // It refuses them.
+      if (container === 'credentials') continue;
+      for (const name of new Set(takenFromDotEnv(definition)))
+        if (isSecret(name)) takers.set(name, [...(takers.get(name) ?? []), container]);
+    }
+    expect(takers.get('ZIBAL_MERCHANT')).toEqual(['wallet']);
+    const shared = [...takers].filter(
+      ([, containers]) => containers.length > 1,
+    );
+    expect(shared).toEqual([]);
+  });
+
+  test('gives each container its own credentials alone', () => {
+    const mounts = Object.entries(services).flatMap(([container, { volumes = [] }]) =>
+      volumes
+        .filter((volume) => volume.startsWith('credentials-') && container !== 'credentials')
+        .map((volume): [string, string] => [container, volume.replace(/:.*/, '')]),
+    );
+    const wrong = mounts.filter(([container, volume]) => {
+      const isOperators = container === 'dead-letters' || container === 'audit-wallet';
+      const owner = isOperators ? 'operator' : container.replace(/-definitions$/, '');
+      return volume !== `credentials-${owner}`;
+    });
+    expect(wrong).toEqual([]);
+    const mounting = new Set(mounts.map(([container]) => container));
+    expect(owners.map(nameOf).filter((name) => !mounting.has(name))).toEqual([]);
+    const readOnly = Object.values(services).flatMap(({ volumes = [] }) =>
+      volumes.filter((volume) => volume.includes(':/run/credentials')),
+    );
+    expect(readOnly.filter((volume) => !volume.endsWith(':ro'))).toEqual([]);
+  });
+
+  test.each(owners)('lets %s reach the outside only if it has providers', (owner) => {
+    const out = networksOut(containerOf(owner));
+    // Its port is published.
+    if (owner === 'gateway') expect(out).toEqual(['edge']);
+    else expect(out).toEqual(hasProviders(owner) ? ['providers'] : []);
+  });
+
+  test.each([
+    'mongodb',
+    'redis',
+    'rabbitmq',
+    'mongodb-users',
+    'rabbitmq-definitions',
+    'dead-letters',
+    'audit-wallet',
+  ])('lets %s not reach the outside', (container) => {
+    expect(networksOut(services[container] ?? { networks: ['undefined'] })).toEqual([]);
   });
 
   test.each(owners)('leaves no address of one machine in %s', (owner) => {
     const environment = composeEnvironment(owner, required);
     const names = ofOneMachine(owner);
     expect(names.length).toBeGreaterThan(0);
-    expect(names.filter((name) => /^$|127\.0\.0\.1/.test(environment[name] ?? ''))).toEqual([]);
+    const isGiven = (name: string): boolean =>
+      (environment[`${name}_FILE`] ?? environment[name] ?? '') !== '';
+    expect(names.filter((name) => !isGiven(name) || /127\.0\.0\.1/.test(environment[name] ?? ''))).toEqual(
+      [],
+    );
   });
 
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
@@ -255,8 +347,9 @@ test('deploy/demo.env points the product at every provider of the sandbox; UPDAT
 });
 
 describe('deploy/kubernetes', () => {
-  const { common, own, containers } = kubernetesEnvironment();
-  const given = (owner: string): string[] => [...common.keys(), ...own(owner).keys()].map(valueName);
+  const { common, own, secrets, containers } = kubernetesEnvironment();
+  const given = (owner: string): string[] =>
+    [...common.keys(), ...own(owner).keys(), ...secrets(owner).keys()].map(valueName);
 
   test.each(owners)('sets every required variable of %s', (owner) => {
     const names = new Set(given(owner));
@@ -266,32 +359,69 @@ describe('deploy/kubernetes', () => {
     expect(required.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test('sets no unknown variable', () => {
-    const known = new Set([...variables.map(({ name }) => name), ...imageVariables()]);
-    expect([...new Set(owners.flatMap(given).filter((name) => !known.has(name)))]).toEqual([]);
+  test.each(owners)('gives %s no variable that it does not read, and each once', (owner) => {
+    const names = given(owner);
+    expect(names.filter((name) => !reads(owner, name))).toEqual([]);
+    expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
   });
 
-  test('gives every container every variable of the ConfigMap and of the Secret', () => {
-    expect(containers.map(({ name }) => name).sort()).toEqual(
-      owners.map((owner) => owner.replace('services/', '')).sort(),
-    );
-    for (const { envFrom } of containers)
-      expect(envFrom).toEqual([{ configMapRef: { name: 'fitness' } }, { secretRef: { name: 'fitness' } }]);
-    // A variable of one deployment hides that of the ConfigMap.
-    expect(owners.flatMap((owner) => [...own(owner).keys()]).filter((name) => !isFixed(name))).toEqual([]);
+  test.each(owners)('gives every secret of %s by its Secret', (owner) => {
+    expect([...common.keys(), ...own(owner).keys()].filter(isSecret)).toEqual([]);
+    const servers = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].filter((name) => reads(owner, name));
+    expect(servers.filter((name) => !secrets(owner).has(name))).toEqual([]);
+  });
+
+  test('gives every container the ConfigMap and a Secret of its own', () => {
+    expect(containers.map(({ name }) => name).sort()).toEqual(owners.map(nameOf).sort());
+    for (const { name, envFrom } of containers) {
+      const secretRef = { name: `fitness-${name}` };
+      expect(envFrom).toEqual([{ configMapRef: { name: 'fitness' } }, { secretRef }]);
+    }
   });
 
   test.each(owners)('leaves no address of one machine in %s', (owner) => {
-    const environment = new Map([...common, ...own(owner)]);
+    const environment = new Map([...common, ...own(owner), ...secrets(owner)]);
     const wrong = ofOneMachine(owner).filter((name) =>
       /127\.0\.0\.1|^none$/.test(environment.get(name) ?? 'none'),
     );
     expect(wrong).toEqual([]);
   });
 
+  test.each(owners)('lets %s call those whose addresses it reads, its servers and its providers', (owner) => {
+    const settings = own(owner);
+    const called = namesOf(owner)
+      .filter((name) => name.endsWith('_GRPC_ADDRESS') || (name.endsWith('_HTTP_URL') && isFixed(name)))
+      .map((name) =>
+        (settings.get(name) ?? `missing ${name}`).replace(/^http:\/\//, '').replace('-grpc:', ':'),
+      );
+    const ports = { MONGODB_URI: [27017], REDIS_URL: [6379], AMQP_URL: [5671, 5672] };
+    const servers = Object.entries(ports).flatMap(([name, numbers]) =>
+      reads(owner, name) ? numbers.map((port) => `data:${port}`) : [],
+    );
+    const outside = hasProviders(owner) ? ['internet:443'] : [];
+    expect(kubernetesEgress(owner).sort()).toEqual([...called, ...servers, ...outside].sort());
+  });
+
+  test('lets every pod call the DNS alone where no policy of its process says more', () => {
+    const policies = kubernetesFiles()
+      .flatMap(manifestsOf)
+      .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec?.policyTypes?.includes('Egress'))
+      .filter(({ spec }) => spec?.podSelector?.matchLabels['app.kubernetes.io/part-of'] === 'fitness');
+    expect(policies).toHaveLength(1);
+    const rules = policies.flatMap(({ spec }) => spec?.egress ?? []);
+    expect(rules).toHaveLength(1);
+    expect(rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port))).toEqual([53, 53]);
+    expect(rules.flatMap(({ to = [] }) => to)).toEqual([
+      {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+        podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+      },
+    ]);
+  });
+
   test('lets only the ingress controller reach the gateway, whose word about the client counts', () => {
     const manifests = kubernetesFiles().flatMap(manifestsOf);
-    const trusted = Number(common.get('TRUST_PROXY'));
+    const trusted = Number(own('gateway').get('TRUST_PROXY'));
     expect(trusted).toBe(1);
     const open = manifests
       .filter(({ kind }) => kind === 'NetworkPolicy')

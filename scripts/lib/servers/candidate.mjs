@@ -19,6 +19,7 @@ import {
  * @property {string} logDirectory
  * @property {ServerPorts} ports
  * @property {(line: string) => void} log
+ * @property {string} [credentials] a directory of credentials-cli.ts: only its users may connect
  *
  * @typedef {object} ServerPorts
  * @property {number} mongodb
@@ -216,6 +217,7 @@ export function dockerCandidate(image, describe) {
     engine: 'docker',
     title: `Docker (${image})`,
     async find(context) {
+      if (context.credentials) return 'containers here take no files with users';
       if (!(await daemonAnswers())) return 'no Docker daemon answers';
       if (!(await imageAvailable(image))) return `Docker cannot get the image ${image}`;
       const container = { ...describe(context), image };

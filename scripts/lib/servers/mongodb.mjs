@@ -57,6 +57,7 @@ function mongodServer(context, command, engine) {
   const args = [
     ...['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', port, '--dbpath', directory],
     ...transactionLifetime,
+    ...(context.credentials ? ['--keyFile', join(context.credentials, 'mongodb/keyfile')] : []),
   ];
   const answers = replicaSetAnswers(uriIn(context), `127.0.0.1:${port}`);
   return processServer(context, uriIn(context), { name: 'mongodb', command, args, cwd: directory }, answers);
@@ -76,6 +77,7 @@ function secantusServer(context, engine, command, args, uri = uriIn(context)) {
   const options = [
     ...['--host', '127.0.0.1', '--port', String(context.ports.mongodb), '--storage-path', directory],
     ...['--cache-size', '512M', '--sync-on-commit'],
+    ...(context.credentials ? ['--auth'] : []),
   ];
   const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
   return processServer(context, uri, launch, replicaSetAnswers(uri, ''));

@@ -66,13 +66,14 @@ function brokerEnvironment({ ports }, directory) {
 }
 
 /** @param {Context} context @param {string} directory */
-function writeConfiguration({ ports }, directory) {
+function writeConfiguration({ ports, credentials }, directory) {
   for (const name of ['mnesia', 'log', 'conf.d']) mkdirSync(join(directory, name), { recursive: true });
   writeFileSync(join(directory, 'enabled_plugins'), '[].\n');
   const lines = [
     `listeners.tcp.1 = 127.0.0.1:${ports.rabbitmq}`,
     // The log of the quorum queues would otherwise grow to half a gigabyte before it is cut.
     'raft.wal_max_size_bytes = 33554432',
+    ...(credentials ? [`load_definitions = ${join(credentials, 'rabbitmq/definitions.json')}`] : []),
   ];
   writeFileSync(join(directory, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
 }

@@ -18,6 +18,7 @@ function redisServer(context, command) {
   const args = [
     ...['--port', String(context.ports.redis), '--bind', '127.0.0.1', '--dir', directory, '--save', ''],
     ...['--appendonly', context.ephemeral ? 'no' : 'yes', '--daemonize', 'no'],
+    ...(context.credentials ? ['--aclfile', join(context.credentials, 'redis/users.acl')] : []),
   ];
   const launch = { name: 'redis', command, args, cwd: directory };
   return processServer(context, uriIn(context), launch, () => redisAnswers(addressIn(context)));

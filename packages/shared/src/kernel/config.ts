@@ -78,6 +78,8 @@ export const serviceShape = (service: string, httpPort: number) => ({
     .default(`fitness_${service.replaceAll('-', '_')}`),
   REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
   AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),
+  /** Who declares the exchanges and queues: the processes, or an operator, so that the processes need no right to. */
+  AMQP_TOPOLOGY: z.enum(['declared', 'provisioned']).default('declared'),
   EVENTS_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9-]{1,40}$/)

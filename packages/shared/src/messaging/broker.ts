@@ -8,7 +8,7 @@ import type { Logger } from '../kernel/log.ts';
 import { type BrokerConnection, openBrokerConnection } from './broker-connection.ts';
 import { closeChannel, type ManagedChannel, openManagedChannel } from './channel.ts';
 import { BrokerUnavailableError, publishConfirmed } from './publish.ts';
-import { consumersOf, declareConsumerQueues, eventsExchangeName } from './topology.ts';
+import { consumersOf, declareConsumerQueues, eventsExchangeName, type Topology } from './topology.ts';
 
 export interface BrokerOptions {
   /** `amqp://user:password@host:port/vhost` */
@@ -25,10 +25,13 @@ export interface BrokerOptions {
    * published: an event published before a service was ever started waits in that service's queue.
    */
   events?: readonly EventDefinition[] | undefined;
+  /** Default `declared`. */
+  topology?: Topology | undefined;
 }
 
 export interface Broker {
   readonly namespace: string;
+  readonly topology: Topology;
   /** The durable topic exchange of all events; the routing key is the event type. */
   readonly eventsExchange: string;
   /**
@@ -44,6 +47,7 @@ export interface Broker {
   ): Promise<{ routed: boolean }>;
   /**
    * Declares the deleted queues of the services that consume events of `type` again. False when no service consumes them.
+   * Rejects while a provisioned one is missing.
    */
   restoreConsumerQueues(type: string): Promise<boolean>;
   /**
@@ -63,7 +67,7 @@ export interface Broker {
  * Later it reconnects without a limit.
  */
 export const connectBroker = async (options: BrokerOptions): Promise<Broker> => {
-  const { namespace, log, events = [] } = options;
+  const { namespace, log, events = [], topology = 'declared' } = options;
   const eventsExchange = eventsExchangeName(namespace);
   const connection = await openBrokerConnection({
     url: options.url,
@@ -74,7 +78,7 @@ export const connectBroker = async (options: BrokerOptions): Promise<Broker> => 
   const openChannel: Broker['openChannel'] = (name, setup) =>
     openManagedChannel({ connection, name, setup, log });
   const publisher = await openChannel('publisher', (channel) =>
-    declareConsumerQueues(channel, namespace, events),
+    declareConsumerQueues(channel, namespace, events, topology),
   ).catch(async (error: unknown) => {
     await connection.close();
     throw error;
@@ -82,13 +86,14 @@ export const connectBroker = async (options: BrokerOptions): Promise<Broker> => 
 
   return {
     namespace,
+    topology,
     eventsExchange,
     openChannel,
     publish: (exchange, routingKey, content, publishOptions) =>
       publishConfirmed(publisher.current(), exchange, routingKey, content, publishOptions),
     restoreConsumerQueues: async (type) => {
       if (consumersOf(events.filter((event) => event.type === type)).length === 0) return false;
-      await withChannel(connection, (channel) => declareConsumerQueues(channel, namespace, events));
+      await withChannel(connection, (channel) => declareConsumerQueues(channel, namespace, events, topology));
       return true;
     },
     withChannel: (use) => withChannel(connection, use),

@@ -15,7 +15,6 @@ import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
 import { createAuditLog } from '../mongo/audit-log.ts';
 import { connectMongo } from '../mongo/connect.ts';
-import { ensureIndexes } from '../mongo/indexes.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 import { connectBroker } from './broker.ts';
 import { createDeadLetters, type DeadLetter, type DeadLetters } from './dead-letter.ts';
@@ -63,7 +62,7 @@ const ACTIONS = { replay: 'dead_letters.replay', purge: 'dead_letters.purge' } a
 
 /**
  * Before the command has an effect, because the broker and the database have no common transaction: what cannot be
- * recorded is not done.
+ * recorded is not done. The service seals the entry: the user of this command can add entries and change none.
  */
 const recordAction = async (
   action: Exclude<Action, 'list'>,
@@ -79,7 +78,6 @@ const recordAction = async (
   });
   try {
     const audit = createAuditLog({ connection, service, clock: systemClock, random: systemRandom, log });
-    await ensureIndexes(connection);
     const events = letters.map(({ id, type }) => `${type} ${id ?? '(no id)'}`);
     await inTransaction(connection, (session) =>
       audit.record(session, {
@@ -89,7 +87,6 @@ const recordAction = async (
         after: { personId: null, values: { events, system_user: userInfo().username } },
       }),
     );
-    await audit.seal();
   } finally {
     await connection.close();
   }
@@ -126,6 +123,8 @@ const main = async (): Promise<number> => {
     name: 'dead-letter command',
     log,
     startTimeoutMs: CONNECT_TIMEOUT_MS,
+    // It declares nothing itself.
+    topology: 'provisioned',
   });
   try {
     return await perform(createDeadLetters(broker), action, service, id);

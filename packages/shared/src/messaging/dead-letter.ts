@@ -4,7 +4,7 @@ import { sleep } from '../kernel/timing.ts';
 import type { Broker } from './broker.ts';
 import { publishConfirmed } from './publish.ts';
 import { withQueueLock } from './queue-lock.ts';
-import { deadLetterLock, deadLetterQueue, eventsQueue, HEADER } from './topology.ts';
+import { deadLetterLock, deadLetterQueue, eventsQueue, HEADER, serviceExchange } from './topology.ts';
 
 export interface DeadLetter {
   /** Event id, undefined when the message is not an event. */
@@ -75,7 +75,7 @@ export const createDeadLetters = (broker: Broker): DeadLetters => {
           async (message) => {
             const { routed } = await publishConfirmed(
               channel,
-              '',
+              serviceExchange(namespace, service),
               eventsQueue(namespace, service),
               message.content,
               replayOptions(message),

@@ -15,21 +15,28 @@ export interface DeliveryHistory {
   /** The only consumer that a retried copy is for. */
   consumer: string | undefined;
   originalRoutingKey: string;
+  /** The type that the producer may publish; undefined when the broker dead-lettered the event before any try ended. */
+  publishedAs: string | undefined;
   /** ISO 8601, undefined at the first try. */
   firstFailure: string | undefined;
 }
 
-export const readHistory = (message: ConsumeMessage): DeliveryHistory => {
-  const headers: Record<string, unknown> = message.properties.headers ?? {};
+/** A producer could set the headers of a retry: they count only behind the exchange that retries use. */
+export const readHistory = (message: ConsumeMessage, eventsExchange: string): DeliveryHistory => {
+  const { exchange, routingKey } = message.fields;
+  const isFirstTry = exchange === eventsExchange;
+  const headers: Record<string, unknown> = isFirstTry ? {} : (message.properties.headers ?? {});
   const text = (name: string): string | undefined => {
     const value = headers[name];
     return typeof value === 'string' ? value.slice(0, NAME_LENGTH) : undefined;
   };
   const attempts = headers[HEADER.attempts];
+  const publishedAs = isFirstTry ? routingKey : text(HEADER.originalRoutingKey);
   return {
     attempts: typeof attempts === 'number' ? attempts : 0,
     consumer: text(HEADER.consumer),
-    originalRoutingKey: text(HEADER.originalRoutingKey) ?? message.fields.routingKey,
+    originalRoutingKey: publishedAs ?? routingKey,
+    publishedAs,
     firstFailure: text(HEADER.firstFailure),
   };
 };

@@ -14,10 +14,15 @@ import type { Broker } from './broker.ts';
 import { closeChannel, stopConsuming } from './channel.ts';
 import { PublishUnconfirmedError, publishConfirmed } from './publish.ts';
 import { errorText } from './retry.ts';
-import { commandQueue, declareCommandQueue, HEADER } from './topology.ts';
+import {
+  commandQueue,
+  commandsExchange,
+  declareCommandQueue,
+  declareReplyQueue,
+  HEADER,
+  replyQueue,
+} from './topology.ts';
 
-/** RabbitMQ routes a message to this name straight to the channel that sent the request, without a queue. */
-const REPLY_TO = 'amq.rabbitmq.reply-to';
 /** Commands handled at the same time by one process. */
 const PREFETCH = 20;
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -91,13 +96,17 @@ export const createRpcClient = async <Request, Response>({
   log,
   clock = systemClock,
 }: RpcOptions<Request, Response>): Promise<RpcClient<Request, Response>> => {
-  const queue = commandQueue(broker.namespace, command.name);
+  const { namespace, topology } = broker;
+  const queue = commandQueue(namespace, command.name);
+  const exchange = commandsExchange(namespace);
   const pending = new Map<string, PendingCall>();
+  /** The queue of the replies to commands of this channel. */
+  const replyQueues = new WeakMap<ConfirmChannel, string>();
 
-  const takeReply = (message: ConsumeMessage | null): void => {
-    const id: unknown = message?.properties.correlationId;
+  const takeReply = (message: ConsumeMessage): void => {
+    const id: unknown = message.properties.correlationId;
     const call = typeof id === 'string' ? pending.get(id) : undefined;
-    if (message === null || call === undefined) log.debug({ correlation_id: id }, 'a reply came too late');
+    if (call === undefined) log.debug({ correlation_id: id }, 'a reply came too late');
     else call.reply.resolve(message.content);
   };
 
@@ -110,7 +119,16 @@ export const createRpcClient = async <Request, Response>({
 
   const managed = await broker.openChannel(`${queue} replies`, async (channel) => {
     channel.on('close', () => abandon(channel));
-    await channel.consume(REPLY_TO, takeReply, { noAck: true });
+    // A queue and not RabbitMQ's direct replies: these go by the default exchange, which leads to the queues of all services.
+    const replies = replyQueue(namespace, command.name, randomUUID());
+    await declareReplyQueue(channel, namespace, replies, topology);
+    const take = (message: ConsumeMessage | null): void => {
+      // The queue was deleted: a new channel declares another one.
+      if (message === null) void closeChannel(channel);
+      else takeReply(message);
+    };
+    await channel.consume(replies, take, { noAck: true });
+    replyQueues.set(channel, replies);
   });
 
   return {
@@ -119,7 +137,10 @@ export const createRpcClient = async <Request, Response>({
       if (timeoutMs <= 0) throw new RpcNotSentError('The deadline of the request has passed');
       const content = Buffer.from(JSON.stringify(command.request.parse(payload)));
       const channel = managed.current();
-      if (channel === undefined) throw new RpcNotSentError('RabbitMQ is not connected');
+      const replyTo = channel && replyQueues.get(channel);
+      if (channel === undefined || replyTo === undefined) {
+        throw new RpcNotSentError('RabbitMQ is not connected');
+      }
       const id = randomUUID();
       const reply = Promise.withResolvers<Buffer>();
       pending.set(id, { channel, reply });
@@ -128,7 +149,7 @@ export const createRpcClient = async <Request, Response>({
         timeoutMs,
       );
       const deadlineMs = clock.now().getTime() + timeoutMs;
-      send(channel, queue, content, { id, timeoutMs, deadlineMs }).catch(reply.reject);
+      send(channel, exchange, queue, content, { id, replyTo, timeoutMs, deadlineMs }).catch(reply.reject);
       try {
         return readReply(await reply.promise, command.response);
       } finally {
@@ -140,15 +161,23 @@ export const createRpcClient = async <Request, Response>({
   };
 };
 
+interface SentCommand {
+  id: string;
+  replyTo: string;
+  timeoutMs: number;
+  deadlineMs: number;
+}
+
 /** Resolves when the queue has the command. */
 const send = async (
   channel: ConfirmChannel,
+  exchange: string,
   queue: string,
   content: Buffer,
-  { id, timeoutMs, deadlineMs }: { id: string; timeoutMs: number; deadlineMs: number },
+  { id, replyTo, timeoutMs, deadlineMs }: SentCommand,
 ): Promise<void> => {
-  const sent = publishConfirmed(channel, '', queue, content, {
-    replyTo: REPLY_TO,
+  const sent = publishConfirmed(channel, exchange, queue, content, {
+    replyTo,
     correlationId: id,
     messageId: id,
     contentType: 'application/json',
@@ -209,7 +238,7 @@ export const serveRpc = async <Request, Response>(
   let consumerTag = '';
   const managed = await broker.openChannel(queue, async (channel) => {
     await channel.prefetch(PREFETCH);
-    await declareCommandQueue(channel, queue);
+    await declareCommandQueue(channel, broker.namespace, command.name, broker.topology);
     const { consumerTag: tag } = await channel.consume(queue, (message) => {
       if (message === null) {
         // The queue was deleted: a new channel declares it again.
@@ -233,7 +262,8 @@ export const serveRpc = async <Request, Response>(
 
 /** Handles one delivery and acks it at the end. Never rejects. */
 const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Response>) => {
-  const { clock = systemClock, log } = options;
+  const { broker, clock = systemClock, log } = options;
+  const exchange = commandsExchange(broker.namespace);
   /** Replies of this process by command id, until the command's deadline. */
   const replies = new Map<string, { reply: Promise<Buffer>; deadlineMs: number }>();
 
@@ -264,7 +294,7 @@ const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Resp
       } else {
         const reply = await replyOnce(message, id, deadlineMs);
         const properties = { correlationId: id, contentType: 'application/json' };
-        if (typeof replyTo === 'string') channel.publish('', replyTo, reply, properties);
+        if (typeof replyTo === 'string') channel.publish(exchange, replyTo, reply, properties);
       }
       channel.ack(message);
     } catch (error) {

@@ -19,7 +19,7 @@ import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-lett
 import { handleOnce } from './inbox.ts';
 import { ensureEventIndexes } from './models.ts';
 import { type DeliveryHistory, decideRetry, type RetryContext, readHistory } from './retry.ts';
-import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS } from './topology.ts';
+import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS, serviceExchange } from './topology.ts';
 
 const PREFETCH = 20;
 const REPUBLISH_DELAY_MS = 500;
@@ -118,6 +118,7 @@ const topologyOf = ({ broker, service, byType, retryDelaysMs = RETRY_DELAYS_MS }
   service,
   types: [...byType.keys()],
   retryDelaysMs,
+  topology: broker.topology,
 });
 
 type Envelope = z.output<ReturnType<typeof cloudEventSchema>>;
@@ -130,8 +131,8 @@ const receive = async (
   channel: ConfirmChannel,
   message: ConsumeMessage,
 ): Promise<void> => {
-  const history = readHistory(message);
-  const envelope = parseEnvelope(message.content);
+  const history = readHistory(message, context.broker.eventsExchange);
+  const envelope = parseEnvelope(message.content, history.publishedAs);
   try {
     if (typeof envelope === 'string') {
       // In the queue as well, so that closing waits for it.
@@ -153,8 +154,11 @@ const receive = async (
   }
 };
 
-/** The event, or what is wrong with the message. */
-const parseEnvelope = (content: Buffer): Envelope | string => {
+/**
+ * The event, or what is wrong with the message. The broker lets a producer publish its own types only, by the routing key: a
+ * message under another one is an event that its producer may not publish.
+ */
+const parseEnvelope = (content: Buffer, publishedAs: string | undefined): Envelope | string => {
   let json: unknown;
   try {
     json = JSON.parse(content.toString('utf8'));
@@ -162,7 +166,8 @@ const parseEnvelope = (content: Buffer): Envelope | string => {
     return 'The message is not JSON';
   }
   const parsed = envelopeSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
+  if (parsed.success && (publishedAs === undefined || parsed.data.type === publishedAs)) return parsed.data;
+  if (parsed.success) return `The message is not an event: it was published as ${publishedAs}`;
   return `The message is not an event: ${describeIssues(parsed.error)}`;
 };
 
@@ -247,8 +252,9 @@ const retryOrDeadLetter = async (
   if (next.outcome === 'dead') log.error(facts, 'an event was dead-lettered');
   else log.warn(facts, 'an event could not be handled; it will be retried');
   const options = { headers: next.headers, contentType: 'application/cloudevents+json' };
+  const exchange = serviceExchange(broker.namespace, service);
   while (!context.closedChannels.has(channel)) {
-    const sent = await broker.publish('', next.queue, message.content, options).catch(() => undefined);
+    const sent = await broker.publish(exchange, next.queue, message.content, options).catch(() => undefined);
     if (sent?.routed === true) {
       onOutcome?.(history.originalRoutingKey, next.outcome);
       return;

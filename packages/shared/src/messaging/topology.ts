@@ -1,6 +1,7 @@
 /** The names, arguments and declarations of all exchanges and queues of events and commands. */
+import { createHash } from 'node:crypto';
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
-import type { Channel, Options } from 'amqplib';
+import type { Channel } from 'amqplib';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 
 /** How long a failed event waits before each further try; after the last try it is dead-lettered. */
@@ -25,9 +26,25 @@ export const deadLetterLock = (namespace: string, service: string): string =>
   `${deadLetterQueue(namespace, service)}.lock`;
 export const retryQueue = (namespace: string, service: string, delayMs: number): string =>
   `${namespace}.${service}.retry.${delayMs}`;
+/**
+ * The direct exchange that leads to the queues of one service, by their names. Every queue can also be reached by the
+ * default exchange, but a permission for that would be one for the queues of all services.
+ */
+export const serviceExchange = (namespace: string, service: string): string => `${namespace}.${service}`;
 /** The queue of a command, e.g. `sms.send`. */
 export const commandQueue = (namespace: string, command: string): string =>
   `${namespace}.commands.${command}`;
+/** The direct exchange that leads to the queues of commands and of their replies, by their names. */
+export const commandsExchange = (namespace: string): string => `${namespace}.commands`;
+/** The queue with the replies to one client; `id` is new for each of its channels. */
+export const replyQueue = (namespace: string, command: string, id: string): string =>
+  `${commandQueue(namespace, command)}.replies.${id}`;
+
+/**
+ * Who declares exchanges and queues. `declared`: the processes do. `provisioned`: an operator has done it (provisioning/
+ * rabbitmq.ts); the processes may not, and check that all is there.
+ */
+export type Topology = 'declared' | 'provisioned';
 
 /**
  * Replicated and on disk before it is confirmed. At-least-once dead lettering requires `reject-publish`; without both, a
@@ -44,27 +61,70 @@ export const declareEventsExchange = async (channel: Channel, namespace: string)
 };
 
 /** Arguments of a quorum queue whose dead letters go to `target`. */
-const deadLetteringTo = (target: string, more: Record<string, unknown>): Options.AssertQueue => ({
-  durable: true,
-  arguments: {
-    ...QUORUM,
-    'x-dead-letter-strategy': 'at-least-once',
-    'x-dead-letter-exchange': '',
-    'x-dead-letter-routing-key': target,
-    ...more,
-  },
+const deadLetteringTo = (target: string, more: Record<string, unknown>): Record<string, unknown> => ({
+  ...QUORUM,
+  'x-dead-letter-strategy': 'at-least-once',
+  'x-dead-letter-exchange': '',
+  'x-dead-letter-routing-key': target,
+  ...more,
 });
 
-/** Declares the queue of a service's events and binds it to `types`. */
-const declareEventsQueue = async (
+/** A durable queue, and the exchange that leads to it under its name. */
+export interface QueueDefinition {
+  name: string;
+  exchange: string;
+  arguments: Record<string, unknown>;
+}
+
+const eventsQueueDefinition = (namespace: string, service: string): QueueDefinition => ({
+  name: eventsQueue(namespace, service),
+  exchange: serviceExchange(namespace, service),
+  arguments: deadLetteringTo(deadLetterQueue(namespace, service), { 'x-delivery-limit': DELIVERY_LIMIT }),
+});
+
+/** All queues of a service: its dead letters, its events, and one queue per retry delay, which expires into its events. */
+export const serviceQueueDefinitions = (
+  namespace: string,
+  service: string,
+  retryDelaysMs: readonly number[],
+): QueueDefinition[] => {
+  const exchange = serviceExchange(namespace, service);
+  return [
+    {
+      name: deadLetterQueue(namespace, service),
+      exchange,
+      arguments: { ...QUORUM, 'x-delivery-limit': UNLIMITED_DELIVERIES },
+    },
+    eventsQueueDefinition(namespace, service),
+    ...retryDelaysMs.map((delayMs) => ({
+      name: retryQueue(namespace, service, delayMs),
+      exchange,
+      arguments: deadLetteringTo(eventsQueue(namespace, service), { 'x-message-ttl': delayMs }),
+    })),
+  ];
+};
+
+/** A queue of commands (rpc.ts). Each command carries its own expiry. */
+export const commandQueueDefinition = (namespace: string, command: string): QueueDefinition => ({
+  name: commandQueue(namespace, command),
+  exchange: commandsExchange(namespace),
+  arguments: { ...QUORUM },
+});
+
+const declareQueue = async (channel: Channel, queue: QueueDefinition): Promise<void> => {
+  await channel.assertExchange(queue.exchange, 'direct', { durable: true });
+  await channel.assertQueue(queue.name, { durable: true, arguments: queue.arguments });
+  await channel.bindQueue(queue.name, queue.exchange, queue.name);
+};
+
+/** Binds the queue of a service's events to `types`. */
+const bindToEvents = async (
   channel: Channel,
   namespace: string,
   service: string,
   types: readonly string[],
 ): Promise<void> => {
   const queue = eventsQueue(namespace, service);
-  const limit = { 'x-delivery-limit': DELIVERY_LIMIT };
-  await channel.assertQueue(queue, deadLetteringTo(deadLetterQueue(namespace, service), limit));
   for (const type of types) await channel.bindQueue(queue, eventsExchangeName(namespace), type);
 };
 
@@ -73,20 +133,41 @@ export const consumersOf = (events: readonly EventDefinition[]): string[] => [
   ...new Set(events.flatMap(({ consumers = [] }) => consumers)),
 ];
 
+/** The types of `events` that `service` consumes. */
+export const typesConsumedBy = (service: string, events: readonly EventDefinition[]): string[] =>
+  events.filter(({ consumers = [] }) => consumers.includes(service)).map(({ type }) => type);
+
+/**
+ * An exchange without a use but its name, which is part of the provisioned topology: it exists once the queues are bound to these
+ * events. A process cannot ask for bindings, and an event without one would be lost for its consumer.
+ */
+export const topologyMark = (namespace: string, events: readonly EventDefinition[]): string => {
+  const bindings = events.flatMap(({ type, consumers = [] }) => consumers.map((name) => `${name} ${type}`));
+  const hash = createHash('sha256').update(bindings.toSorted().join('\n')).digest('hex');
+  return `${namespace}.topology.${hash.slice(0, 16)}`;
+};
+
 /**
  * Declares the exchange and, for every service that consumes one of `events`, its queue with its bindings. A publisher
- * that has done this loses no event to a service that was never started yet.
+ * that has done this loses no event to a service that was never started yet. What is provisioned is checked only; it
+ * rejects with a 404 when something is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
   namespace: string,
   events: readonly EventDefinition[],
+  topology: Topology,
 ): Promise<void> => {
+  const services = consumersOf(events);
+  if (topology === 'provisioned') {
+    if (services.length > 0) await channel.checkExchange(topologyMark(namespace, events));
+    for (const service of services) await channel.checkQueue(eventsQueue(namespace, service));
+    return;
+  }
   await declareEventsExchange(channel, namespace);
-  for (const service of consumersOf(events)) {
-    const consumed = events.filter(({ consumers = [] }) => consumers.includes(service));
-    const types = consumed.map(({ type }) => type);
-    await declareEventsQueue(channel, namespace, service, types);
+  for (const service of services) {
+    await declareQueue(channel, eventsQueueDefinition(namespace, service));
+    await bindToEvents(channel, namespace, service, typesConsumedBy(service, events));
   }
 };
 
@@ -96,33 +177,50 @@ interface ServiceQueues {
   /** The event types that the service consumes. */
   types: readonly string[];
   retryDelaysMs: readonly number[];
+  topology?: Topology | undefined;
 }
 
 /**
- * Declares the exchange and all queues of one service: its events, its dead letters, and one queue per retry delay, whose
- * messages expire back into the first. Rejects when a queue of that name exists with other arguments.
+ * Declares the exchanges and all queues of one service, see {@link serviceQueueDefinitions}. Rejects when a queue of that
+ * name exists with other arguments. What is provisioned is checked only.
  */
 export const declareServiceQueues = async (
   channel: Channel,
-  { namespace, service, types, retryDelaysMs }: ServiceQueues,
+  { namespace, service, types, retryDelaysMs, topology = 'declared' }: ServiceQueues,
 ): Promise<void> => {
-  await declareEventsExchange(channel, namespace);
-  await channel.assertQueue(deadLetterQueue(namespace, service), {
-    durable: true,
-    arguments: { ...QUORUM, 'x-delivery-limit': UNLIMITED_DELIVERIES },
-  });
-  await declareEventsQueue(channel, namespace, service, types);
-  for (const delayMs of retryDelaysMs) {
-    await channel.assertQueue(
-      retryQueue(namespace, service, delayMs),
-      deadLetteringTo(eventsQueue(namespace, service), { 'x-message-ttl': delayMs }),
-    );
+  const queues = serviceQueueDefinitions(namespace, service, retryDelaysMs);
+  if (topology === 'provisioned') {
+    for (const { name } of queues) await channel.checkQueue(name);
+    return;
   }
+  await declareEventsExchange(channel, namespace);
+  for (const queue of queues) await declareQueue(channel, queue);
+  await bindToEvents(channel, namespace, service, types);
 };
 
-/** Declares a queue of commands (rpc.ts). Each command carries its own expiry. */
-export const declareCommandQueue = async (channel: Channel, queue: string): Promise<void> => {
-  await channel.assertQueue(queue, { durable: true, arguments: { ...QUORUM } });
+/** Declares a queue of commands; what is provisioned is checked only. */
+export const declareCommandQueue = async (
+  channel: Channel,
+  namespace: string,
+  command: string,
+  topology: Topology,
+): Promise<void> => {
+  const queue = commandQueueDefinition(namespace, command);
+  if (topology === 'provisioned') await channel.checkQueue(queue.name);
+  else await declareQueue(channel, queue);
+};
+
+/** Declares the queue of the replies to one client, which the broker deletes with its consumer. */
+export const declareReplyQueue = async (
+  channel: Channel,
+  namespace: string,
+  queue: string,
+  topology: Topology,
+): Promise<void> => {
+  const exchange = commandsExchange(namespace);
+  if (topology === 'declared') await channel.assertExchange(exchange, 'direct', { durable: true });
+  await channel.assertQueue(queue, { exclusive: true, durable: false, autoDelete: true });
+  await channel.bindQueue(queue, exchange, queue);
 };
 
 /** Headers of retried and dead-lettered events, and of commands. */

@@ -28,6 +28,8 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
     ...(name === undefined ? {} : { connectionName: name }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    // Older servers do not know it, and the users of a process may not send it.
+    disableClientInfo: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RETRY_DELAY_MS),

@@ -22,6 +22,7 @@ import type { EventConsumer } from '../messaging/consumer.ts';
 import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
+import type { Topology } from '../messaging/topology.ts';
 import { type AuditLog, createAuditLog } from '../mongo/audit-log.ts';
 import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
@@ -51,6 +52,7 @@ export interface RuntimeConfig {
   MONGODB_DATABASE: string;
   REDIS_URL: string;
   AMQP_URL: string;
+  AMQP_TOPOLOGY: Topology;
   EVENTS_NAMESPACE: string;
 }
 
@@ -181,6 +183,7 @@ const open = async (
       log,
       name: service,
       events: EVENTS,
+      topology: config.AMQP_TOPOLOGY,
     }).then((opened) => {
       cleanup.defer('rabbitmq', () => opened.close());
       return opened;

@@ -5,12 +5,14 @@ import { z } from 'zod';
 import { sleep } from '../kernel/timing.ts';
 import type { Broker } from '../messaging/broker.ts';
 import {
+  commandsExchange,
   consumersOf,
   deadLetterQueue,
   declareEventsExchange,
   eventsQueue,
   RETRY_DELAYS_MS,
   retryQueue,
+  serviceExchange,
 } from '../messaging/topology.ts';
 
 export interface EventTap {
@@ -53,7 +55,7 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
 
 /**
  * Deletes the queues of `services`, the `queues` given by name, the queues that the service runtime declares for every
- * consumer, and the exchange of the namespace.
+ * consumer, and the exchanges of the namespace.
  */
 export const deleteTopology = async (
   broker: Broker,
@@ -77,6 +79,9 @@ export const deleteTopology = async (
     const ofEveryConsumer = consumersOf(EVENTS).map((service) => eventsQueue(namespace, service));
     const all = new Set([...services.flatMap(ofService), ...queues, ...ofEveryConsumer]);
     for (const queue of all) await channel.deleteQueue(queue);
-    await channel.deleteExchange(eventsExchange);
+    const exchanges = [...services, ...consumersOf(EVENTS)].map((name) => serviceExchange(namespace, name));
+    for (const exchange of new Set([eventsExchange, commandsExchange(namespace), ...exchanges])) {
+      await channel.deleteExchange(exchange);
+    }
   });
 };

@@ -57,6 +57,7 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     GRPC_PORT: 0,
     ...testKeys(service),
     ...testServers(),
+    AMQP_TOPOLOGY: 'declared',
     MONGODB_DATABASE: `test_${service.replaceAll('-', '_')}_${id}`,
     EVENTS_NAMESPACE: `test-${id}`,
     PUBLIC_BASE_URL: 'http://api.test',

@@ -12,8 +12,10 @@ import {
   commandQueue,
   declareEventsExchange,
   declareServiceQueues,
+  eventsQueue,
   RETRY_DELAYS_MS,
   retryQueue,
+  topologyMark,
 } from '../../src/messaging/topology.ts';
 import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
 import {
@@ -157,6 +159,49 @@ describe('the topology', () => {
       await differing(broker, (channel) => channel.assertQueue(queue, { durable: true, arguments: rest }));
     }
     await removeBroker(broker, ['lasting'], [50]);
+  });
+
+  test('that an operator provides is not declared: what is missing is named', async () => {
+    const namespace = newNamespace();
+    const events = [{ ...orderPlaced, consumers: ['provided'] }];
+    const url = amqpUrl();
+    const connecting = { url, namespace, log, events, topology: 'provisioned' } as const;
+    const queue = eventsQueue(namespace, 'provided');
+    const mark = topologyMark(namespace, events);
+    const isRefusedFor = (missing: string) =>
+      expect(connectBroker(connecting)).rejects.toMatchObject({
+        code: 404,
+        message: expect.stringContaining(missing),
+      });
+    const declaring = await connectBroker({ url, namespace, log });
+    await isRefusedFor(mark);
+    await declaring.withChannel((channel) => channel.assertExchange(mark, 'fanout'));
+    await isRefusedFor(queue);
+    const publisher = await connectBroker({ url, namespace, log, events });
+    await publisher.close();
+    const broker = await connectBroker(connecting);
+    const connection = await openDatabase();
+    const handled: string[] = [];
+    const consumers = [onEvent(orderPlaced, async ({ id }) => void handled.push(id))];
+    const consume = () => startConsumers({ connection, broker, service: 'provided', consumers, log });
+    // It has no queue for its dead letters yet.
+    await expect(consume()).rejects.toMatchObject({ code: 404 });
+    await declaring.withChannel((channel) =>
+      declareServiceQueues(channel, {
+        namespace,
+        service: 'provided',
+        types: [orderPlaced.type],
+        retryDelaysMs: RETRY_DELAYS_MS,
+      }),
+    );
+    const consuming = await consume();
+    const id = await publishEvent(broker);
+    await until(() => handled.includes(id));
+    await consuming.close();
+    await broker.close();
+    await declaring.withChannel((channel) => channel.deleteExchange(mark));
+    await removeBroker(declaring, ['provided']);
+    await dropDatabase(connection);
   });
 
   test('each retry delay is longer than the one before', () => {

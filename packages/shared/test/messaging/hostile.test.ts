@@ -1,10 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { systemRandom } from '../../src/kernel/clock.ts';
+import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
 import { commandQueue, deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
-import { cutConnection, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
+import {
+  cutConnection,
+  log,
+  openConsumers,
+  orderPlaced,
+  orderShipped,
+  publishEvent,
+  until,
+} from './support.ts';
 
 const PREFETCH = 4;
 /** The prefetch of a command queue. */
@@ -87,6 +96,24 @@ describe('a message that is not an event is dead-lettered, and later events are 
     await until(() => outcomes.filter((outcome) => outcome === 'dead').length === COPIES);
     expect(await createDeadLetters(broker).list(service)).toHaveLength(COPIES);
   });
+});
+
+test('an event that was published as another one is dead-lettered, also when an operator returns it', async () => {
+  const shipped = { ...onEvent(orderShipped, record('forged')), name: 'forged' };
+  await consume('forged', [orderConsumer('placed', async () => undefined), shipped]);
+  const headers = { [HEADER.originalRoutingKey]: orderShipped.type, [HEADER.consumer]: 'forged' };
+  const content = Buffer.from(envelope({ type: orderShipped.type }));
+  // The broker may allow a process to publish the one and not the other.
+  await broker.publish(broker.eventsExchange, orderPlaced.type, content, { headers });
+  const letters = createDeadLetters(broker);
+  await until(async () => (await letters.list('forged')).length === 1);
+  expect((await letters.list('forged'))[0]?.error).toContain(`it was published as ${orderPlaced.type}`);
+  expect(await letters.replay('forged')).toBe(1);
+  await until(() => outcomes.filter((outcome) => outcome === 'dead').length === 2);
+  expect(await letters.list('forged')).toHaveLength(1);
+  expect(await effects('forged')).toBe(0);
+  await publishEvent(broker, { type: orderShipped.type });
+  await until(async () => (await effects('forged')) === 1);
 });
 
 test('twenty concurrent deliveries of one event have one effect', async () => {

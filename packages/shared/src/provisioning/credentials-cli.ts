@@ -1,0 +1,55 @@
+/**
+ * Makes a user with its own password for each process at each server:
+ *
+ *   node packages/shared/src/provisioning/credentials-cli.ts <directory>
+ *     [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]
+ *
+ * The addresses are those of the servers without a user; by default those of docker-compose.yml. Reads EVENTS_NAMESPACE
+ * (fitness). What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0
+ * done, 64 wrong usage, 78 a variable that is the same for all processes.
+ */
+import { parseArgs } from 'node:util';
+import { writeCredentials } from './credentials.ts';
+
+const USAGE =
+  'usage: credentials-cli.ts <directory> [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]';
+const EXIT_USAGE = 64;
+const EXIT_CONFIG = 78;
+
+const printError = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const readArguments = () => {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: {
+        mongodb: { type: 'string', default: 'mongodb://mongodb:27017/?replicaSet=rs0' },
+        redis: { type: 'string', default: 'redis://redis:6379' },
+        rabbitmq: { type: 'string', default: 'amqp://rabbitmq:5672' },
+      },
+    });
+    const [directory, ...rest] = positionals;
+    return directory === undefined || rest.length > 0 ? undefined : { directory, servers: values };
+  } catch {
+    return undefined;
+  }
+};
+
+const main = (): number => {
+  const given = readArguments();
+  if (given === undefined) {
+    printError(USAGE);
+    return EXIT_USAGE;
+  }
+  const { MONGODB_URI, REDIS_URL, AMQP_URL } = process.env;
+  const shared = Object.entries({ MONGODB_URI, REDIS_URL, AMQP_URL }).filter(([, value]) => value);
+  if (shared.length > 0) {
+    const names = shared.map(([name]) => name).join(', ');
+    printError(`Wrong configuration: ${names}: each process has its own, such as IDENTITY_${shared[0]?.[0]}`);
+    return EXIT_CONFIG;
+  }
+  writeCredentials({ ...given, namespace: process.env.EVENTS_NAMESPACE || 'fitness' });
+  return 0;
+};
+
+process.exitCode = main();

@@ -1,0 +1,113 @@
+/** The users of MongoDB: each service has its own database, and no user of a process can create users or roles. */
+import type { Connection } from '../mongo/connect.ts';
+import { OPERATOR, PROCESSES } from './processes.ts';
+
+interface RoleOf {
+  role: string;
+  db: string;
+}
+
+interface User {
+  /** The database of the user, `authSource` of its address. */
+  db: string;
+  name: string;
+  roles: readonly RoleOf[];
+}
+
+/** The database of the ledger and, by default, that of its seals. */
+const LEDGER = 'fitness_wallet';
+const SEALS = 'fitness_wallet_seals';
+const APPEND_ONLY = 'appendOnly';
+const AUDIT = 'audit';
+
+interface Privilege {
+  resource: { db: string; collection: string };
+  actions: readonly string[];
+}
+
+interface Role {
+  db: string;
+  name: string;
+  privileges: readonly Privilege[];
+}
+
+const DATABASES = PROCESSES.flatMap(({ database }) => (database === undefined ? [] : [database]));
+
+/** `seals`: the database of the wallet's seals. */
+const rolesOf = (seals: string): Role[] => [
+  {
+    db: seals,
+    name: APPEND_ONLY,
+    // Neither `update` nor `remove`: a seal stays as it was written.
+    privileges: [
+      { resource: { db: seals, collection: '' }, actions: ['find', 'insert', 'createCollection'] },
+    ],
+  },
+  // Checks an audit log, and adds what an operator's command does.
+  ...DATABASES.map((db) => ({
+    db,
+    name: AUDIT,
+    privileges: [
+      { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
+      { resource: { db, collection: 'audit_seals' }, actions: ['find'] },
+      // The next number of an entry.
+      { resource: { db, collection: 'sequences' }, actions: ['find', 'insert', 'update'] },
+    ],
+  })),
+];
+
+export const mongodbUsers = (seals = SEALS): User[] => [
+  ...PROCESSES.flatMap(({ name, database: db }) => {
+    if (db === undefined) return [];
+    // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
+    const own = { role: 'readWrite', db };
+    return [{ db, name, roles: db === LEDGER ? [own, { role: APPEND_ONLY, db: seals }] : [own] }];
+  }),
+  {
+    db: 'admin',
+    name: OPERATOR,
+    roles: [
+      // The audit of the wallet reads both.
+      ...[LEDGER, seals].map((db) => ({ role: 'read', db })),
+      ...DATABASES.map((db) => ({ role: AUDIT, db })),
+    ],
+  },
+];
+
+const ROLE_EXISTS = 51_002;
+const USER_EXISTS = 51_003;
+
+interface CreateOptions {
+  /** User → password. */
+  passwords: ReadonlyMap<string, string>;
+  seals?: string | undefined;
+}
+
+/** Creates the roles and users, or updates those that exist. `connection`: of an administrator. */
+export const createMongodbUsers = async (
+  connection: Connection,
+  { passwords, seals = SEALS }: CreateOptions,
+): Promise<void> => {
+  const client = connection.getClient();
+  const createOrUpdate = async (
+    db: string,
+    what: 'Role' | 'User',
+    name: string,
+    fields: Record<string, unknown>,
+  ): Promise<void> => {
+    try {
+      await client.db(db).command({ [`create${what}`]: name, ...fields });
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code !== (what === 'Role' ? ROLE_EXISTS : USER_EXISTS)) throw error;
+      await client.db(db).command({ [`update${what}`]: name, ...fields });
+    }
+  };
+  for (const { db, name, privileges } of rolesOf(seals))
+    await createOrUpdate(db, 'Role', name, { privileges, roles: [] });
+  for (const { db, name, roles } of mongodbUsers(seals)) {
+    const pwd = passwords.get(name);
+    if (pwd === undefined) throw new Error(`${name} has no password`);
+    await createOrUpdate(db, 'User', name, { pwd, roles, mechanisms: ['SCRAM-SHA-256'] });
+  }
+};

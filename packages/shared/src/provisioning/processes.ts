@@ -1,0 +1,47 @@
+/** What each process of the product needs of the servers. All permissions are derived from it. */
+import type { ProcessName } from '../kernel/process-keys.ts';
+
+export type RedisUse = 'limits' | 'idempotency' | 'score-locks';
+
+export interface ProcessNeeds {
+  name: ProcessName;
+  /** Its own MongoDB database; undefined for a process without one. */
+  database: string | undefined;
+  /** What it keeps in Redis. */
+  redis: readonly RedisUse[];
+  /** It publishes and consumes events. */
+  hasEvents: boolean;
+  /** Commands of RPC over RabbitMQ that it sends and serves. */
+  commands: readonly string[];
+}
+
+const service = (name: ProcessName, more: Partial<ProcessNeeds> = {}): ProcessNeeds => ({
+  name,
+  database: `fitness_${name.replaceAll('-', '_')}`,
+  redis: ['limits'],
+  hasEvents: true,
+  commands: [],
+  ...more,
+});
+
+/** The services whose routes take an `Idempotency-Key` compare it with each other. */
+const withIdempotency: Pick<ProcessNeeds, 'redis'> = { redis: ['limits', 'idempotency'] };
+
+export const PROCESSES: readonly ProcessNeeds[] = [
+  service('identity', { redis: ['limits', 'score-locks'], commands: ['sms.send'] }),
+  service('wallet', withIdempotency),
+  service('gyms'),
+  service('content', withIdempotency),
+  service('media'),
+  service('store-billing', withIdempotency),
+  {
+    name: 'gateway',
+    database: undefined,
+    redis: ['limits'],
+    hasEvents: false,
+    commands: [],
+  },
+];
+
+/** The user of the operator's commands: dead letters, the audit of the wallet and of the audit logs. */
+export const OPERATOR = 'operator';

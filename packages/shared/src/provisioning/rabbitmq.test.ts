@@ -1,0 +1,132 @@
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import { describe, expect, test } from '@jest/globals';
+import {
+  commandQueue,
+  consumersOf,
+  deadLetterLock,
+  deadLetterQueue,
+  eventsExchangeName,
+  eventsQueue,
+  RETRY_DELAYS_MS,
+  replyQueue,
+  retryQueue,
+  serviceExchange,
+  topologyMark,
+} from '../messaging/topology.ts';
+import { OPERATOR, PROCESSES } from './processes.ts';
+import { eventPrefix, rabbitmqDefinitions } from './rabbitmq.ts';
+
+const NAMESPACE = 'fitness';
+const names = [...PROCESSES.map(({ name }) => name), OPERATOR];
+const passwords = new Map(names.map((name) => [name, `password of ${name}`]));
+const definitions = rabbitmqDefinitions({ namespace: NAMESPACE, events: EVENTS, passwords });
+const services = consumersOf(EVENTS);
+
+/** Every name that exists on the broker, the default exchange, and two that do not exist. */
+const all = [
+  ...definitions.exchanges.map(({ name }) => name),
+  ...definitions.queues.map(({ name }) => name),
+  ...services.map((service) => deadLetterLock(NAMESPACE, service)),
+  replyQueue(NAMESPACE, 'sms.send', 'b4a7c1c2-0001'),
+  'amq.default',
+  'fitness',
+  'fitness.wallet.events.more',
+];
+
+const permitted = (user: string, kind: 'configure' | 'write' | 'read'): string[] => {
+  const found = definitions.permissions.find((each) => each.user === user);
+  if (found === undefined) throw new Error(`${user} has no permissions`);
+  return all.filter((name) => new RegExp(found[kind]).test(name)).sort();
+};
+
+const SMS = commandQueue(NAMESPACE, 'sms.send');
+const REPLIES = replyQueue(NAMESPACE, 'sms.send', 'b4a7c1c2-0001');
+const COMMANDS = 'fitness.commands';
+
+/** Identity alone sends and serves commands. */
+const ofCommands = (service: string, ...own: string[]): string[] => (service === 'identity' ? own : []);
+
+describe.each(services)('%s', (service) => {
+  test('declares no more than its lock and its replies', () => {
+    const own = [deadLetterLock(NAMESPACE, service), ...ofCommands(service, REPLIES)];
+    expect(permitted(service, 'configure')).toEqual(own.sort());
+  });
+
+  test('publishes to the exchange of all events, to its own and to that of its commands', () => {
+    const own = [eventsExchangeName(NAMESPACE), serviceExchange(NAMESPACE, service)];
+    expect(permitted(service, 'write')).toEqual([...own, ...ofCommands(service, COMMANDS, REPLIES)].sort());
+  });
+
+  test('publishes no event of another service', () => {
+    const topic = definitions.topic_permissions.find(({ user }) => user === service);
+    const published = EVENTS.map(({ type }) => type).filter((type) =>
+      new RegExp(topic?.write ?? '.*').test(type),
+    );
+    expect(published).toEqual(
+      EVENTS.map(({ type }) => type).filter((type) => type.startsWith(eventPrefix(service))),
+    );
+    expect(topic?.exchange).toBe(eventsExchangeName(NAMESPACE));
+  });
+
+  test('reads its own queues alone', () => {
+    const own = [eventsQueue(NAMESPACE, service), deadLetterQueue(NAMESPACE, service)];
+    expect(permitted(service, 'read')).toEqual(
+      [...own, ...ofCommands(service, COMMANDS, SMS, REPLIES)].sort(),
+    );
+  });
+
+  test('reaches all its queues by its own exchange, and no others', () => {
+    const reached = definitions.bindings
+      .filter(({ source }) => source === serviceExchange(NAMESPACE, service))
+      .map(({ destination }) => destination);
+    expect(reached.sort()).toEqual(
+      [
+        eventsQueue(NAMESPACE, service),
+        deadLetterQueue(NAMESPACE, service),
+        ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(NAMESPACE, service, delayMs)),
+      ].sort(),
+    );
+  });
+
+  test('gets the events that list it as a consumer', () => {
+    const bound = definitions.bindings
+      .filter(({ source, destination }) => {
+        const isEvents = source === eventsExchangeName(NAMESPACE);
+        return isEvents && destination === eventsQueue(NAMESPACE, service);
+      })
+      .map(({ routing_key: type }) => type);
+    const consumed = EVENTS.filter(({ consumers = [] }) => consumers.includes(service));
+    expect(bound.sort()).toEqual(consumed.map(({ type }) => type).sort());
+  });
+});
+
+test('the mark of the topology is another one after every change of an event or its consumers', () => {
+  const mark = topologyMark(NAMESPACE, EVENTS);
+  expect(definitions.exchanges.map(({ name }) => name)).toContain(mark);
+  expect(topologyMark(NAMESPACE, EVENTS.toReversed())).toBe(mark);
+  const changes = [
+    EVENTS.filter(({ type }) => type !== 'wallet.payment.booked'),
+    EVENTS.map((event) =>
+      event.type === 'wallet.payment.booked' ? { ...event, consumers: ['gyms'] } : event,
+    ),
+  ];
+  for (const events of changes) expect(topologyMark(NAMESPACE, events)).not.toBe(mark);
+});
+
+test('the operator reads dead letters and returns them', () => {
+  expect(permitted(OPERATOR, 'read')).toEqual(
+    services.map((service) => deadLetterQueue(NAMESPACE, service)).sort(),
+  );
+  expect(permitted(OPERATOR, 'write')).toEqual(
+    services.map((service) => serviceExchange(NAMESPACE, service)).sort(),
+  );
+  expect(permitted(OPERATOR, 'configure')).toEqual(
+    services.map((service) => deadLetterLock(NAMESPACE, service)).sort(),
+  );
+});
+
+test('no user is an administrator, has a password that can be read, or is called guest', () => {
+  expect(definitions.users.flatMap(({ tags }) => tags)).toEqual([]);
+  expect(definitions.users.map(({ name }) => name)).not.toContain('guest');
+  expect(JSON.stringify(definitions)).not.toContain('password of');
+});

@@ -1,0 +1,166 @@
+/**
+ * The definitions of RabbitMQ: all exchanges, queues and bindings of the product, and a user for each process. A process
+ * publishes its own events, reads its own queues and declares nothing that others use. Nobody may use the default
+ * exchange, which leads to every queue.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
+import {
+  commandQueue,
+  commandQueueDefinition,
+  commandsExchange,
+  consumersOf,
+  deadLetterLock,
+  deadLetterQueue,
+  eventsExchangeName,
+  eventsQueue,
+  type QueueDefinition,
+  RETRY_DELAYS_MS,
+  replyQueue,
+  serviceExchange,
+  serviceQueueDefinitions,
+  topologyMark,
+  typesConsumedBy,
+} from '../messaging/topology.ts';
+import { OPERATOR, PROCESSES, type ProcessNeeds } from './processes.ts';
+
+const VHOST = '/';
+const NOTHING = '^$';
+/** Instead of the id in the name of a queue of replies. */
+const ANY_ID = 'any-id';
+
+interface Permissions {
+  configure: string;
+  write: string;
+  read: string;
+}
+
+/** A regular expression for exactly these names. A name with {@link ANY_ID} stands for all ids. */
+const exactly = (names: readonly string[]): string => {
+  if (names.length === 0) return NOTHING;
+  const escaped = names.map((name) => name.replaceAll('.', '\\.').replace(ANY_ID, '[0-9a-f-]+'));
+  return `^(?:${escaped.join('|')})$`;
+};
+
+/** The types of all events of a service begin with it. */
+export const eventPrefix = (service: string): string => `${service.replaceAll('-', '_')}.`;
+
+const permissionsOf = (namespace: string, { name, commands }: ProcessNeeds): Permissions => {
+  const replies = commands.map((command) => replyQueue(namespace, command, ANY_ID));
+  const exchanges = commands.length === 0 ? [] : [commandsExchange(namespace)];
+  return {
+    configure: exactly([deadLetterLock(namespace, name), ...replies]),
+    write: exactly([
+      eventsExchangeName(namespace),
+      serviceExchange(namespace, name),
+      ...exchanges,
+      ...replies,
+    ]),
+    read: exactly([
+      eventsQueue(namespace, name),
+      deadLetterQueue(namespace, name),
+      ...exchanges,
+      ...commands.map((command) => commandQueue(namespace, command)),
+      ...replies,
+    ]),
+  };
+};
+
+/** For the commands about dead letters: it reads those of all services, and returns them to their queues. */
+const operatorPermissions = (namespace: string, services: readonly string[]): Permissions => ({
+  configure: exactly(services.map((service) => deadLetterLock(namespace, service))),
+  write: exactly(services.map((service) => serviceExchange(namespace, service))),
+  read: exactly(services.map((service) => deadLetterQueue(namespace, service))),
+});
+
+/** As RabbitMQ stores it: four bytes of salt, and the SHA-256 of salt and password. */
+const passwordHash = (password: string): string => {
+  const salt = randomBytes(4);
+  const hash = createHash('sha256').update(salt).update(password).digest();
+  return Buffer.concat([salt, hash]).toString('base64');
+};
+
+const bind = (source: string, destination: string, key: string) => ({
+  source,
+  vhost: VHOST,
+  destination,
+  destination_type: 'queue',
+  routing_key: key,
+  arguments: {},
+});
+
+const exchange = (name: string, type: 'topic' | 'direct' | 'fanout') => ({
+  name,
+  vhost: VHOST,
+  type,
+  durable: true,
+  auto_delete: false,
+  internal: false,
+  arguments: {},
+});
+
+interface DefinitionsOptions {
+  namespace: string;
+  events: readonly EventDefinition[];
+  /** User → password. */
+  passwords: ReadonlyMap<string, string>;
+}
+
+/** For `load_definitions` of the broker, or `rabbitmqctl import_definitions`. */
+export const rabbitmqDefinitions = ({ namespace, events, passwords }: DefinitionsOptions) => {
+  const processes = PROCESSES.filter(({ hasEvents }) => hasEvents);
+  const consumers = consumersOf(events);
+  const queues: QueueDefinition[] = [
+    ...consumers.flatMap((service) => serviceQueueDefinitions(namespace, service, RETRY_DELAYS_MS)),
+    ...processes.flatMap(({ commands }) =>
+      commands.map((command) => commandQueueDefinition(namespace, command)),
+    ),
+  ];
+  const permissions = [
+    ...processes.map((needs) => ({ user: needs.name, ...permissionsOf(namespace, needs) })),
+    { user: OPERATOR, ...operatorPermissions(namespace, consumers) },
+  ];
+  return {
+    vhosts: [{ name: VHOST }],
+    users: permissions.map(({ user }) => ({
+      name: user,
+      password_hash: passwordHash(passwordOf(passwords, user)),
+      hashing_algorithm: 'rabbit_password_hashing_sha256',
+      tags: [],
+    })),
+    permissions: permissions.map((each) => ({ ...each, vhost: VHOST })),
+    topic_permissions: processes.map(({ name }) => ({
+      user: name,
+      vhost: VHOST,
+      exchange: eventsExchangeName(namespace),
+      write: `^${eventPrefix(name).replace('.', '\\.')}`,
+      read: NOTHING,
+    })),
+    exchanges: [
+      exchange(eventsExchangeName(namespace), 'topic'),
+      exchange(topologyMark(namespace, events), 'fanout'),
+      ...[...new Set(queues.map((queue) => queue.exchange))].map((name) => exchange(name, 'direct')),
+    ],
+    queues: queues.map((queue) => ({
+      name: queue.name,
+      vhost: VHOST,
+      durable: true,
+      auto_delete: false,
+      arguments: queue.arguments,
+    })),
+    bindings: [
+      ...queues.map((queue) => bind(queue.exchange, queue.name, queue.name)),
+      ...consumers.flatMap((service) =>
+        typesConsumedBy(service, events).map((type) =>
+          bind(eventsExchangeName(namespace), eventsQueue(namespace, service), type),
+        ),
+      ),
+    ],
+  };
+};
+
+const passwordOf = (passwords: ReadonlyMap<string, string>, user: string): string => {
+  const password = passwords.get(user);
+  if (password === undefined) throw new Error(`${user} has no password`);
+  return password;
+};

@@ -1,0 +1,38 @@
+/** The users of Redis: each process has its own keys, and only the commands that the product sends. */
+import { createHash } from 'node:crypto';
+import { PROCESSES, type RedisUse } from './processes.ts';
+
+const OF_CONNECTION = ['ping', 'info', 'client|setname'];
+
+/** The keys behind the namespace, and the commands; those inside of a script are checked as well. */
+const USES: Record<RedisUse, { keys: (process: string) => string; commands: readonly string[] }> = {
+  limits: {
+    keys: (process) => `${process}:limit:*`,
+    commands: ['eval', 'evalsha', 'set', 'incrby', 'expire', 'pttl', 'multi', 'exec', 'get'],
+  },
+  idempotency: { keys: () => 'idempotency:*', commands: ['eval', 'get', 'set', 'del'] },
+  'score-locks': { keys: () => 'referral-score:*', commands: ['set', 'eval', 'get', 'pexpire', 'del'] },
+};
+
+const user = (name: string, rules: readonly string[]): string =>
+  ['user', name, 'on', 'sanitize-payload', 'resetchannels', ...rules].join(' ');
+
+/** The content of the file that `aclfile` names; it contains hashes of the passwords. `passwords`: user → password. */
+export const redisAcl = (namespace: string, passwords: ReadonlyMap<string, string>): string => {
+  const users = PROCESSES.map(({ name, redis }) => {
+    const password = passwords.get(name);
+    if (password === undefined) throw new Error(`${name} has no password`);
+    const hash = createHash('sha256').update(password).digest('hex');
+    const keys = redis.map((use) => `~${namespace}:${USES[use].keys(name)}`);
+    const commands = new Set([...OF_CONNECTION, ...redis.flatMap((use) => USES[use].commands)]);
+    return user(name, [
+      `#${hash}`,
+      'resetkeys',
+      ...keys,
+      '-@all',
+      ...[...commands].map((each) => `+${each}`),
+    ]);
+  });
+  // Health checks: without a password only PING is answered.
+  return `${[user('default', ['nopass', 'resetkeys', '-@all', '+ping']), ...users].join('\n')}\n`;
+};

@@ -1,0 +1,119 @@
+/** The users of the servers (packages/shared/src/provisioning) follow from what the processes read and do. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import { writeCredentials } from '@fitness/shared/provisioning/credentials.ts';
+import { mongodbUsers } from '@fitness/shared/provisioning/mongodb.ts';
+import { PROCESSES } from '@fitness/shared/provisioning/processes.ts';
+import { eventPrefix } from '@fitness/shared/provisioning/rabbitmq.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadConfigurations, owners, type Variable } from './configurations.ts';
+import { composeServices, nameOf } from './deployments.ts';
+import { productSources, read, SERVICES } from './support.ts';
+
+let variables: readonly Variable[] = [];
+beforeAll(async () => {
+  ({ variables } = await loadConfigurations());
+});
+
+const defaultOf = (owner: string, name: string): unknown =>
+  variables
+    .find((variable) => variable.reader === owner && variable.name === name)
+    ?.field.safeParse(undefined).data;
+
+test('every process has its needs listed', () => {
+  expect(PROCESSES.map(({ name }) => name).sort()).toEqual(owners.map(nameOf).sort());
+});
+
+describe.each(owners)('%s', (owner) => {
+  const needs = PROCESSES.find(({ name }) => name === nameOf(owner));
+  const sources = productSources.filter((file) => file.startsWith(`${owner}/src/`)).map(read);
+
+  test('has a database and events if it reads their addresses', () => {
+    expect(needs?.database).toBe(defaultOf(owner, 'MONGODB_DATABASE'));
+    expect(needs?.hasEvents).toBe(defaultOf(owner, 'AMQP_URL') !== undefined);
+  });
+
+  test('compares idempotency keys with others if its routes take them', () => {
+    const takesKeys = sources.some((text) => /\bidempotent: true\b/.test(text));
+    expect(needs?.redis.includes('idempotency')).toBe(takesKeys);
+  });
+
+  test('locks scores if it computes them', () => {
+    const locksScores = sources.some((text) => /\bcreateScoreLocks\(/.test(text));
+    expect(needs?.redis.includes('score-locks')).toBe(locksScores);
+  });
+
+  test('has the commands that it sends or serves', () => {
+    const usesCommands = sources.some((text) => /\b(?:serveRpc|createRpcClient)\b/.test(text));
+    expect((needs?.commands.length ?? 0) > 0).toBe(usesCommands);
+    const named = (needs?.commands ?? []).filter((command) =>
+      sources.some((text) => text.includes(`name: '${command}'`)),
+    );
+    expect(needs?.commands).toEqual(named);
+  });
+});
+
+test('the type of each event begins with its producer', async () => {
+  const types: string[] = [];
+  for (const service of SERVICES) {
+    const events = (await import(`../../proto/events/${service}.ts`)) as Record<string, { type: string }>;
+    const own = Object.values(events).map(({ type }) => type);
+    expect(own.filter((type) => !type.startsWith(eventPrefix(service)))).toEqual([]);
+    types.push(...own);
+  }
+  expect(types.sort()).toEqual(EVENTS.map(({ type }) => type).sort());
+});
+
+describe('docker-compose.yml', () => {
+  const MOUNT = '/run/credentials/';
+  const directory = mkdtempSync(join(tmpdir(), 'compose-credentials-'));
+  const compose = composeServices();
+  const volumesOf = (container: string): string[] => compose[container]?.volumes ?? [];
+  beforeAll(() => {
+    const servers = { mongodb: 'mongodb://mongodb', redis: 'redis://redis', rabbitmq: 'amqp://rabbitmq' };
+    writeCredentials({ directory, namespace: 'fitness', servers });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  test('has a volume for each directory of credentials', () => {
+    const volumes = readdirSync(directory).map((name) => `credentials-${name}:/data/credentials/${name}`);
+    expect(volumesOf('credentials').toSorted()).toEqual(volumes.toSorted());
+  });
+
+  test('gives each container the files that it names', () => {
+    const missing: string[] = [];
+    let named = 0;
+    for (const [container, definition] of Object.entries(compose)) {
+      const volume = volumesOf(container).find((mounted) => mounted.includes(`:${MOUNT.slice(0, -1)}`));
+      const own = volume?.replace(/^credentials-/, '').replace(/:.*/, '') ?? 'no volume';
+      // The broker names the definitions in its configuration.
+      const files = volumesOf(container).filter((mounted) => mounted.startsWith('./'));
+      const texts = [
+        JSON.stringify(definition),
+        ...files.map((file) => read(file.slice(2).replace(/:.*/, ''))),
+      ];
+      for (const [, file = ''] of texts.join('\n').matchAll(/\/run\/credentials\/([\w.]+)/g)) {
+        named += 1;
+        if (!existsSync(join(directory, own, file))) missing.push(`${container}: ${file}`);
+      }
+    }
+    expect(missing).toEqual([]);
+    expect(named).toBeGreaterThan(PROCESSES.length * 2);
+  });
+});
+
+test('a user of MongoDB reaches the database that its container names, and the wallet adds to its seals', () => {
+  const compose = composeServices();
+  for (const service of SERVICES) {
+    const database = compose[service]?.environment?.MONGODB_DATABASE;
+    const user = mongodbUsers().find(({ name }) => name === service);
+    const seals = service === 'wallet' ? [{ role: 'appendOnly', db: `${database}_seals` }] : [];
+    expect(user).toEqual({
+      name: service,
+      db: database,
+      roles: [{ role: 'readWrite', db: database }, ...seals],
+    });
+  }
+});

@@ -1,0 +1,507 @@
+/**
+ * The whole product with a user for each process at MongoDB, Redis and RabbitMQ, on servers of its own that refuse everybody
+ * else: it works, and no process reaches what belongs to another.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { eventsQueue, serviceExchange } from '@fitness/shared/messaging/topology.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import type { rabbitmqDefinitions } from '@fitness/shared/provisioning/rabbitmq.ts';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { connectStack } from '../../scripts/lib/stack-client.mjs';
+import {
+  api,
+  arm,
+  deposit,
+  eventually,
+  expectStatus,
+  newestCode,
+  register,
+  sandbox,
+  scheduleDeletion,
+  tokenOf,
+} from './support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
+const NAMESPACE = 'fitness';
+const log = createLog({ service: 'e2e', level: 'silent' });
+
+interface Product {
+  url: string;
+  sandboxUrl: string;
+  file: string;
+  credentials: string;
+  logDirectory: string;
+}
+
+let child: ChildProcess;
+let directory = '';
+let product: Product;
+const before = { ...process.env };
+
+const start = async (): Promise<Product> => {
+  // In memory where there is some: the stand-in of MongoDB waits for the disk at every commit.
+  const memory = '/dev/shm';
+  directory = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'least-privilege-'));
+  const { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIRECTORY } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIRECTORY };
+  child = spawn(process.execPath, ['scripts/lib/restricted-stack-main.mjs', directory], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString('utf8');
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString('utf8');
+  });
+  return eventually(
+    () => {
+      if (child.exitCode !== null) throw new Error(`${output.stdout}${output.stderr}`);
+      return output.stdout.endsWith('\n') && (JSON.parse(output.stdout) as Product);
+    },
+    { timeoutMs: 240_000, intervalMs: 100 },
+  );
+};
+
+beforeAll(async () => {
+  product = await start();
+  // Read by the functions of support.ts.
+  process.env.E2E_BASE_URL = product.url;
+  process.env.E2E_SANDBOX_URL = product.sandboxUrl;
+});
+
+afterAll(async () => {
+  Object.assign(process.env, before);
+  for (const close of closing.splice(0)) await close();
+  if (child.exitCode === null) {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  }
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const closing: (() => Promise<unknown>)[] = [];
+
+const credential = (user: string, variable: string): string =>
+  readFileSync(join(product.credentials, user, variable), 'utf8');
+
+const runCommand = async (user: string, script: string, args: string[], environment: object = {}) => {
+  const variables = readdirSync(join(product.credentials, user)).map((name) => [
+    name,
+    credential(user, name),
+  ]);
+  const command = spawn(process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...Object.fromEntries(variables), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [command.stdout, command.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+  const [code] = await once(command, 'close');
+  return { code, output };
+};
+
+/** Also of a process that goes on without Redis. */
+const REFUSED =
+  /ACCESS_REFUSED|access_refused|NOPERM|not authorized|requires authentication|computed without a lock/i;
+
+/** The lines of all logs that tell of a refusal. */
+const refusals = (): string[] =>
+  readdirSync(product.logDirectory)
+    .filter((name) => name.endsWith('.log'))
+    .flatMap((name) =>
+      readFileSync(join(product.logDirectory, name), 'utf8')
+        .split('\n')
+        .filter((line) => REFUSED.test(line))
+        .map((line) => `${name}: ${line}`),
+    );
+
+describe('the product', () => {
+  test('sends codes, books money and passes events on, and no server refuses anything', async () => {
+    const account = await register();
+    await deposit(account.token, 50_000);
+    const types = async (token: string): Promise<string[]> =>
+      (await api('GET', '/notifications', { token })).body.data.map(({ type }: { type: string }) => type);
+    // wallet → identity.
+    await eventually(async () => (await types(account.token)).includes('deposit_credited'));
+    // content → wallet by gRPC, and its event → identity, in the demo data.
+    const trainer = await tokenOf('trainer', 'demo-password-1');
+    await eventually(async () => (await types(trainer)).includes('training_service_sold'));
+    // store-billing → wallet: the payment is booked by the event of the redemption.
+    const purchaseToken = `least-privilege-${process.hrtime.bigint()}`;
+    const sku = 'premium_plus';
+    await sandbox('PUT', `/store/purchases/${purchaseToken}`, { product_id: sku, state: 'purchased' });
+    const { token } = account;
+    const body = { channel: 'cafebazaar', product_id: sku, purchase_token: purchaseToken };
+    expectStatus(await api('POST', '/payments/store-purchases', { token, body }), 201);
+    await eventually(async () => {
+      const payments = await api('GET', '/payments?type=store_purchase', { token });
+      return payments.body.data.length === 1;
+    });
+    // The command sms.send and its reply.
+    const leaving = await register();
+    expectStatus(await arm(leaving), 200);
+    expect(await newestCode(leaving.phone)).toMatch(/^\d+$/);
+    const other = await register();
+    await scheduleDeletion(other);
+    expect(refusals()).toEqual([]);
+  });
+
+  test('counts its limits in Redis, where MongoDB would count them if Redis refused', async () => {
+    const connection = await connectMongo({
+      uri: credential('identity', 'MONGODB_URI'),
+      database: 'fitness_identity',
+    });
+    closing.push(() => connection.close());
+    await register();
+    const windows = await connection.collection('rate_limits').find().toArray();
+    expect(windows.map(({ _id }) => String(_id)).filter((id) => id.includes(':login:'))).toEqual([]);
+  });
+
+  test('compares idempotency keys over services, which it does in Redis', async () => {
+    const { token } = await register();
+    const headers = { 'idempotency-key': `shared-${process.hrtime.bigint()}` };
+    const first = await api('POST', '/payments/deposit', { token, headers, body: { amount: 20_000 } });
+    expectStatus(first, 201);
+    const second = await api('POST', '/payments/buy-premium', { token, headers, body: { type: 'plus' } });
+    expect([second.status, Object.keys(second.body.errors)]).toEqual([422, ['idempotency_key']]);
+  });
+
+  test('reaches all its servers', async () => {
+    const { parts } = connectStack(product.file).describe();
+    for (const service of SERVICES) {
+      const answer = await fetch(`${parts[service]?.url}/health/ready`);
+      const health = (await answer.json()) as { dependencies: Record<string, { state: string }> };
+      const states = Object.values(health.dependencies).map(({ state }) => state);
+      expect([answer.status, states]).toEqual([200, states.map(() => 'up')]);
+    }
+  });
+});
+
+describe("the operator's commands", () => {
+  test('list and return the dead letters of every service', async () => {
+    const cli = 'packages/shared/src/messaging/dead-letter-cli.ts';
+    for (const service of SERVICES) {
+      expect(await runCommand('operator', cli, ['list', service])).toEqual({
+        code: 0,
+        output: `0 dead-lettered events in ${service}\n`,
+      });
+    }
+    const broker = await connectBroker({
+      url: credential('gyms', 'AMQP_URL'),
+      namespace: NAMESPACE,
+      log,
+      topology: 'provisioned',
+    });
+    closing.push(() => broker.close());
+    // Not an event: it is dead-lettered at once.
+    const queue = eventsQueue(NAMESPACE, 'gyms');
+    const sent = await broker.publish(serviceExchange(NAMESPACE, 'gyms'), queue, Buffer.from('no event'));
+    expect(sent).toEqual({ routed: true });
+    const list = () => runCommand('operator', cli, ['list', 'gyms']);
+    await eventually(async () => (await list()).output.includes('1 dead-lettered events in gyms'));
+    expect((await runCommand('operator', cli, ['replay', 'gyms'])).output).toBe('1 returned to gyms\n');
+    await eventually(async () => (await list()).output.includes('1 dead-lettered events in gyms'));
+    expect((await runCommand('operator', cli, ['purge', 'gyms'])).output).toBe('1 deleted from gyms\n');
+  });
+
+  test('check the audit logs, which contain what the commands above have done', async () => {
+    const check = await runCommand('operator', 'packages/shared/src/runtime/audit-cli.ts', []);
+    expect(check.output).toMatch(/^gyms: 2 entries, .*: intact, head /m);
+    expect(check.output.match(/: intact, head /g)).toHaveLength(SERVICES.length);
+    expect(check.code).toBe(0);
+  });
+
+  test('audit the ledger', async () => {
+    const environment = { MONGODB_DATABASE: 'fitness_wallet' };
+    const audit = await runCommand('operator', 'services/wallet/src/audit-cli.ts', [], environment);
+    expect(audit.output).toContain('everything adds up');
+    expect(audit.code).toBe(0);
+  });
+
+  test('rebuild with the user of the service', async () => {
+    const { environment } = connectStack(product.file).part('content');
+    const rebuilt = await runCommand('content', 'services/content/src/rebuild-cli.ts', [], environment);
+    expect(rebuilt.output).toMatch(/^rebuilt \d+ profiles/m);
+    expect(rebuilt.code).toBe(0);
+  });
+});
+
+/** The message of the refusal; undefined when it was allowed. */
+const refusalOf = async (work: () => Promise<unknown>): Promise<string | undefined> => {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe.each([...SERVICES, 'gateway'])('Redis refuses %s', (user) => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await connectRedis({ url: credential(user, 'REDIS_URL') });
+    closing.push(async () => redis.disconnect());
+  });
+
+  test('every key of another process', async () => {
+    const allowed: string[] = [];
+    for (const other of [...SERVICES, 'gateway']) {
+      const key = `${NAMESPACE}:${other}:limit:test`;
+      const refusal = await refusalOf(async () => {
+        await redis.set(key, '1');
+        await redis.get(key);
+        await redis.eval("return redis.call('get', KEYS[1])", 1, key);
+      });
+      if (refusal === undefined) allowed.push(other);
+      else expect(refusal).toMatch(/^NOPERM/);
+    }
+    expect(allowed).toEqual([user]);
+  });
+
+  test.each<[string, string[]]>([
+    ['a key that its script does not name', ['eval', "return redis.call('get', ARGV[1])", '0', 'other']],
+    ['a script that deletes everything', ['eval', "return redis.call('flushall')", '0']],
+    ['to list keys', ['keys', '*']],
+    ['to delete everything', ['flushall']],
+    ['to change users', ['acl', 'setuser', 'wallet', 'nopass']],
+    ['to change the configuration', ['config', 'set', 'dir', '/tmp']],
+    ['to watch others', ['monitor']],
+  ])('%s', async (_what, [command = '', ...args]) => {
+    expect(await refusalOf(() => redis.call(command, ...args))).toMatch(/NOPERM|can't (?:run|access)/i);
+  });
+});
+
+test('Redis answers nothing but PING without a password', async () => {
+  const { port } = new URL(credential('gateway', 'REDIS_URL'));
+  const socket = connect(Number(port), '127.0.0.1');
+  closing.push(async () => socket.destroy());
+  let answers = '';
+  socket.on('data', (chunk) => {
+    answers += chunk.toString('latin1');
+  });
+  socket.write(`PING\r\nGET ${NAMESPACE}:gateway:limit:test\r\n`);
+  await eventually(() => answers.split('\r\n').length > 2);
+  expect(answers).toMatch(/^\+PONG\r\n-NOPERM/);
+});
+
+/** 403, or undefined when it was allowed. A refusal closes the channel. */
+const codeOf = (broker: Broker, use: Parameters<Broker['withChannel']>[0]): Promise<number | undefined> =>
+  broker.withChannel(async (channel) => {
+    const closed = new Promise<number>((resolve) => {
+      channel.on('error', (error: { code?: number }) => resolve(error.code ?? 0));
+    });
+    const used = use(channel).then(
+      () => undefined,
+      (error: { code?: number }) => error.code ?? closed,
+    );
+    return Promise.race([used, closed]);
+  });
+
+type Channel = Parameters<Parameters<Broker['withChannel']>[0]>[0];
+
+const publish = (exchange: string, key: string) => async (channel: Channel) => {
+  channel.publish(exchange, key, Buffer.from('{}'));
+  await channel.waitForConfirms();
+};
+
+describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
+  let broker: Broker;
+  let definitions: ReturnType<typeof rabbitmqDefinitions>;
+  const isOwn = (name: string): boolean => name.startsWith(`${NAMESPACE}.${user}.`);
+  const isCommands = (name: string): boolean => user === 'identity' && name.startsWith('fitness.commands');
+  beforeAll(async () => {
+    broker = await connectBroker({
+      url: credential(user, 'AMQP_URL'),
+      namespace: NAMESPACE,
+      log,
+      topology: 'provisioned',
+    });
+    closing.push(() => broker.close());
+    definitions = JSON.parse(readFileSync(join(product.credentials, 'rabbitmq/definitions.json'), 'utf8'));
+  });
+
+  /** The queues for which `use` is allowed. */
+  const allowedQueues = async (use: (channel: Channel, queue: string) => Promise<unknown>) => {
+    const allowed: string[] = [];
+    for (const { name } of definitions.queues) {
+      const code = await codeOf(broker, (channel) => use(channel, name).then(() => undefined));
+      if (code === undefined) allowed.push(name);
+      else expect(code).toBe(403);
+    }
+    return allowed.sort();
+  };
+
+  test('to read the queues of others', async () => {
+    const readable = definitions.queues
+      .map(({ name }) => name)
+      .filter((name) =>
+        user === 'operator'
+          ? name.endsWith('.dead')
+          : (isOwn(name) && /\.(?:events|dead)$/.test(name)) || isCommands(name),
+      );
+    const use = async (channel: Channel, queue: string) => {
+      const message = await channel.get(queue);
+      if (message !== false) channel.nack(message);
+    };
+    expect(await allowedQueues(use)).toEqual(readable.sort());
+  });
+
+  test('to delete, declare or bind a queue that others use', async () => {
+    expect(await allowedQueues((channel, queue) => channel.deleteQueue(queue, { ifEmpty: true }))).toEqual(
+      [],
+    );
+    expect(await allowedQueues((channel, queue) => channel.bindQueue(queue, 'fitness.events', '#'))).toEqual(
+      [],
+    );
+    const declare = (channel: Channel) => channel.assertQueue('fitness.stolen').then(() => undefined);
+    expect(await codeOf(broker, declare)).toBe(403);
+    const remove = (channel: Channel) => channel.deleteExchange('fitness.events').then(() => undefined);
+    expect(await codeOf(broker, remove)).toBe(403);
+  });
+
+  test('to publish by an exchange of another, and by the one that leads to every queue', async () => {
+    for (const { name } of definitions.exchanges.filter(({ type }) => type === 'direct')) {
+      const isAllowed =
+        user === 'operator' ? !name.endsWith('.commands') : name === `fitness.${user}` || isCommands(name);
+      // No queue has this name.
+      expect([name, await codeOf(broker, publish(name, 'nobody'))]).toEqual([
+        name,
+        isAllowed ? undefined : 403,
+      ]);
+    }
+    for (const { name } of definitions.queues)
+      expect([name, await codeOf(broker, publish('', name))]).toEqual([name, 403]);
+  });
+
+  test('to publish the events of another', async () => {
+    for (const service of SERVICES) {
+      const type = `${service.replaceAll('-', '_')}.nothing.happened`;
+      const code = await codeOf(broker, publish('fitness.events', type));
+      expect([service, code]).toEqual([service, service === user ? undefined : 403]);
+    }
+  });
+});
+
+test.each(['guest:guest@', ''])('RabbitMQ refuses the user that everybody knows: "%s"', async (user) => {
+  const url = credential('gyms', 'AMQP_URL').replace(/\/\/.*@/, `//${user}`);
+  const refusal = await refusalOf(() =>
+    connectBroker({ url, namespace: NAMESPACE, log, startTimeoutMs: 2_000, topology: 'provisioned' }),
+  );
+  expect(refusal).toMatch(/ACCESS_REFUSED|403/);
+});
+
+describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
+  let connection: Connection;
+  beforeAll(async () => {
+    connection = await connectMongo({ uri: credential(user, 'MONGODB_URI'), database: 'admin' });
+    closing.push(() => connection.close());
+  });
+  const databases = [
+    ...SERVICES.map((name) => `fitness_${name.replaceAll('-', '_')}`),
+    'fitness_wallet_seals',
+  ];
+  const collection = (db: string) => connection.getClient().db(db).collection('least_privilege');
+  const allowedIn = async (use: (db: string) => Promise<unknown>): Promise<string[]> => {
+    const allowed: string[] = [];
+    for (const db of databases) if ((await refusalOf(() => use(db))) === undefined) allowed.push(db);
+    return allowed;
+  };
+  const own = `fitness_${user.replaceAll('-', '_')}`;
+  const ofWallet = (database: string): string[] => (user === 'wallet' ? [database] : []);
+
+  test('to read the databases of others', async () => {
+    const readable =
+      user === 'operator'
+        ? ['fitness_wallet', 'fitness_wallet_seals']
+        : [own, ...ofWallet('fitness_wallet_seals')];
+    expect(await allowedIn((db) => collection(db).findOne())).toEqual(readable);
+  });
+
+  test('to write to the databases of others, and the wallet to change its seals', async () => {
+    const writable = user === 'operator' ? [] : [own];
+    expect(await allowedIn((db) => collection(db).insertOne({}))).toEqual([
+      ...writable,
+      ...ofWallet('fitness_wallet_seals'),
+    ]);
+    expect(await allowedIn((db) => collection(db).updateMany({}, { $set: { changed: true } }))).toEqual(
+      writable,
+    );
+    expect(await allowedIn((db) => collection(db).deleteMany({}))).toEqual(writable);
+  });
+
+  test('to create users', async () => {
+    const command = { createUser: 'intruder', pwd: 'x', roles: [{ role: 'root', db: 'admin' }] };
+    expect(await refusalOf(() => connection.getClient().db('admin').command(command))).toMatch(
+      /not authorized/i,
+    );
+    expect(
+      await refusalOf(() =>
+        connection
+          .getClient()
+          .db(own)
+          .command({ ...command, roles: [] }),
+      ),
+    ).toMatch(/not authorized/i);
+  });
+});
+
+test('MongoDB lets the operator change nothing in the audit logs', async () => {
+  const connection = await connectMongo({ uri: credential('operator', 'MONGODB_URI'), database: 'admin' });
+  closing.push(() => connection.close());
+  for (const name of SERVICES) {
+    const database = connection.getClient().db(`fitness_${name.replaceAll('-', '_')}`);
+    const [entries, seals] = [database.collection('audit_entries'), database.collection('audit_seals')];
+    for (const work of [
+      () => entries.updateMany({}, { $set: { seal: null } }),
+      () => entries.deleteMany({}),
+      () => seals.insertOne({}),
+      () => database.collection('audit_keys').findOne(),
+    ])
+      expect(await refusalOf(work)).toMatch(/not authorized/i);
+  }
+});
+
+test('MongoDB lets a service end its own transactions, as it does with those of its dead processes', async () => {
+  const open = () => connectMongo({ uri: credential('gyms', 'MONGODB_URI'), database: 'fitness_gyms' });
+  const [dead, living] = [await open(), await open()];
+  closing.push(
+    () => dead.close(),
+    () => living.close(),
+  );
+  const session = await dead.startSession();
+  session.startTransaction();
+  await dead.collection('least_privilege').insertOne({}, { session });
+  await living
+    .getClient()
+    .db('admin')
+    .command({ killSessions: [{ id: session.id?.id }] });
+  expect(await refusalOf(() => session.commitTransaction())).toBeDefined();
+  await session.endSession();
+});
+
+test('MongoDB refuses who has no user', async () => {
+  const uri = credential('gyms', 'MONGODB_URI')
+    .replace(/\/\/.*@/, '//')
+    .replace(/[?&]authSource=\w+/, '');
+  const connection = await connectMongo({ uri, database: 'fitness_gyms', startTimeoutMs: 0 });
+  closing.push(() => connection.close());
+  const refusal = await refusalOf(() => connection.collection('gyms').findOne());
+  expect(refusal).toMatch(/requires authentication/i);
+});
