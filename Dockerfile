@@ -1,7 +1,9 @@
 # One image for every process: which one it becomes is said by the command, for example
 #   docker run … node services/wallet/src/main.ts
 # or at build time: docker build --build-arg PROCESS=services/wallet
-FROM node:24-slim AS packages
+# Pinned by digest: a tag may be moved to other content.
+ARG NODE_IMAGE=node:24-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/contracts/package.json packages/contracts/
@@ -17,7 +19,7 @@ COPY gateway/package.json gateway/
 COPY sandbox/package.json sandbox/
 RUN npm ci --omit=dev --workspaces --no-audit --no-fund && npm cache clean --force
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 ARG PROCESS=gateway
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \

@@ -67,6 +67,7 @@ export const interpolate = (text: string, env: Environment): string => {
 
 interface ComposeService {
   environment?: Record<string, string | null>;
+  image?: string;
   networks?: string[] | Record<string, unknown>;
   profiles?: string[];
   ports?: string[];
