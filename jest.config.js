@@ -26,5 +26,6 @@ export default {
     project('long', [`${everything}/test/**/*.long.test.ts`]),
     project('e2e', ['test/e2e/**/!(*.long).test.ts']),
     project('e2e-long', ['test/e2e/**/*.long.test.ts']),
+    project('compose', ['test/compose/**/*.test.ts']),
   ],
 };

@@ -2,9 +2,11 @@
  * `npm test`: unit tests, checks, then tests against real servers and at the same time tests of the whole product.
  *
  *   npm test                                    everything but the long tests
- *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long
+ *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long,
+ *                                               compose
  *   npm test -- --only service,e2e wallet -t x  further arguments go to jest
  *   npm run test:long                           the long tests (docs/testing.md)
+ *   npm run test:compose                        docker-compose.yml
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -25,8 +27,8 @@ import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { clockOf, stopwatch, within } from './lib/time.mjs';
 
-const kinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e', 'long'];
-const usualKinds = kinds.filter((kind) => kind !== 'long');
+const kinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e', 'long', 'compose'];
+const usualKinds = kinds.filter((kind) => kind !== 'long' && kind !== 'compose');
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
@@ -289,6 +291,7 @@ async function main() {
     );
   };
   await runProjects(chosen(['unit', 'architecture']), {});
+  await runProjects(chosen(['compose']), {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   await Promise.all([
