@@ -403,7 +403,7 @@ describe('deploy/kubernetes', () => {
     const called = namesOf(owner)
       .filter((name) => name.endsWith('_GRPC_ADDRESS') || (name.endsWith('_HTTP_URL') && isFixed(name)))
       .map((name) =>
-        (settings.get(name) ?? `missing ${name}`).replace(/^http:\/\//, '').replace('-grpc:', ':'),
+        (settings.get(name) ?? `missing ${name}`).replace(/^https?:\/\//, '').replace('-grpc:', ':'),
       );
     const ports = { MONGODB_URI: [27017], REDIS_URL: [6379], AMQP_URL: [5671, 5672] };
     const servers = Object.entries(ports).flatMap(([name, numbers]) =>

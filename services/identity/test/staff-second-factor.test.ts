@@ -1,6 +1,6 @@
 /** Where staff needs a second factor: roles with an operator's permission cannot be used without. */
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
-import { MEMBER_PERMISSIONS, OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { MEMBER_PERMISSIONS, OPERATOR_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { oauthOf } from './oauth-support.ts';
 import { codeOf, disarm, logInWith, setUp } from './second-factor-support.ts';

@@ -21,7 +21,6 @@ import { keyDirectories } from '../kernel/key-files.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
-import type { Permission } from '../kernel/permissions.ts';
 import { openProcessKeys, PROCESSES, type ProcessKeys, type ProcessName } from '../kernel/process-keys.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';

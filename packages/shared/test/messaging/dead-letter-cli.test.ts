@@ -11,7 +11,7 @@ import { amqpUrl, log, openConsumers, orderPlaced, publishEvent, until } from '.
 
 const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
 const SERVICE = 'counter';
-const { MONGODB_URI, MONGODB_DATABASE } = testConfig(SERVICE);
+const { MONGODB_URI, MONGODB_DATABASE } = testConfig('wallet');
 
 const { broker, consume, close } = await openConsumers({ retryDelaysMs: [] });
 let broken = true;

@@ -40,7 +40,7 @@ privacy(
 const isPersonal = personalFieldsOf(people);
 
 const clock = new ManualClock('2026-01-15T10:00:00Z');
-const config = testConfig('audited');
+const config = testConfig('wallet');
 let connection: Connection;
 
 beforeAll(async () => {
