@@ -107,7 +107,9 @@ describe.each(PROCESSES)('the container %s', (name) => {
     expect(reached.privateKeys).toEqual([name]);
     expect(reached.authority).toEqual([]);
     const secrets = Object.keys(PROVIDER_SECRETS).filter((secret) => reached.variables.includes(secret));
-    expect(secrets).toEqual(Object.keys(PROVIDER_SECRETS).filter((secret) => PROVIDER_SECRETS[secret] === name));
+    expect(secrets).toEqual(
+      Object.keys(PROVIDER_SECRETS).filter((secret) => PROVIDER_SECRETS[secret] === name),
+    );
   });
 
   test('reaches the servers that it uses and the other processes, these by TLS only', () => {

@@ -176,9 +176,7 @@ const createBoundedMap = <Value>() => {
 
 /** Equal for two contexts that say the same. */
 const nameOf = (audience: ProcessName, caller: Caller): string =>
-  caller.kind === 'guest'
-    ? audience
-    : JSON.stringify([audience, claimsOf(caller)]);
+  caller.kind === 'guest' ? audience : JSON.stringify([audience, claimsOf(caller)]);
 
 const claimsOf = (caller: Caller): object =>
   caller.kind === 'guest'

@@ -19,5 +19,8 @@ export const createUsablePermissions =
     const ofOperators = [...held].filter((one) => OPERATOR_PERMISSIONS.has(one));
     if (!staffNeedsSecondFactor || ofOperators.length === 0) return { held, withheld: [] };
     if (await store.secondFactors.isArmed(userId)) return { held, withheld: [] };
-    return { held: new Set([...held].filter((one) => !OPERATOR_PERMISSIONS.has(one))), withheld: ofOperators };
+    return {
+      held: new Set([...held].filter((one) => !OPERATOR_PERMISSIONS.has(one))),
+      withheld: ofOperators,
+    };
   };
