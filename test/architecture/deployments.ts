@@ -123,6 +123,7 @@ interface Peer {
 interface Manifest {
   kind: string;
   data?: Record<string, string>;
+  images?: Record<string, string>[];
   resources?: string[];
   spec?: {
     template?: { spec?: { containers?: Container[] } };

@@ -332,6 +332,10 @@ describe('docker-compose.yml', () => {
     expect(foreign.filter((image) => !/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
     const stages = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
     expect(stages.map((image) => interpolate(image, { NODE_IMAGE: base }))).toEqual([base, base]);
+    const [kustomization] = manifestsOf('deploy/kubernetes/kustomization.yaml');
+    expect(kustomization?.images).toEqual([
+      expect.objectContaining({ name: 'fitness-platform', digest: expect.stringMatching(/^sha256:/) }),
+    ]);
   });
 
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
