@@ -6,10 +6,10 @@ type Environment = Record<string, string | undefined>;
 
 export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
-/** Not the limits that are named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`. */
+/** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories. */
 export const isSecret = (name: string): boolean =>
   /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$/.test(name) &&
-  !/_PER_|_MS$/.test(name);
+  !/_PER_|_MS$|_DIRECTORY$/.test(name);
 
 /** The addresses of the servers contain a password of the process. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
@@ -112,6 +112,9 @@ interface Container {
   name: string;
   env?: { name: string; value: string }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
+  startupProbe?: { httpGet: { scheme?: string } };
+  readinessProbe?: { httpGet: { scheme?: string } };
+  livenessProbe?: { httpGet: { scheme?: string } };
 }
 
 interface Peer {
@@ -126,7 +129,14 @@ interface Manifest {
   images?: Record<string, string>[];
   resources?: string[];
   spec?: {
-    template?: { spec?: { containers?: Container[] } };
+    secretName?: string;
+    dnsNames?: string[];
+    template?: {
+      spec?: {
+        containers?: Container[];
+        volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+      };
+    };
     podSelector?: { matchLabels: Record<string, string> };
     policyTypes?: string[];
     ingress?: { from?: object[] }[];

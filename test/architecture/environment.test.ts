@@ -293,6 +293,27 @@ describe('docker-compose.yml', () => {
     expect(readOnly.filter((volume) => !volume.endsWith(':ro'))).toEqual([]);
   });
 
+  test('gives each container the private key of its own process alone', () => {
+    const mounts = Object.entries(services).flatMap(([container, { volumes = [] }]) =>
+      volumes
+        .filter((volume) => /^(?:key-|authority|public-keys)/.test(volume) && container !== 'keys')
+        .map((volume) => `${container} ${volume}`),
+    );
+    const names = owners.map(nameOf);
+    const expected = names.flatMap((name) => [
+      `${name} public-keys:/data/keys/public:ro`,
+      `${name} key-${name}:/data/keys/private/${name}:ro`,
+    ]);
+    expect(mounts.sort()).toEqual(expected.sort());
+    for (const name of names) {
+      const directory = `/data/keys/private/${name}`;
+      expect(services[name]?.environment).toMatchObject({
+        PRIVATE_KEY_DIRECTORY: directory,
+        TLS_DIRECTORY: directory,
+      });
+    }
+  });
+
   test.each(owners)('lets %s reach the outside only if it has providers', (owner) => {
     const out = networksOut(containerOf(owner));
     // Its port is published.
@@ -363,6 +384,29 @@ describe('deploy/kubernetes', () => {
   const { common, own, secrets, containers } = kubernetesEnvironment();
   const given = (owner: string): string[] =>
     [...common.keys(), ...own(owner).keys(), ...secrets(owner).keys()].map(valueName);
+
+  test.each(owners)('gives %s its own key and certificate, and lets it talk by TLS only', (owner) => {
+    const name = nameOf(owner);
+    const manifests = manifestsOf(`deploy/kubernetes/${name}.yaml`);
+    const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+    expect(pod?.volumes?.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([
+      expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-key` }) }),
+      { name: 'public-keys', configMap: { name: 'public-keys' } },
+      expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-tls` }) }),
+    ]);
+    const certificate = manifestsOf('deploy/kubernetes/certificates.yaml').find(
+      ({ kind, spec }) => kind === 'Certificate' && spec?.secretName === `${name}-tls`,
+    );
+    expect(certificate?.spec?.dnsNames).toEqual([name]);
+    expect(common.get('TLS_DIRECTORY')).toBe('/tls');
+    const urls = [...own(owner)].filter(([variable]) => variable.endsWith('_HTTP_URL'));
+    expect(urls.filter(([, url]) => !url.startsWith('https://'))).toEqual([]);
+    const [{ startupProbe, readinessProbe, livenessProbe } = {}] = pod?.containers ?? [];
+    const schemes = [startupProbe, readinessProbe, livenessProbe].map((probe) => probe?.httpGet.scheme);
+    // The gateway serves the ingress controller without TLS.
+    const scheme = name === 'gateway' ? undefined : 'HTTPS';
+    expect(schemes).toEqual([scheme, scheme, scheme]);
+  });
 
   test.each(owners)('sets every required variable of %s', (owner) => {
     const names = new Set(given(owner));

@@ -88,7 +88,8 @@ export interface CallerSigner {
   sign(audience: ProcessName, caller: Caller): string;
   /**
    * Undefined for a context that is missing, invalid or meant for another process. Throws 503 for one that is valid but
-   * expired: the calling process was late. A 401 would tell the user that their own token is invalid, which it need not be.
+   * expired, because the calling process was late, and for one of an unknown key, because a new key may arrive here later
+   * than its owner signs with it. A 401 would tell the user that their own token is invalid, which it need not be.
    */
   verify(context: string | undefined): InternalContext | undefined;
 }
@@ -110,8 +111,9 @@ export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): Caller
   const read = (text: string): Claims | undefined => {
     const [header = '', payload = '', signature = '', ...rest] = text.split('.');
     const parsed = headerSchema.safeParse(decode(header));
-    const key = parsed.success && rest.length === 0 ? keys.find(parsed.data.kid) : undefined;
-    if (key === undefined) return undefined;
+    if (!parsed.success || rest.length > 0) return undefined;
+    const key = keys.find(parsed.data.kid);
+    if (key === undefined) throw unavailable('the key of the caller context is not known here');
     const content = Buffer.from(`${header}.${payload}`);
     if (!verify(null, content, key.key, Buffer.from(signature, 'base64url'))) return undefined;
     const { data: claims } = claimsSchema.safeParse(decode(payload));

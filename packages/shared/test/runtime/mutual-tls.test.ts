@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { createGrpcClient } from '../../src/grpc/client.ts';
+import { createGrpcClient, type GrpcClient } from '../../src/grpc/client.ts';
 import { grpcDefinitions } from '../../src/grpc/load.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
@@ -19,7 +19,8 @@ import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { ProcessName } from '../../src/kernel/process-keys.ts';
 import { type ProcessTls, readProcessTls, TLS_FILES } from '../../src/kernel/process-tls.ts';
-import { gatewayContext, testSigner } from '../../src/testing/harness.ts';
+import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import { dropDatabase, gatewayContext, testConfig, testSigner } from '../../src/testing/harness.ts';
 
 type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;
 
@@ -180,6 +181,51 @@ describe('HTTP', () => {
 
   test('a request that is not encrypted is not answered', async () => {
     await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow();
+  });
+});
+
+describe('a service with TLS_DIRECTORY', () => {
+  const config = testConfig('wallet');
+  const closing: (() => Promise<void>)[] = [];
+  let service: RunningService;
+  let client: GrpcClient<WalletDefinition>;
+
+  beforeAll(async () => {
+    const runtime = await createServiceRuntime('wallet', {
+      ...config,
+      TLS_DIRECTORY: tlsDirectory(ours, 'wallet'),
+    });
+    const handlers = { GetRates: async () => ({ commission_percent: 10 }) };
+    service = await runtime.serve({
+      routes: [],
+      grpc: [grpcService(grpcDefinitions.wallet(), handlers as unknown as GrpcHandlers<WalletDefinition>)],
+      consumers: [],
+    });
+    const calling = await createServiceRuntime('content', {
+      ...testConfig('content'),
+      TLS_DIRECTORY: tlsDirectory(ours, 'content'),
+    });
+    closing.push(() => calling.cleanup.close());
+    client = calling.grpcClient('wallet', grpcDefinitions.wallet(), service.grpcAddress);
+  });
+  afterAll(async () => {
+    for (const close of closing) await close();
+    await service.close();
+    await dropDatabase(config);
+  });
+
+  test('calls and answers by mutual TLS, and by nothing else', async () => {
+    expect((await client.call('GetRates', {})).commission_percent).toBe(10);
+    expect(service.url).toMatch(/^https:/);
+    await expect(fetch(`${service.url.replace('https:', 'http:')}/health/live`)).rejects.toThrow();
+    const plain = createGrpcClient({
+      definition: grpcDefinitions.wallet(),
+      address: service.grpcAddress,
+      target: 'wallet',
+      signer: testSigner('content'),
+    });
+    await expect(plain.call('GetRates', {})).rejects.toThrow('UNAVAILABLE');
+    plain.close();
   });
 });
 
