@@ -159,7 +159,7 @@ test('two rotations of two processes at once, under load: no request fails, and 
       () => middle.keys.find(old.gateway) === undefined && callee.keys.find(old.content) === undefined,
     );
     await load.more();
-    expect(await send(stolen)).toBe(401);
+    expect(await send(stolen)).toBe(503);
   }
   const statuses = await load.stop();
   expect([...statuses.keys()]).toEqual([200]);
