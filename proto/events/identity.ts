@@ -5,7 +5,10 @@ import { defineEvent } from './define-event.ts';
 const userId = z.int().positive();
 const timestamp = z.string();
 
-/** All credentials of the user were revoked: password change or reset, deletion scheduling, erasure. */
+/**
+ * All credentials of the user were revoked, except the one that has asked for it: password change or reset, second factor
+ * set up or removed by an operator, deletion scheduling, erasure.
+ */
 export const credentialsRevoked = defineEvent({
   type: 'identity.credentials.revoked',
   data: z.object({ user_id: userId, reason: z.string() }),

@@ -134,6 +134,8 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
     const role = roles.get(first.role);
     const body = { role_ids: role === undefined ? [] : [role.id] };
     expectStatus(await callApi('PUT', `/users/${account.id}`, { token: administrator, body }), 200);
+    // Setting up ends all other credentials.
+    const recoveryCodes = first.secondFactor === 'armed' ? await setUpSecondFactor(account) : [];
     const ofAccount: TokenCaller[] = [];
     for (const plan of [first, ...others]) {
       const all = plan.permissions ?? role?.permissions ?? [];
@@ -143,13 +145,12 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
       ofAccount.push({
         ...plan,
         account,
-        token: await createToken(account, plan),
+        token: await createToken(account, plan, recoveryCodes.pop()),
         held: new Set(all.filter((permission) => !isWithheld(permission))),
         withheld: new Set(all.filter(isWithheld)),
         resources,
       });
     }
-    if (first.secondFactor === 'armed') await setUpSecondFactor(account);
     return ofAccount;
   });
   return callers.flat();
@@ -172,10 +173,18 @@ const byAccount = (plans: readonly Plan[]): [Plan, ...Plan[]][] => {
   return accounts;
 };
 
-const createToken = async (account: Account, { kind, permissions }: Plan): Promise<string> => {
+const createToken = async (
+  account: Account,
+  { kind, permissions }: Plan,
+  recoveryCode: string | undefined,
+): Promise<string> => {
   if (kind === 'session') return account.token;
   if (kind === 'OAuth') {
-    const credentials = { login: account.username, password: PASSWORD };
+    const credentials = {
+      login: account.username,
+      password: PASSWORD,
+      ...(recoveryCode === undefined ? {} : { totp: recoveryCode }),
+    };
     const scopes = permissions ?? [];
     const { accessToken, scope } = await createOauthClient(baseUrl()).connect(credentials, {
       scope: scopes.join(' '),
@@ -188,11 +197,12 @@ const createToken = async (account: Account, { kind, permissions }: Plan): Promi
   return expectStatus(await callApi('POST', '/auth/tokens', { token: account.token, body }), 201).body.token;
 };
 
-const setUpSecondFactor = async ({ token }: Account): Promise<void> => {
+/** Returns the recovery codes. */
+const setUpSecondFactor = async ({ token }: Account): Promise<string[]> => {
   const send = async (body: unknown) =>
     expectStatus(await callApi('POST', '/auth/second-factor', { token, body }), 200).body;
   const { secret } = await send({ current_password: PASSWORD });
-  await send({ totp: totpOf(secret, new Date()) });
+  return (await send({ totp: totpOf(secret, new Date()) })).recovery_codes;
 };
 
 const createResources = async ({ id, token }: Account): Promise<Resources> => {

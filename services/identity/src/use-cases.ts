@@ -29,6 +29,7 @@ import { createPurgeAccounts } from './app/purge-accounts.ts';
 import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
+import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
 import { createResetPassword } from './app/reset-password.ts';
 import { createRevokeToken } from './app/revoke-token.ts';
 import { createOwnSecondFactor } from './app/second-factor.ts';
@@ -94,6 +95,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     getUser: createGetUser(dependencies),
     updateUser: createUpdateUser({ ...dependencies, securityNotices }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
+    removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense(dependencies),
 

@@ -20,6 +20,7 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setUp } from './second-factor-support.ts';
 import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -163,6 +164,28 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toContain('users');
   });
 
+  test('a removed second factor', async () => {
+    const person = await join(harness);
+    await setUp(harness, person);
+    const remove = () =>
+      harness.send('DELETE', `/users/${person.id}/second-factor`, { as: administrator.caller });
+    const { result, entries, written } = await observer.observe(remove);
+    expect(result.status).toBe(204);
+    expect(entries).toMatchObject([
+      {
+        ...ENTRY(),
+        action: 'second_factor.remove',
+        subjectType: 'user',
+        subjectId: person.id,
+        before: { armed: true },
+        after: { armed: false },
+      },
+    ]);
+    expect(written).toEqual(expect.arrayContaining(['second_factors', 'tokens', 'notifications']));
+    const again = await observer.observe(remove);
+    expect([again.result.status, again.entries]).toEqual([204, []]);
+  });
+
   test('what is refused, and what changes nothing, has no entry', async () => {
     const operator = await joinAs(harness, 'operator');
     const person = await join(harness);
@@ -174,6 +197,8 @@ describe('an operator’s action and its entry are one transaction', () => {
       expect((await change(person.id, { first_name: 'X', email })).status).toBe(422);
       expect((await change(person.id, { first_name: person.user.first_name })).status).toBe(200);
       expect((await harness.send('DELETE', `/users/${operator.id}`, { as })).status).toBe(403);
+      const others = `/users/${administrator.id}/second-factor`;
+      expect((await harness.send('DELETE', others, { as })).status).toBe(403);
       expect((await harness.send('PUT', '/roles/3', { as, body: { title: 'X' } })).status).toBe(403);
     });
     expect(entries).toEqual([]);

@@ -1,13 +1,16 @@
 /** Codes of an authenticator app (RFC 6238): setting up, signing in, recovery codes, removing. */
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { TOTP_STEP_MS } from '@fitness/shared/testing/totp.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { userLimitKey } from '../src/app/rate-limits.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createUseCases } from '../src/use-cases.ts';
-import { oauthOf } from './oauth-support.ts';
+import { watchEvents } from './events.ts';
+import { createOauthUser, oauthOf } from './oauth-support.ts';
 import { openReplica, type Replica } from './purge-support.ts';
 import { arm, begin, codeOf, disarm, logInWith, setUp, wrongCodeOf } from './second-factor-support.ts';
 import {
@@ -22,13 +25,31 @@ import {
   startHarness,
 } from './support.ts';
 
-const WRONG_CODES = 5;
+/** The default. */
+const WRONG_CODES = 30;
 
 let harness: Harness;
+/** Another process of the service. */
+let replica: Replica;
+/** Runs once, before the next transaction of the replica. */
+let meanwhile: (() => Promise<Answer>) | undefined;
 beforeAll(async () => {
-  harness = await startHarness({ WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: String(WRONG_CODES) });
+  harness = await startHarness();
+  replica = await openReplica(harness.config, harness.clock, (dependencies) => {
+    const { store } = dependencies;
+    const transaction: typeof store.transaction = async (work, options) => {
+      const act = meanwhile;
+      meanwhile = undefined;
+      await act?.();
+      return store.transaction(work, options);
+    };
+    return { ...dependencies, store: { ...store, transaction } };
+  });
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await replica.close();
+  await harness.close();
+});
 
 const fieldsOf = ({ status, body }: Answer): unknown[] => [status, Object.keys(body.errors ?? {})];
 const refused = (field: string) => [422, [field]];
@@ -37,14 +58,21 @@ const USED = { totp: ['This code was used already. Wait for the next one.'] };
 const WRONG = { totp: ['The code is not correct.'] };
 const countOf = (answers: readonly Answer[], status: number): number =>
   answers.filter((answer) => answer.status === status).length;
-const twenty = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
-  Promise.all(Array.from({ length: 20 }, (_, index) => work(index)));
+const atOnce = <Result>(count: number, work: (index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+const twenty = (work: (index: number) => Promise<Answer>): Promise<Answer[]> => atOnce(20, work);
 
 const changesOf = async ({ caller: as }: Person): Promise<string[]> =>
   (await harness.send('GET', '/notifications', { as })).body.data.map(
     ({ type, data }: { type: string; data: { change: string } }) =>
       type === 'security_alert' ? data.change : type,
   );
+
+/** Of the wrong codes of a day. */
+const attemptsLeft = async ({ id }: Person): Promise<number> => {
+  const { limiter, limits } = replica.dependencies;
+  return (await limiter.peek(limits.wrongSecondFactorCodes, userLimitKey(id))).remaining;
+};
 
 /** All documents about second factors as text. */
 const storedText = async (): Promise<string> =>
@@ -86,11 +114,40 @@ describe('setting up', () => {
       expect(text).not.toContain(shown);
   });
 
-  test('ends no session, the current one included', async () => {
+  test('ends every other session, personal token and app, and not the session that sets up', async () => {
+    const person = await createOauthUser(harness);
+    const events = await watchEvents(harness);
+    const session = (await logIn(harness, person.user.username)).body.token;
+    const body = { name: 'made with the password only' };
+    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body });
+    const oauth = oauthOf(harness);
+    const app = await oauth.connect(person);
+    const others = [session, made.body.token, app.accessToken];
+    const { secret } = (await begin(harness, person)).body;
+    await arm(harness, person, wrongCodeOf(harness, secret));
+    for (const token of others) expect(await isLive(harness, token)).toBe(true);
+    expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(200);
+    for (const token of others) expect(await isLive(harness, token)).toBe(false);
+    expect((await oauth.refresh(app.clientId, app.refreshToken)).status).toBe(400);
+    expect(await isLive(harness, person.token)).toBe(true);
+    expect(await events.publishedAbout(person.id)).toEqual([
+      { type: 'identity.credentials.revoked', data: { user_id: person.id, reason: 'second_factor_armed' } },
+    ]);
+    await events.close();
+  });
+
+  test('and removing are refused to a session that has ended since its request was admitted', async () => {
     const person = await join(harness);
-    const other = (await logIn(harness, person.user.username)).body.token;
-    await setUp(harness, person);
-    expect([await isLive(harness, person.token), await isLive(harness, other)]).toEqual([true, true]);
+    const { secret } = (await begin(harness, person)).body;
+    await harness.send('POST', '/auth/logout', { as: person.caller });
+    const answers = [
+      await arm(harness, person, codeOf(harness, secret)),
+      await begin(harness, person),
+      await disarm(harness, person, undefined),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
+    expect(await changesOf(person)).toEqual([]);
   });
 
   test('needs the password, ten times a minute at most, and a session', async () => {
@@ -147,8 +204,8 @@ describe('setting up', () => {
   test('with guessed codes is limited as log-ins are', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
-    const answers = await twenty(() => arm(harness, person, wrongCodeOf(harness, secret)));
-    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 20 - WRONG_CODES]);
+    const answers = await atOnce(60, () => arm(harness, person, wrongCodeOf(harness, secret)));
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 60 - WRONG_CODES]);
     expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(429);
   });
 });
@@ -238,7 +295,10 @@ describe('signing in', () => {
     expect([countOf(answers, 200), countOf(answers, 422)]).toEqual([1, 19]);
     // The first session, and the one of the code.
     expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(2);
-    // A replayed code is no guess: the next one is heard.
+    // Neither a right code nor a replayed one is a guess.
+    expect(await attemptsLeft(person)).toBe(WRONG_CODES);
+    await logInWith(harness, person, wrongCodeOf(harness, secret));
+    expect(await attemptsLeft(person)).toBe(WRONG_CODES - 1);
     harness.clock.advance(TOTP_STEP_MS);
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
@@ -283,10 +343,10 @@ describe('wrong codes', () => {
     const { secret, recoveryCodes } = await setUp(harness, person);
     const others = await setUp(harness, other);
     const wrong = wrongCodeOf(harness, secret);
-    const answers = await twenty((index) =>
+    const answers = await atOnce(60, (index) =>
       logInWith(harness, person, index % 4 === 0 ? 'AAAA-BBBB' : wrong),
     );
-    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 20 - WRONG_CODES]);
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 60 - WRONG_CODES]);
     const limited = await logInWith(harness, person, codeOf(harness, secret));
     expect([limited.status, limited.body]).toEqual([
       429,
@@ -300,10 +360,70 @@ describe('wrong codes', () => {
     expect(locked).toHaveLength(1);
   });
 
+  test('beyond the limit are not even compared, however many are tried at once', async () => {
+    const person = await join(harness);
+    const { secret } = (await begin(harness, person)).body;
+    const { dependencies } = replica;
+    const { secretBox } = dependencies;
+    let compared = 0;
+    const open: typeof secretBox.open = (sealed, owner) => {
+      compared += 1;
+      return secretBox.open(sealed, owner);
+    };
+    const { ownSecondFactor } = createUseCases({ ...dependencies, secretBox: { ...secretBox, open } });
+    const wrong = wrongCodeOf(harness, secret);
+    const outcomes = await atOnce(60, () =>
+      ownSecondFactor.arm(person.caller, wrong).catch(({ kind }: { kind: string }) => kind),
+    );
+    expect(outcomes.filter((kind) => kind === 'validation')).toHaveLength(WRONG_CODES);
+    expect(outcomes.filter((kind) => kind === 'rate_limited')).toHaveLength(60 - WRONG_CODES);
+    expect(compared).toBe(WRONG_CODES);
+    // A right one is not heard either.
+    const late = ownSecondFactor.arm(person.caller, codeOf(harness, secret));
+    await expect(late).rejects.toMatchObject({ kind: 'rate_limited' });
+    expect(compared).toBe(WRONG_CODES);
+  });
+
   test('cannot be used up by a stranger without the password', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     await twenty(() => logInWith(harness, person, wrongCodeOf(harness, secret), 'not the password'));
+    expect(await attemptsLeft(person)).toBe(WRONG_CODES);
+    expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
+  });
+
+  test('are what all codes of an app are under another SECOND_FACTOR_KEY; a recovery code signs in', async () => {
+    const person = await join(harness);
+    const { secret, recoveryCodes } = await setUp(harness, person);
+    const logged: string[] = [];
+    const log = createLog({
+      service: 'identity',
+      level: 'error',
+      destination: { write: (line) => void logged.push(line) },
+    });
+    const config = {
+      ...harness.config,
+      SECOND_FACTOR_KEY: 'the key of somebody else, thirty-two characters',
+    };
+    const other = await openReplica(config, harness.clock, (dependencies) => ({ ...dependencies, log }));
+    try {
+      const { signIn } = createUseCases(other.dependencies);
+      const client = { address: '192.0.2.1', userAgent: undefined };
+      const signInWith = (totp: string | undefined) =>
+        signIn.signIn({ login: person.user.username, password: PASSWORD, totp, client });
+      await expect(signInWith(codeOf(harness, secret))).rejects.toMatchObject({
+        kind: 'validation',
+        fields: { totp: [{ key: 'auth.totp_rejected' }] },
+      });
+      expect(logged).toHaveLength(1);
+      expect(JSON.parse(logged[0] ?? '')).toMatchObject({ user_id: person.id });
+      expect(logged[0]).toContain('SECOND_FACTOR_KEY');
+      // No guess: the owner is not locked out of the right key.
+      expect(await attemptsLeft(person)).toBe(WRONG_CODES);
+      expect((await signInWith(recoveryCodes[0])).user._id).toBe(person.id);
+    } finally {
+      await other.close();
+    }
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
 });
@@ -367,25 +487,80 @@ describe('removing', () => {
   });
 });
 
-describe('a log-in whose second factor is changed after it was verified', () => {
-  let replica: Replica;
-  let change: (() => Promise<Answer>) | undefined;
-  beforeAll(async () => {
-    replica = await openReplica(harness.config, harness.clock, (dependencies) => {
-      const { store } = dependencies;
-      const transaction: typeof store.transaction = async (work, options) => {
-        const act = change;
-        change = undefined;
-        await act?.();
-        return store.transaction(work, options);
-      };
-      return { ...dependencies, store: { ...store, transaction } };
-    });
-  });
-  afterAll(() => replica.close());
+const removeByOperator = (operator: Person, { id }: Person): Promise<Answer> =>
+  harness.send('DELETE', `/users/${id}/second-factor`, { as: operator.caller });
 
+describe('removing by an operator', () => {
+  test('lets a locked out owner in: the credentials of whoever has set it up end, and the owner is told', async () => {
+    const [thief, operator] = [await join(harness), await joinAs(harness, 'operator')];
+    const owner = (await logIn(harness, thief.user.username)).body.token;
+    const events = await watchEvents(harness);
+    await setUp(harness, thief);
+    expect(await isLive(harness, owner)).toBe(false);
+    expect((await logIn(harness, thief.user.username)).status).toBe(422);
+
+    const removed = await removeByOperator(operator, thief);
+    expect([removed.status, removed.text]).toEqual([204, '']);
+    expect(await isLive(harness, thief.token)).toBe(false);
+    expect((await logIn(harness, thief.user.username)).status).toBe(200);
+    expect(await changesOf(thief)).toEqual(['second_factor_removed', 'second_factor_armed']);
+    const { data } = (await harness.send('GET', '/notifications', { as: thief.caller })).body;
+    expect([data[0].data.by, data[0].body]).toEqual([
+      'operator',
+      'An operator made this change. If you did not ask for it, contact us.',
+    ]);
+    expect(await events.publishedAbout(thief.id)).toEqual(
+      ['second_factor_armed', 'second_factor_removed'].map((reason) => ({
+        type: 'identity.credentials.revoked',
+        data: { user_id: thief.id, reason },
+      })),
+    );
+    await events.close();
+  });
+
+  test('changes nothing when there is none; 404 for an unknown account', async () => {
+    const [person, operator] = [await join(harness), await joinAs(harness, 'operator')];
+    const { secret } = (await begin(harness, person)).body;
+    expect((await removeByOperator(operator, person)).status).toBe(204);
+    expect([await isLive(harness, person.token), await changesOf(person)]).toEqual([true, []]);
+    // A setup goes on.
+    expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(200);
+    expect((await removeByOperator(operator, { ...person, id: 999_999_999 })).status).toBe(404);
+  });
+
+  test('is refused to members, other tokens than sessions, for more powerful accounts and for the own one', async () => {
+    const [member, person] = [await join(harness), await join(harness)];
+    const [operator, administrator] = [
+      await joinAs(harness, 'operator'),
+      await joinAs(harness, 'administrator'),
+    ];
+    const armed = [person, operator, administrator];
+    for (const one of armed) await setUp(harness, one);
+    const personal = { ...operator, caller: { ...operator.caller, tokenKind: 'personal' as const } };
+    const answers = [
+      await removeByOperator(member, person),
+      await removeByOperator(personal, person),
+      await removeByOperator(operator, administrator),
+      await removeByOperator(operator, operator),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    for (const one of armed) expect(await isLive(harness, one.token)).toBe(true);
+    for (const one of armed) expect((await logIn(harness, one.user.username)).status).toBe(422);
+    expect((await removeByOperator(administrator, operator)).status).toBe(204);
+  });
+
+  test('by twenty concurrent requests happens once', async () => {
+    const [person, operator] = [await join(harness), await joinAs(harness, 'operator')];
+    await setUp(harness, person);
+    const answers = await twenty(() => removeByOperator(operator, person));
+    expect(countOf(answers, 204)).toBe(20);
+    expect(await changesOf(person)).toEqual(['second_factor_removed', 'second_factor_armed']);
+  });
+});
+
+describe('a log-in whose second factor is changed after it was verified', () => {
   const signIn = ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
-    change = during;
+    meanwhile = during;
     const client = { address: '192.0.2.1', userAgent: undefined };
     const credentials = { login: user.username, password: PASSWORD, totp, client };
     return createUseCases(replica.dependencies).signIn.signIn(credentials);
@@ -499,5 +674,24 @@ describe('the log-in page of OAuth', () => {
     const replayed = await later.browser.submit(later.page, 'login', { ...given, totp: code });
     expect([replayed.status, replayed.html.includes('used already')]).toEqual([422, true]);
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
+  });
+
+  test('grants nothing to a log-in without a code once a second factor was set up', async () => {
+    const person = await createOauthUser(harness);
+    const oauth = oauthOf(harness);
+    const client_id = await oauth.newClient();
+    const browser = oauth.browse();
+    const consent = await oauth.signIn(
+      browser,
+      { client_id, code_challenge: createPkce().challenge },
+      { login: person.login, password: person.password },
+    );
+    expect(consent.html).toContain('You are signed in as');
+    const { secret } = (await begin(harness, person)).body;
+    expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(200);
+    const { status, location } = await browser.follow(await browser.submit(consent, 'allow'));
+    expect([status, location]).toEqual([400, undefined]);
+    const grants = { user_id: person.id, _id: /^Grant:/ as never };
+    expect(await harness.database.collection('oauth_records').countDocuments(grants)).toBe(0);
   });
 });

@@ -8,6 +8,7 @@ import {
   callerOf,
   giveRoles,
   type Harness,
+  isLive,
   join,
   joinAs,
   logIn,
@@ -101,10 +102,11 @@ describe('staff without a second factor', () => {
 });
 
 describe('staff with a second factor', () => {
-  test('has all permissions at once, in every session, and loses them with the factor', async () => {
+  test('has all permissions at once, also in later sessions, and loses them with the factor', async () => {
     const operator = await joinAs(harness, 'operator');
-    const other = { ...operator, token: (await logIn(harness, operator.user.username)).body.token };
     const { secret } = await setUp(harness, operator);
+    const signedIn = await logInWith(harness, operator, codeOf(harness, secret));
+    const other = { ...operator, token: signedIn.body.token };
     for (const session of [operator, other]) {
       const { caller } = await again(session);
       expect([caller.permissions.has('users.view_all'), caller.withheld]).toEqual([true, undefined]);
@@ -114,10 +116,25 @@ describe('staff with a second factor', () => {
     const made = await harness.send('POST', '/auth/tokens', { as: armed.caller, body });
     expect(sorted((await callerOf(harness, made.body.token)).permissions)).toEqual(['users.view_all']);
 
-    expect((await disarm(harness, armed, codeOf(harness, secret))).status).toBe(204);
+    expect((await disarm(harness, armed, codeOf(harness, secret, 1))).status).toBe(204);
     expect(sorted((await again(other)).caller.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
     const restricted = await callerOf(harness, made.body.token);
     expect([sorted(restricted.permissions), sorted(restricted.withheld)]).toEqual([[], ['users.view_all']]);
+  });
+
+  test('has them in no credential that was issued with the password only', async () => {
+    const operator = await joinAs(harness, 'operator');
+    const stolen = (await logIn(harness, operator.user.username)).body.token;
+    const as = await callerOf(harness, stolen);
+    const made = await harness.send('POST', '/auth/tokens', { as, body: { name: 'for later' } });
+    const app = await oauthOf(harness).connect(
+      { login: operator.user.username, password: PASSWORD },
+      { scope: 'payments.view_own' },
+    );
+    await setUp(harness, operator);
+    const issued = [stolen, made.body.token, app.accessToken];
+    expect(await Promise.all(issued.map((token) => isLive(harness, token)))).toEqual([false, false, false]);
+    expect((await again(operator)).caller.permissions.has('users.view_all')).toBe(true);
   });
 
   test('also when a member becomes staff later', async () => {

@@ -81,7 +81,7 @@ const fakeLimiter = (allowed: boolean): RateLimiter => {
     counted.push(`${name} ${key}`);
     return { allowed, limit: 5, remaining: 0, resetS: 60 };
   };
-  return { consume: take, peek: take };
+  return { consume: take, peek: take, giveBack: async () => undefined };
 };
 
 let hashed = 0;

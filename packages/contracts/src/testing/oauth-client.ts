@@ -32,6 +32,8 @@ const given = (params: Params): Record<string, string> =>
 export interface Credentials {
   login: string;
   password: string;
+  /** A code of the second factor. */
+  totp?: string;
 }
 
 export interface Connected {

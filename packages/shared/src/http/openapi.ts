@@ -61,10 +61,15 @@ const unavailableBody = z
 const forbiddenBody = z
   .object({
     message: z.string(),
-    code: z.literal(SECOND_FACTOR_REQUIRED).optional().meta({
-      description:
-        'A role of the caller has operator permissions, which cannot be used without a second factor.',
-    }),
+    code: z
+      .literal(SECOND_FACTOR_REQUIRED)
+      .optional()
+      .meta({
+        description:
+          'A role of the caller has operator permissions, which cannot be used without a second factor. Such a caller gets ' +
+          'the code where one of these permissions opens the route, and with every 403 that depends on the resource, also ' +
+          'where a second factor would not change the answer.',
+      }),
   })
   .meta({ id: 'Forbidden' });
 const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });

@@ -4,6 +4,8 @@ export const AUDIT_ACTIONS = [
   'user.update',
   'user.assign_roles',
   'user.delete',
+  /** The second factor of somebody else. */
+  'second_factor.remove',
   /** A trainer license was approved, rejected, reset or cleared. */
   'trainer_license.review',
   'role.update',

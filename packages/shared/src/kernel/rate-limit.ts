@@ -10,6 +10,8 @@ export interface RateLimit {
   durable?: boolean;
 }
 
+export type DurableRateLimit = RateLimit & { durable: true };
+
 export interface RateLimitState {
   allowed: boolean;
   limit: number;
@@ -23,6 +25,8 @@ export interface RateLimiter {
   consume(limit: RateLimit, key: string): Promise<RateLimitState>;
   /** The state without taking a point; `allowed` when one is left. Throws as `consume` does. */
   peek(limit: RateLimit, key: string): Promise<RateLimitState>;
+  /** Gives back a point that was taken, while its window lasts. Throws as `consume` does. */
+  giveBack(limit: DurableRateLimit, key: string): Promise<void>;
 }
 
 /** The state before the first point of a window is taken. */

@@ -35,6 +35,8 @@ export interface RateLimitWindows {
   consume(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
   /** The state without taking a point. Rejects likewise. */
   peek(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
+  /** Gives back a point that was taken; nothing happens when its window is over. Rejects likewise. */
+  giveBack(key: string): Promise<void>;
 }
 
 /** Await it before the first write: concurrent first writers would both create the collection. */
@@ -69,19 +71,27 @@ export const createRateLimitWindows = (connection: Connection): RateLimitWindows
     return renewed.matchedCount === 1 ? toState(limit, fresh, now, true) : undefined;
   };
 
-  return {
-    consume: async (limit, key) => {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          const state = await attempt(limit, key);
-          if (state !== undefined) return state;
-          if (tries >= ATTEMPTS) throw new Error('the rate-limit window kept changing');
-        } catch (error) {
-          const raced = isDuplicateKey(error) || isWriteConflict(error);
-          if (!raced || tries >= ATTEMPTS) throw error;
-        }
-        await sleep(jitteredDelayMs(tries, 1, 50));
+  /** Until `work` has a result. */
+  const repeat = async <Result>(work: () => Promise<Result | undefined>): Promise<Result> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const result = await work();
+        if (result !== undefined) return result;
+        if (tries >= ATTEMPTS) throw new Error('the rate-limit window kept changing');
+      } catch (error) {
+        const raced = isDuplicateKey(error) || isWriteConflict(error);
+        if (!raced || tries >= ATTEMPTS) throw error;
       }
+      await sleep(jitteredDelayMs(tries, 1, 50));
+    }
+  };
+
+  return {
+    consume: (limit, key) => repeat(() => attempt(limit, key)),
+
+    giveBack: async (key) => {
+      const isUsed = { _id: key, expire: { $gt: systemClock.now() }, points: { $gt: 0 } };
+      await repeat(() => windows.updateOne(isUsed, { $inc: { points: -1 } }));
     },
 
     peek: async (limit, key) => {

@@ -28,9 +28,11 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
   const windows = connection === undefined ? undefined : createRateLimitWindows(connection);
   const counters = new Map<string, readonly Counter[]>();
 
+  const prefixOf = (limit: RateLimit): string => `${keyPrefix}:limit:${limit.name}`;
+
   /** In the order in which they are tried. */
   const createCounters = (limit: RateLimit): readonly Counter[] => {
-    const prefix = `${keyPrefix}:limit:${limit.name}`;
+    const prefix = prefixOf(limit);
     const options = { keyPrefix: prefix, points: limit.points, duration: limit.windowS };
     const stored = windows && {
       consume: (key: string) => windows.consume(limit, `${prefix}:${key}`),
@@ -44,6 +46,9 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
     return [inRedis, stored ?? countWith(limit, new RateLimiterMemory(options))];
   };
 
+  const notCounted = (limit: RateLimit, failure: unknown) =>
+    unavailable(`the limit ${limit.name} could not be counted`, failure);
+
   const ask = async (limit: RateLimit, key: string, method: keyof Counter): Promise<RateLimitState> => {
     const known = counters.get(limit.name) ?? createCounters(limit);
     counters.set(limit.name, known);
@@ -55,12 +60,20 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
         failure = error;
       }
     }
-    throw unavailable(`the limit ${limit.name} could not be counted`, failure);
+    throw notCounted(limit, failure);
   };
 
   return {
     consume: (limit, key) => ask(limit, key, 'consume'),
     peek: (limit, key) => ask(limit, key, 'peek'),
+    giveBack: async (limit, key) => {
+      if (windows === undefined) throw new Error('without MongoDB no limit is durable');
+      try {
+        await windows.giveBack(`${prefixOf(limit)}:${key}`);
+      } catch (error) {
+        throw notCounted(limit, error);
+      }
+    },
   };
 };
 

@@ -190,6 +190,25 @@ describe('without Redis', () => {
     expect(await other.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 2 });
   });
 
+  test('points that are given back can be taken again, and never more than the limit', async () => {
+    await createRateLimitIndexes(connection);
+    const replicas = await twoReplicas(CLOSED_PORT);
+    const budget = { ...limit(), durable: true as const };
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    await Promise.all(Array.from({ length: 20 }, () => replicas[0].giveBack(budget, 'user:1')));
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(20);
+    const overmuch = Array.from({ length: POINTS + 5 }, () => replicas[1].giveBack(budget, 'user:1'));
+    await Promise.all(overmuch);
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    // A window that is over gets nothing back.
+    const ended = { $set: { expire: new Date('2026-01-01') } };
+    await connection.collection('rate_limits').updateOne({ _id: { $regex: budget.name } as never }, ended);
+    await replicas[0].giveBack(budget, 'user:1');
+    await replicas[0].giveBack(budget, 'user:2');
+    expect(await replicas[1].peek(budget, 'user:1')).toMatchObject({ remaining: POINTS });
+    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+  });
+
   test('without Redis and MongoDB the answer is 503 and not 500', async () => {
     const gone = await openDatabase();
     const limiter = await replica(CLOSED_PORT, 'test-gone', gone);

@@ -3,7 +3,7 @@
  * up the number of wrong codes.
  */
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
-import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { hashRecoveryCode, matchingStep, readCode } from '../domain/totp.ts';
@@ -12,7 +12,7 @@ import { userLimitKey } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface CheckSecondFactorDependencies
-  extends Pick<Dependencies, 'store' | 'secretBox' | 'limiter' | 'limits' | 'clock'> {
+  extends Pick<Dependencies, 'store' | 'secretBox' | 'limiter' | 'limits' | 'clock' | 'log'> {
   securityNotices: SecurityNotices;
 }
 
@@ -32,11 +32,13 @@ export interface CheckSecondFactor {
 }
 
 export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependencies): CheckSecondFactor => {
-  const { store, secretBox, limiter, limits, clock, securityNotices } = dependencies;
+  const { store, limiter, limits, clock, securityNotices } = dependencies;
 
-  /** Counts the wrong code. The answer to the last one that is heard is 422 as well. */
-  const refuse = async (userId: number): Promise<AppError> => {
-    const state = await limiter.consume(limits.wrongSecondFactorCodes, userLimitKey(userId));
+  const countAttempt = (userId: number): Promise<RateLimitState> =>
+    limiter.consume(limits.wrongSecondFactorCodes, userLimitKey(userId));
+
+  /** `state`: after the attempt was counted. The answer to the last one that is heard is 422 as well. */
+  const refuse = async (userId: number, state: RateLimitState): Promise<AppError> => {
     if (!state.allowed) return rateLimited(state);
     if (state.remaining === 0) {
       await store.transaction(
@@ -48,18 +50,21 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
   };
 
   const matchStep: CheckSecondFactor['matchStep'] = async (userId, secret, code) => {
-    // Of concurrent guesses no more than the limit are answered, not even a right one.
-    const state = await limiter.peek(limits.wrongSecondFactorCodes, userLimitKey(userId));
+    // Counted before it is compared: of concurrent guesses no more than the limit are, not even a right one.
+    const state = await countAttempt(userId);
     if (!state.allowed) throw rateLimited(state);
-    const step = matchingStep(secretBox.open(secret, String(userId)), code, clock.now());
-    if (step === undefined) throw await refuse(userId);
+    const opened = openSecret(dependencies, userId, secret);
+    const step = opened === undefined ? undefined : matchingStep(opened, code, clock.now());
+    if (opened !== undefined && step === undefined) throw await refuse(userId, state);
+    await limiter.giveBack(limits.wrongSecondFactorCodes, userLimitKey(userId));
+    if (step === undefined) throw wrongCode();
     return step;
   };
 
   /** Also while the number of wrong codes is used up: it cannot be guessed. */
   const findRecoveryCode = async (factor: SecondFactor, code: string): Promise<string> => {
     const hash = hashRecoveryCode(factor._id, code);
-    if (!factor.recovery_codes.includes(hash)) throw await refuse(factor._id);
+    if (!factor.recovery_codes.includes(hash)) throw await refuse(factor._id, await countAttempt(factor._id));
     return hash;
   };
 
@@ -91,3 +96,20 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
 };
 
 export const wrongCode = (): AppError => invalid({ totp: message('auth.totp_rejected') });
+
+/** Undefined when `SECOND_FACTOR_KEY` is not the one of the setup: then only recovery codes are accepted. */
+const openSecret = (
+  { secretBox, log }: Pick<Dependencies, 'secretBox' | 'log'>,
+  userId: number,
+  secret: string,
+): Buffer | undefined => {
+  try {
+    return secretBox.open(secret, String(userId));
+  } catch (error) {
+    log.error(
+      { err: error, user_id: userId },
+      'a second factor cannot be decrypted: SECOND_FACTOR_KEY is not the one of its setup',
+    );
+    return undefined;
+  }
+};

@@ -21,7 +21,13 @@ export const publishCredentialsRevoked = (
   { outbox }: Publisher,
   session: ClientSession,
   { userId, version }: Account,
-  reason: 'password_changed' | 'password_reset' | 'deletion_scheduled' | 'account_erased',
+  reason:
+    | 'password_changed'
+    | 'password_reset'
+    | 'second_factor_armed'
+    | 'second_factor_removed'
+    | 'deletion_scheduled'
+    | 'account_erased',
 ): Promise<void> =>
   outbox.publish(session, credentialsRevoked, {
     subject: userId,

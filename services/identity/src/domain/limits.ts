@@ -1,5 +1,5 @@
 /** The limits against abuse. */
-import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
+import type { DurableRateLimit, RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 
 export interface Limits {
   /** Deletion and password reset of an account together (specification 8). */
@@ -21,7 +21,7 @@ export interface Limits {
   /** Of an account, on all routes but account deletion, which has `accountCodes`. */
   passwordChecks: RateLimit;
   /** Codes of the second factor of an account, after a right password. */
-  wrongSecondFactorCodes: RateLimit;
+  wrongSecondFactorCodes: DurableRateLimit;
   /** Of an address; undefined: any number. */
   registrations: RateLimit | undefined;
   /** Of OAuth clients, likewise. */
@@ -36,7 +36,7 @@ const DAY_S = 86_400;
 
 export const perMinute = (name: string, points: number): RateLimit => ({ name, points, windowS: MINUTE_S });
 
-const durable = (name: string, points: number, windowS: number): RateLimit => ({
+const durable = (name: string, points: number, windowS: number): DurableRateLimit => ({
   name,
   points,
   windowS,
@@ -45,4 +45,4 @@ const durable = (name: string, points: number, windowS: number): RateLimit => ({
 
 export const perHour = (name: string, points: number): RateLimit => durable(name, points, HOUR_S);
 
-export const perDay = (name: string, points: number): RateLimit => durable(name, points, DAY_S);
+export const perDay = (name: string, points: number): DurableRateLimit => durable(name, points, DAY_S);

@@ -18,7 +18,7 @@ export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'own
     errorStatuses: [429],
     handle: async ({ caller, body, clientAddress }) => {
       const { current_password: currentPassword, totp } = body;
-      await ownSecondFactor.disarm(caller.userId, { currentPassword, totp, clientAddress });
+      await ownSecondFactor.disarm(caller, { currentPassword, totp, clientAddress });
       return noContent();
     },
   });

@@ -25,7 +25,8 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
     summary: 'Set up a second factor (TOTP, RFC 6238)',
     description:
       'Two phases: `current_password` shows a new secret, which is valid for ten minutes; `totp`, a code of that secret, ' +
-      'arms it. From then on a log-in needs a code. Other sessions and tokens stay. 409 while one is armed.',
+      'arms it. From then on a log-in needs a code. Every other session, personal token and third-party app of the account ' +
+      'is revoked, because it was admitted without a code; the session of this request stays. 409 while one is armed.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
@@ -34,9 +35,9 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
     errorStatuses: [409, 429],
     handle: async ({ caller, body, clientAddress }) => {
       const { current_password: currentPassword, totp } = body;
-      if (totp !== undefined) return ok({ recovery_codes: await ownSecondFactor.arm(caller.userId, totp) });
+      if (totp !== undefined) return ok({ recovery_codes: await ownSecondFactor.arm(caller, totp) });
       const given = { currentPassword, clientAddress };
-      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller.userId, given);
+      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller, given);
       return ok({ secret, otpauth_url: otpauthUrl });
     },
   });

@@ -7,6 +7,7 @@ import { deleteSecondFactorRoute } from './delete-second-factor.ts';
 import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
+import { deleteUserSecondFactorRoute } from './delete-user-second-factor.ts';
 import { getAuditLogRoute } from './get-audit-log.ts';
 import { getMeRoute } from './get-me.ts';
 import { getNotificationsRoute } from './get-notifications.ts';
@@ -59,6 +60,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   getUserRoute(useCases),
   putUserRoute(useCases),
   deleteUserRoute(useCases),
+  deleteUserSecondFactorRoute(useCases),
   getRolesRoute(useCases, baseUrl),
   putRoleRoute(useCases),
   getAuditLogRoute(useCases, baseUrl),

@@ -203,13 +203,13 @@ export const catalogue = {
     'Too many wrong codes for the deletion of your account were entered, so none is accepted for a day. If this was not you, change your password.',
   'notification.security_alert.second_factor_armed.title': 'Second factor set up',
   'notification.security_alert.second_factor_armed.body':
-    'A second factor was set up for your account. If this was not you, reset your password and contact us.',
+    'A second factor was set up for your account, and you were signed out everywhere else. If this was not you, reset your password and contact us: we can remove it.',
   'notification.security_alert.second_factor_removed.title': 'Second factor removed',
   'notification.security_alert.second_factor_removed.body':
     'The second factor of your account was removed. If this was not you, change your password and contact us.',
   'notification.security_alert.second_factor_locked.title': 'Second factor locked',
   'notification.security_alert.second_factor_locked.body':
-    'Somebody who knows your password has entered too many wrong codes. For up to a day only recovery codes are accepted. If this was not you, change your password.',
+    'Too many wrong codes of your second factor were entered. For up to a day only recovery codes are accepted. If this was not you, change your password.',
   'notification.security_alert.recovery_code_used.title': 'Recovery code used',
   'notification.security_alert.recovery_code_used.body':
     'A recovery code of your account was used. If this was not you, change your password and contact us.',

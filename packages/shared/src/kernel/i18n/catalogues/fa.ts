@@ -201,13 +201,13 @@ export const catalogue: Catalogue = {
     'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',
   'notification.security_alert.second_factor_armed.title': 'عامل دوم فعال شد',
   'notification.security_alert.second_factor_armed.body':
-    'عامل دوم برای حساب شما فعال شد. اگر این کار شما نبوده است، رمز عبور را بازنشانی کنید و با ما تماس بگیرید.',
+    'عامل دوم برای حساب شما فعال شد و در دستگاه‌های دیگر از حساب خود خارج شدید. اگر این کار شما نبوده است، رمز عبور را بازنشانی کنید و با ما تماس بگیرید تا آن را حذف کنیم.',
   'notification.security_alert.second_factor_removed.title': 'عامل دوم حذف شد',
   'notification.security_alert.second_factor_removed.body':
     'عامل دوم حساب شما حذف شد. اگر این کار شما نبوده است، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.second_factor_locked.title': 'عامل دوم قفل شد',
   'notification.security_alert.second_factor_locked.body':
-    'کسی که رمز عبور شما را می‌داند کدهای نادرست زیادی وارد کرده است. تا یک روز فقط کدهای بازیابی پذیرفته می‌شوند. اگر این کار شما نبوده است، رمز عبور را تغییر دهید.',
+    'کدهای نادرست زیادی برای عامل دوم شما وارد شد. تا یک روز فقط کدهای بازیابی پذیرفته می‌شوند. اگر این کار شما نبوده است، رمز عبور را تغییر دهید.',
   'notification.security_alert.recovery_code_used.title': 'کد بازیابی به کار رفت',
   'notification.security_alert.recovery_code_used.body':
     'یک کد بازیابی حساب شما به کار رفت. اگر این کار شما نبوده است، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
