@@ -25,6 +25,19 @@ export const storePurchaseGrantEnded = defineEvent({
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
 });
 
+/** An operator closed a row of the refund queue. */
+export const refundResolved = defineEvent({
+  type: 'store_billing.refund.resolved',
+  data: z.object({
+    refund_id: id,
+    user_id: id,
+    channel: z.string(),
+    product_id: z.string(),
+    outcome: z.enum(['refunded', 'granted']),
+  }),
+  consumers: ['identity'],
+});
+
 const subscription = z.object({
   subscription_id: id,
   user_id: id,

@@ -32,6 +32,18 @@ export const ledgerSealed = defineEvent({
   }),
 });
 
+/** An operator returned the money of a disputed deposit, which is not credited. */
+export const depositReturned = defineEvent({
+  type: 'wallet.deposit.returned',
+  data: z.object({
+    payment_id: z.int().positive(),
+    user_id: z.int().positive(),
+    /** That was requested. */
+    amount: z.int().positive(),
+  }),
+  consumers: ['identity'],
+});
+
 /** An operator paid or rejected a withdrawal. */
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',

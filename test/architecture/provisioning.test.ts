@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { writeCredentials } from '@fitness/shared/provisioning/credentials.ts';
-import { mongodbUsers } from '@fitness/shared/provisioning/mongodb.ts';
+import { mongodbRoles, mongodbUsers } from '@fitness/shared/provisioning/mongodb.ts';
 import { PROCESSES } from '@fitness/shared/provisioning/processes.ts';
 import { eventPrefix } from '@fitness/shared/provisioning/rabbitmq.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -115,5 +115,19 @@ test('a user of MongoDB reaches the database that its container names, and the w
       db: database,
       roles: [{ role: 'readWrite', db: database }, ...seals],
     });
+  }
+});
+
+test("the operator's commands add entries to the audit logs, and change nothing but their counters", () => {
+  const audits = mongodbRoles().filter(({ name }) => name === 'audit');
+  expect(audits).toHaveLength(SERVICES.length);
+  for (const { privileges } of audits) {
+    const allowing = (action: string): string[] =>
+      privileges.flatMap(({ resource, actions }) => (actions.includes(action) ? [resource.collection] : []));
+    expect({
+      insert: allowing('insert'),
+      update: allowing('update'),
+      remove: allowing('remove'),
+    }).toEqual({ insert: ['audit_entries', 'audit_sequences'], update: ['audit_sequences'], remove: [] });
   }
 });

@@ -473,6 +473,7 @@ test('MongoDB lets the operator change nothing in the audit logs', async () => {
       () => entries.deleteMany({}),
       () => seals.insertOne({}),
       () => database.collection('audit_keys').findOne(),
+      () => database.collection('sequences').updateMany({}, { $set: { value: 0 } }),
     ])
       expect(await refusalOf(work)).toMatch(/not authorized/i);
   }

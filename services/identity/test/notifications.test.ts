@@ -7,8 +7,8 @@ import {
   trainingServiceBoostEnded,
 } from '@fitness/proto/events/content.ts';
 import { gymBoostEnded, gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
-import { subscriptionExpiring } from '@fitness/proto/events/store-billing.ts';
-import { paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import { refundResolved, subscriptionExpiring } from '@fitness/proto/events/store-billing.ts';
+import { depositReturned, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -172,6 +172,20 @@ describe('the payments of the wallet', () => {
       outcome,
       reason,
     });
+  const returned = (person: Person, id: string = randomUUID()) =>
+    publish('wallet', depositReturned.type, '35', id, {
+      payment_id: 35,
+      user_id: person.id,
+      amount: 30_000,
+    });
+  const resolved = (person: Person, outcome: string, id: string = randomUUID()) =>
+    publish('store-billing', refundResolved.type, 'refund-5', id, {
+      refund_id: 5,
+      user_id: person.id,
+      channel: 'cafebazaar',
+      product_id: 'premium_plus',
+      outcome,
+    });
   test('notify the user of a deposit and of the end of a withdrawal, in the language of the request', async () => {
     const person = await join(harness);
     await payment(person, 'deposit');
@@ -217,6 +231,57 @@ describe('the payments of the wallet', () => {
       'برداشت رد شد',
       'برداشت پرداخت شد',
     ]);
+  });
+
+  test('notify the user of what an operator has decided, in the language of the request', async () => {
+    const person = await join(harness);
+    await returned(person);
+    await until(person, 1);
+    await resolved(person, 'refunded');
+    await until(person, 2);
+    await resolved(person, 'granted');
+    const { body } = await until(person, 3);
+    const refund = { refund_id: 5, channel: 'cafebazaar', product_id: 'premium_plus' };
+    expect(body.data.map(({ data }: { data: unknown }) => data)).toEqual([
+      { ...refund, outcome: 'granted' },
+      { ...refund, outcome: 'refunded' },
+      { payment_id: 35, amount: 30_000 },
+    ]);
+    expect(await textsOf(person, 'en')).toEqual([
+      [
+        'refund_resolved',
+        'Purchase activated',
+        'Your app store purchase that could not be activated before is active now.',
+      ],
+      [
+        'refund_resolved',
+        'Purchase refunded',
+        'Your app store purchase that could not be activated was refunded.',
+      ],
+      [
+        'deposit_returned',
+        'Deposit returned',
+        'Your deposit of 30000 Tooman was not added to your balance. What you paid was returned to you.',
+      ],
+    ]);
+    expect((await textsOf(person, 'fa')).map(([, title]: string[]) => title)).toEqual([
+      'خرید فعال شد',
+      'وجه خرید بازگردانده شد',
+      'واریز بازگردانده شد',
+    ]);
+  });
+
+  test.each([
+    ['a returned deposit', returned],
+    ['a resolved refund', (person: Person, id?: string) => resolved(person, 'refunded', id)],
+  ])('notify once for twenty deliveries: %s', async (_name, deliver) => {
+    const person = await join(harness);
+    const id = randomUUID();
+    await Promise.all(Array.from({ length: 20 }, () => deliver(person, id)));
+    await deliver(person);
+    // Events with one subject are handled in order: after the last one, all of them are.
+    await until(person, 2);
+    expect((await list(person)).body.meta.total).toBe(2);
   });
 
   test('notify once for twenty deliveries, and not of a requested withdrawal or a store purchase', async () => {

@@ -1,7 +1,7 @@
 /** Resolved refunds, and boosts that operators buy for others, are in the audit log, with the effect or not at all. */
-import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   BASIC,
@@ -9,9 +9,11 @@ import {
   newId,
   newToken,
   newUser,
+  publish,
   putPurchase,
   redeem,
   startHarness,
+  unreachable,
 } from './support.ts';
 
 let harness: Harness;
@@ -26,7 +28,7 @@ afterAll(() => harness.close());
 const resolver = caller(900_001, ['payments.view_all', 'payments.resolve_disputes']);
 
 /** A subscription that runs, and a second one that was paid meanwhile. */
-const dueRefund = async (): Promise<{ id: number; userId: number }> => {
+const dueRefund = async (): Promise<{ id: number; userId: number; token: string }> => {
   const user = newUser();
   const [running, token] = [newToken(), newToken()];
   await Promise.all([putPurchase(harness, running), putPurchase(harness, token)]);
@@ -35,12 +37,13 @@ const dueRefund = async (): Promise<{ id: number; userId: number }> => {
   harness.clock.advance(20_000);
   await harness.service.rounds.verifyAttempts();
   const due = await harness.database.collection('refund_queue').findOne({ user_id: user.userId });
-  return { id: Number(due?._id), userId: user.userId };
+  return { id: Number(due?._id), userId: user.userId, token };
 };
 
-const resolve = (id: number, outcome: 'refunded' | 'granted') =>
+const resolve = (id: number, outcome: 'refunded' | 'granted', requestId = 'resolve') =>
   harness.send('POST', `/payments/store-purchases/refund-queue/${id}/resolve`, {
     as: resolver,
+    headers: { 'x-request-id': requestId },
     body: { outcome, note: 'By phone' },
   });
 
@@ -65,9 +68,50 @@ describe('a resolved refund', () => {
         after: { user_id: userId, resolution: outcome, note: 'By phone' },
       },
     ]);
-    expect(written).toContain('refund_queue');
+    expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
+    const matches = ({ subject }: { subject: string }) => subject === `refund-${id}`;
+    const event = await harness.tap.waitFor('store_billing.refund.resolved', { matches });
+    expect(event.data).toEqual({
+      refund_id: id,
+      user_id: userId,
+      channel: 'cafebazaar',
+      product_id: 'premium_plus',
+      outcome,
+    });
     const again = await observer.observe(() => resolve(id, outcome));
     expect([again.result.status, again.entries]).toEqual([200, []]);
+  });
+
+  test('of a purchase that is granted already: granted by the operator, and refunded changes nothing', async () => {
+    const { id, userId, token } = await dueRefund();
+    harness.clock.advance(32 * DAY_MS);
+    expect((await redeem(harness.send, caller(userId), token)).status).toBe(201);
+    await harness.service.idle();
+    // As a process leaves it that is killed after it has put the purchase into the queue.
+    const queue = harness.database.collection('refund_queue');
+    const open = { resolved_at: null, resolution: null, owed_for: `cafebazaar:${token}` };
+    await queue.updateOne({ purchase_token: token }, { $set: open });
+    const refused = await observer.observe(() => resolve(id, 'refunded'));
+    expect([refused.result.status, refused.entries]).toEqual([409, []]);
+    expect(await queue.findOne({ purchase_token: token })).toMatchObject({ ...open, resolved_by: null });
+    const { result, entries, written } = await observer.observe(() => resolve(id, 'granted'));
+    expect([result.status, result.body.data.resolved_by]).toEqual([200, resolver.userId]);
+    expect(entries).toMatchObject([
+      { actorId: resolver.userId, subjectId: id, after: { resolution: 'granted', note: 'By phone' } },
+    ]);
+    expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
+  });
+
+  test('an erasure destroys the note in the log, and the outcome stays', async () => {
+    const { id, userId } = await dueRefund();
+    await resolve(id, 'refunded');
+    const after = async () =>
+      (await observer.all()).find((entry) => entry.subjectType === 'refund' && entry.subjectId === id)?.after;
+    expect(await after()).toMatchObject({ note: 'By phone' });
+    const deleted = { user_id: userId, deleted_at: '2126-01-15 10:00:00' };
+    await publish(harness, 'identity.account.deleted', 'identity', deleted);
+    await eventually(async () => typeof (await after())?.note !== 'string');
+    expect(await after()).toMatchObject({ user_id: userId, resolution: 'refunded', note: { erased: true } });
   });
 });
 
@@ -78,10 +122,23 @@ describe('a boost by an operator', () => {
     harness.targets.gyms.set(id, { user_id: ownerId, is_active: true });
     return id;
   };
-  const buy = (gymId: number) =>
+  const buy = (gymId: number, requestId = `buy-${gymId}`) =>
     harness.send('POST', '/payments/boost', {
       as: operator,
+      headers: { 'x-request-id': requestId },
       body: { boostable_type: 'gym', boostable_id: gymId, level: 'basic' },
+    });
+  const redeemFor = (gymId: number, token: string, requestId: string) =>
+    harness.send('POST', '/payments/store-purchases', {
+      as: operator,
+      headers: { 'x-request-id': requestId },
+      body: {
+        channel: 'cafebazaar',
+        product_id: 'boost_pro',
+        purchase_token: token,
+        boostable_type: 'gym',
+        boostable_id: gymId,
+      },
     });
 
   test('from the wallet, for a gym of somebody else; not for the own one, and not without a balance', async () => {
@@ -98,6 +155,7 @@ describe('a boost by an operator', () => {
         action: 'boost.buy',
         subjectType: 'boost',
         subjectId: result.body.data.id,
+        requestId: `buy-${gym}`,
         before: null,
         after: { boostable_type: 'gym', boostable_id: gym, source: 'wallet' },
       },
@@ -111,15 +169,57 @@ describe('a boost by an operator', () => {
     const gym = gymOf(newId());
     const token = newToken();
     await putPurchase(harness, token, 'unreachable', 'boost_pro');
-    const fields = { product_id: 'boost_pro', boostable_type: 'gym', boostable_id: gym };
-    const first = await observer.observe(() => redeem(harness.send, operator, token, fields));
+    const first = await observer.observe(() => redeemFor(gym, token, 'redeem-1'));
     expect(first.entries).toEqual([]);
     await putPurchase(harness, token, 'purchased', 'boost_pro');
     harness.clock.advance(20_000);
     const { entries, written } = await observer.observe(() => harness.service.rounds.verifyAttempts());
     expect(entries).toMatchObject([
-      { actorId: operator.userId, action: 'boost.buy', after: { boostable_id: gym, source: 'cafebazaar' } },
+      {
+        actorId: operator.userId,
+        action: 'boost.buy',
+        requestId: 'redeem-1',
+        after: { boostable_id: gym, source: 'cafebazaar' },
+      },
     ]);
     expect(written).toContain('boosts');
+  });
+
+  test('from the wallet, when the background completes it', async () => {
+    const gym = gymOf(newId());
+    harness.wallet.balances.set(operator.userId, BASIC);
+    harness.wallet.after = unreachable;
+    const first = await observer.observe(() => buy(gym, 'buy-1'));
+    harness.wallet.after = async () => undefined;
+    expect([first.result.status, first.entries]).toEqual([503, []]);
+    harness.clock.advance(HOUR_MS);
+    const { entries } = await observer.observe(() => harness.service.rounds.sweepWalletPurchases());
+    expect(entries).toMatchObject([
+      { actorId: operator.userId, action: 'boost.buy', requestId: 'buy-1', after: { boostable_id: gym } },
+    ]);
+  });
+
+  test('from the store, when another operator grants it: each has an entry with the own request', async () => {
+    const gym = gymOf(newId());
+    const [running, token] = [newToken(), newToken()];
+    await Promise.all([
+      putPurchase(harness, running, 'purchased', 'boost_pro'),
+      putPurchase(harness, token, 'purchased', 'boost_pro'),
+    ]);
+    expect((await redeemFor(gym, running, 'redeem-2')).status).toBe(201);
+    expect((await redeemFor(gym, token, 'redeem-3')).status).toBe(400);
+    harness.clock.advance(20_000);
+    await harness.service.rounds.verifyAttempts();
+    const due = await harness.database.collection('refund_queue').findOne({ purchase_token: token });
+    harness.clock.advance(32 * DAY_MS);
+    const { result, entries } = await observer.observe(() =>
+      resolve(Number(due?._id), 'granted', 'resolve-1'),
+    );
+    expect(result.status).toBe(200);
+    const byAction = entries.toSorted((a, b) => a.action.localeCompare(b.action));
+    expect(byAction).toMatchObject([
+      { action: 'boost.buy', actorId: operator.userId, requestId: 'redeem-3', after: { boostable_id: gym } },
+      { action: 'refund.resolve', actorId: resolver.userId, requestId: 'resolve-1', subjectId: due?._id },
+    ]);
   });
 });

@@ -284,6 +284,29 @@ describe('the refund queue', () => {
     expect(await refunds.findOne({ purchase_token: second })).toMatchObject({ resolution: 'granted' });
   });
 
+  test('drops a granted purchase also after a crash before its attempt was finished', async () => {
+    const user = newUser();
+    const [first, second] = [newToken(), newToken()];
+    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
+    expect((await redeem(harness.send, user, first)).status).toBe(201);
+    expect((await redeem(harness.send, user, second)).status).toBe(400);
+    await verifyAfter();
+    harness.clock.advance(32 * DAY_MS);
+    expect((await redeem(harness.send, user, second)).status).toBe(201);
+    await harness.service.idle();
+    // The state after a crash of another presentation, which was refused meanwhile.
+    const refunds = harness.database.collection('refund_queue');
+    const row = { resolved_at: null, resolution: null, owed_for: `cafebazaar:${second}` };
+    await refunds.updateOne({ purchase_token: second }, { $set: row });
+    const attempt = { state: 'open', next_check_at: harness.clock.now() };
+    await harness.database
+      .collection('store_purchase_attempts')
+      .updateOne({ purchase_token: second }, { $set: attempt });
+    await verifyAfter();
+    expect(await refunds.findOne({ purchase_token: second })).toMatchObject({ resolution: 'granted' });
+    expect(await attemptState(second)).toBe('granted');
+  });
+
   test('contains a boost whose target was deleted before the store confirmed it', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);

@@ -231,7 +231,7 @@ describe('killed before each of its commands', () => {
       'find wallets',
       'findAndModify payments',
       'bulkWrite',
-      'findAndModify sequences',
+      'findAndModify audit_sequences',
       'insert audit_entries',
       'findAndModify sequences',
       'insert outbox',

@@ -522,6 +522,9 @@ describe('a gateway with unusual answers', () => {
       expect([status, body.payment.is_done]).toEqual([200, false]);
       expect(body.payment.meta.resolution).toMatchObject({ outcome: 'returned', note: NOTE });
       expect(await isListed(id)).toBe(false);
+      const matches = ({ subject }: { subject: string }) => subject === String(id);
+      const event = await other.tap.waitFor('wallet.deposit.returned', { matches });
+      expect(event.data).toEqual({ payment_id: id, user_id: as.userId, amount: 10_000 });
       strange.answers.verify = paid(id);
       expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
       await other.connection

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { ConfigError, grpcAddresses, parseConfig, serviceShape } from './config.ts';
+import { ConfigError, databaseOf, grpcAddresses, parseConfig, serviceShape } from './config.ts';
 
 const keys = { PRIVATE_KEY_DIRECTORY: '/keys/private', PUBLIC_KEYS_DIRECTORY: '/keys/public' };
 const schema = z.object({ ...serviceShape('store-billing', 8106), ...grpcAddresses });
@@ -71,5 +71,24 @@ describe('an invalid value is named in one line', () => {
 
   test.each(Object.keys(keys))('a missing %s too', (name) => {
     expect(problemOf({ [name]: undefined })).toContain(`${name}: is missing`);
+  });
+});
+
+describe('the database of a service, for a command', () => {
+  test.each([
+    [{}, 'fitness_store_billing'],
+    [{ STORE_BILLING_MONGODB_DATABASE: 'own' }, 'own'],
+    [{ MONGODB_DATABASE: 'fitness_store_billing' }, 'fitness_store_billing'],
+    [{ MONGODB_DATABASE: 'own', STORE_BILLING_MONGODB_DATABASE: 'own' }, 'own'],
+    [{ MONGODB_DATABASE: '', STORE_BILLING_MONGODB_DATABASE: '' }, 'fitness_store_billing'],
+  ])('%j', (env: Record<string, string>, database) => {
+    expect(databaseOf('store-billing', env)).toBe(database);
+  });
+
+  test.each([
+    { MONGODB_DATABASE: 'fitness_wallet' },
+    { MONGODB_DATABASE: 'fitness_store_billing', STORE_BILLING_MONGODB_DATABASE: 'own' },
+  ])('%j names two', (env: Record<string, string>) => {
+    expect(() => databaseOf('store-billing', env)).toThrow('STORE_BILLING_MONGODB_DATABASE');
   });
 });

@@ -87,17 +87,20 @@ export const serviceShape = (service: string, httpPort: number) => ({
 });
 
 /**
- * The database of a service, for commands that work on the databases of several: `<SERVICE>_MONGODB_DATABASE`, or
- * `MONGODB_DATABASE` when the command is about this service only, or the default.
+ * The database of a service, for commands that work on the databases of several: `<SERVICE>_MONGODB_DATABASE`, or the
+ * default. Throws when `MONGODB_DATABASE` is another one: it does not say of which service it is.
  */
-export const databaseOf = (
-  service: string,
-  env: Record<string, string | undefined>,
-  isOnly: boolean,
-): string => {
+export const databaseOf = (service: string, env: Record<string, string | undefined>): string => {
   const name = service.replaceAll('-', '_');
-  const own = isOnly ? env.MONGODB_DATABASE : undefined;
-  return env[`${name.toUpperCase()}_MONGODB_DATABASE`] ?? own ?? `fitness_${name}`;
+  const variable = `${name.toUpperCase()}_MONGODB_DATABASE`;
+  const database = env[variable] || `fitness_${name}`;
+  const other = env.MONGODB_DATABASE || database;
+  if (other !== database) {
+    throw new Error(
+      `MONGODB_DATABASE is ${other}, but the database of ${service} is ${database}: unset it, or set ${variable}`,
+    );
+  }
+  return database;
 };
 
 /** The gRPC addresses of the services; the defaults are for one machine. */

@@ -4,8 +4,8 @@
  *   npm run dead-letters -- <list|replay|purge> <service> [--id <event id>]
  *
  * Reads AMQP_URL (amqp://127.0.0.1:5672) and EVENTS_NAMESPACE (fitness), and for the audit log of the service
- * MONGODB_URI and MONGODB_DATABASE or `<SERVICE>_MONGODB_DATABASE`. Exit codes: 0 done, 1 failed, 2 nothing matched the
- * given id, 64 wrong usage.
+ * MONGODB_URI and `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`); a MONGODB_DATABASE that is another one is refused.
+ * Exit codes: 0 done, 1 failed, 2 nothing matched the given id, 64 wrong usage.
  */
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -60,18 +60,24 @@ const ACTIONS = { replay: 'dead_letters.replay', purge: 'dead_letters.purge' } a
   AuditAction
 >;
 
+interface Target {
+  service: string;
+  /** Of the service. */
+  database: string;
+}
+
 /**
- * Before the command has an effect, because the broker and the database have no common transaction: what cannot be
- * recorded is not done. The service seals the entry: the user of this command can add entries and change none.
+ * Before these letters are sent back or deleted, because the broker and the database have no common transaction: what cannot
+ * be recorded is not done. The service seals the entry: the user of this command can add entries and change none.
  */
 const recordAction = async (
   action: Exclude<Action, 'list'>,
-  service: string,
+  { service, database }: Target,
   letters: readonly DeadLetter[],
 ): Promise<void> => {
   const connection = await connectMongo({
     uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
-    database: databaseOf(service, process.env, true),
+    database,
     log,
     appName: 'dead-letter command',
     startTimeoutMs: 0,
@@ -95,17 +101,18 @@ const recordAction = async (
 const perform = async (
   deadLetters: DeadLetters,
   action: Action,
-  service: string,
+  target: Target,
   id?: string,
 ): Promise<number> => {
-  const found = (await deadLetters.list(service)).filter((letter) => id === undefined || letter.id === id);
+  const { service } = target;
   if (action === 'list') {
+    const found = await deadLetters.list(service, { id });
     for (const letter of found) printDeadLetter(letter);
     printLine(`${found.length} dead-lettered events in ${service}`);
     return id !== undefined && found.length === 0 ? EXIT_NO_MATCH : 0;
   }
-  if (found.length > 0) await recordAction(action, service, found);
-  const count = found.length === 0 ? 0 : await deadLetters[action](service, { id });
+  const record = (letters: readonly DeadLetter[]): Promise<void> => recordAction(action, target, letters);
+  const count = await deadLetters[action](service, { id, record });
   printLine(`${count} ${action === 'replay' ? 'returned to' : 'deleted from'} ${service}`);
   return id !== undefined && count === 0 ? EXIT_NO_MATCH : 0;
 };
@@ -117,6 +124,7 @@ const main = async (): Promise<number> => {
     return EXIT_USAGE;
   }
   const { action, service, id } = wanted;
+  const target = { service, database: databaseOf(service, process.env) };
   const broker = await connectBroker({
     url: process.env.AMQP_URL ?? 'amqp://127.0.0.1:5672',
     namespace: process.env.EVENTS_NAMESPACE ?? 'fitness',
@@ -127,7 +135,7 @@ const main = async (): Promise<number> => {
     topology: 'provisioned',
   });
   try {
-    return await perform(createDeadLetters(broker), action, service, id);
+    return await perform(createDeadLetters(broker), action, target, id);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 404) throw error;
     printError(`No service called ${service} has queues here`);

@@ -26,16 +26,24 @@ interface DeadLetterSelection {
   id?: string | undefined;
 }
 
+interface RecordedSelection extends DeadLetterSelection {
+  /**
+   * Awaited before each batch of at most a thousand, with exactly those that are sent back or deleted next. When it
+   * rejects, they stay.
+   */
+  record?: ((letters: readonly DeadLetter[]) => Promise<void>) | undefined;
+}
+
 export interface DeadLetters {
-  /** The first thousand, oldest first. */
-  list(service: string): Promise<DeadLetter[]>;
+  /** The first thousand, oldest first; of an id wherever they are. */
+  list(service: string, selection?: DeadLetterSelection): Promise<DeadLetter[]>;
   /**
    * Sends dead letters back to the queue of this service, for the consumer that failed, with all its tries. Each is
    * confirmed there before it is removed here. Resolves with their number.
    */
-  replay(service: string, selection?: DeadLetterSelection): Promise<number>;
+  replay(service: string, selection?: RecordedSelection): Promise<number>;
   /** Deletes dead letters. Resolves with their number. */
-  purge(service: string, selection?: DeadLetterSelection): Promise<number>;
+  purge(service: string, selection?: RecordedSelection): Promise<number>;
   /** Deletes the dead letters for which `matches` is true. Resolves with their number. */
   deleteMatching(
     service: string,
@@ -43,61 +51,55 @@ export interface DeadLetters {
   ): Promise<number>;
 }
 
-const LIST_LIMIT = 1_000;
+const LIMIT = 1_000;
 const RETURN_TIMEOUT_MS = 2_000;
 const RETURN_POLL_MS = 5;
 
 /**
  * One process at a time reads the dead letters of a service. All methods reject with an error of code 404 when the service
- * was never started.
+ * was never started. `limit`: of a list, and of a batch.
  */
-export const createDeadLetters = (broker: Broker): DeadLetters => {
+export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadLetters => {
   const { namespace } = broker;
   const withLock = <T>(service: string, use: (channel: ConfirmChannel) => Promise<T>): Promise<T> =>
     withQueueLock(broker, deadLetterLock(namespace, service), use);
+  const queueOf = (service: string): string => deadLetterQueue(namespace, service);
   return {
-    list: (service) =>
-      withLock(service, async (channel) => {
-        const letters: DeadLetter[] = [];
-        await scan(channel, deadLetterQueue(namespace, service), LIST_LIMIT, async (message) => {
-          letters.push(describe(message));
-          return 'keep';
+    list: (service, selection = {}) =>
+      withLock(service, (channel) => {
+        const isWanted = isSelected(selection);
+        const longest = selection.id === undefined ? limit : Number.POSITIVE_INFINITY;
+        return read(channel, queueOf(service), longest, async (messages) => {
+          const letters: DeadLetter[] = [];
+          for await (const message of messages) if (isWanted(message)) letters.push(describe(message));
+          return letters;
         });
-        return letters;
       }),
-    replay: (service, selection = {}) =>
+    replay: (service, { record, ...selection } = {}) =>
       withLock(service, async (channel) => {
         await channel.checkQueue(eventsQueue(namespace, service));
-        return removeMatching(
-          channel,
-          deadLetterQueue(namespace, service),
-          isSelected(selection),
-          async (message) => {
-            const { routed } = await publishConfirmed(
-              channel,
-              serviceExchange(namespace, service),
-              eventsQueue(namespace, service),
-              message.content,
-              replayOptions(message),
-            );
-            if (!routed) throw new Error(`The queue of ${service} is gone`);
-          },
-        );
+        const publish = async (message: GetMessage): Promise<void> => {
+          const { routed } = await publishConfirmed(
+            channel,
+            serviceExchange(namespace, service),
+            eventsQueue(namespace, service),
+            message.content,
+            replayOptions(message),
+          );
+          if (!routed) throw new Error(`The queue of ${service} is gone`);
+        };
+        const removal = { isWanted: isSelected(selection), record, use: publish, limit };
+        return removeMatching(channel, queueOf(service), removal);
       }),
-    purge: (service, selection = {}) =>
+    purge: (service, { record, ...selection } = {}) =>
       withLock(service, (channel) =>
-        removeMatching(
-          channel,
-          deadLetterQueue(namespace, service),
-          isSelected(selection),
-          async () => undefined,
-        ),
+        removeMatching(channel, queueOf(service), { isWanted: isSelected(selection), record, limit }),
       ),
     deleteMatching: (service, matches) =>
       withLock(service, (channel) => {
-        const isMatch = (message: GetMessage): boolean =>
+        const isWanted = (message: GetMessage): boolean =>
           matches({ type: describe(message).type, data: parseObject(message.content).data });
-        return removeMatching(channel, deadLetterQueue(namespace, service), isMatch, async () => undefined);
+        return removeMatching(channel, queueOf(service), { isWanted, limit });
       }),
   };
 };
@@ -107,44 +109,69 @@ const isSelected =
   (message: GetMessage): boolean =>
     id === undefined || describe(message).id === id;
 
-const removeMatching = async (
+interface Removal {
+  isWanted: (message: GetMessage) => boolean;
+  record?: RecordedSelection['record'];
+  /** Before each message is removed. */
+  use?: (message: GetMessage) => Promise<void>;
+  limit: number;
+}
+
+const removeMatching = (
   channel: ConfirmChannel,
   queue: string,
-  isWanted: (message: GetMessage) => boolean,
-  use: (message: GetMessage) => Promise<void>,
-): Promise<number> => {
-  let removed = 0;
-  await scan(channel, queue, Number.POSITIVE_INFINITY, async (message) => {
-    if (!isWanted(message)) return 'keep';
-    await use(message);
-    removed += 1;
-    return 'remove';
+  { isWanted, record, use, limit }: Removal,
+): Promise<number> =>
+  read(channel, queue, Number.POSITIVE_INFINITY, async (messages, remove) => {
+    let removed = 0;
+    let batch: GetMessage[] = [];
+    const removeBatch = async (): Promise<void> => {
+      if (batch.length === 0) return;
+      await record?.(batch.map(describe));
+      for (const message of batch) {
+        await use?.(message);
+        remove(message);
+      }
+      removed += batch.length;
+      batch = [];
+    };
+    for await (const message of messages) {
+      if (!isWanted(message)) continue;
+      batch.push(message);
+      if (batch.length >= limit) await removeBatch();
+    }
+    await removeBatch();
+    return removed;
   });
-  return removed;
-};
 
-/** Reads every message once. Kept messages are returned together at the end: one returned earlier would be read again. */
-const scan = async (
+/**
+ * Reads the messages that are in the queue at the beginning, at most `limit`, oldest first. Those that `use` has not removed
+ * are returned together at the end, also when it rejects: one returned earlier would be read again.
+ */
+const read = async <T>(
   channel: ConfirmChannel,
   queue: string,
   limit: number,
-  decide: (message: GetMessage) => Promise<'keep' | 'remove'>,
-): Promise<void> => {
+  use: (messages: AsyncIterable<GetMessage>, remove: (message: GetMessage) => void) => Promise<T>,
+): Promise<T> => {
   const { messageCount } = await channel.checkQueue(queue);
-  const kept: GetMessage[] = [];
-  try {
+  const kept = new Set<GetMessage>();
+  const messages = async function* (): AsyncGenerator<GetMessage> {
     for (let seen = 0; seen < Math.min(messageCount, limit); seen += 1) {
       const message = await channel.get(queue);
-      if (message === false) break;
-      // Until its removal: it must be returned as well when `decide` rejects.
-      kept.push(message);
-      if ((await decide(message)) === 'keep') continue;
-      channel.ack(message);
-      kept.pop();
+      if (message === false) return;
+      kept.add(message);
+      yield message;
     }
+  };
+  try {
+    return await use(messages(), (message) => {
+      channel.ack(message);
+      kept.delete(message);
+    });
   } finally {
     for (const message of kept) channel.nack(message, false, true);
-    await waitUntilReturned(channel, queue, kept.length);
+    await waitUntilReturned(channel, queue, kept.size);
   }
 };
 

@@ -25,7 +25,7 @@ import { trusted } from './connect.ts';
 import type { IsPersonal } from './privacy.ts';
 import { createSealer } from './sealer.ts';
 import { createSeals } from './seals.ts';
-import { createSequences } from './sequence.ts';
+import { AUDIT_SEQUENCES, createSequences } from './sequence.ts';
 import { afterCommit, inTransaction, isDuplicateKey, isWriteConflict } from './transaction.ts';
 
 /** A state of the subject. */
@@ -44,6 +44,8 @@ export interface AuditRecord {
   after?: AuditState;
   /** Default: no field is personal. */
   isPersonal?: IsPersonal;
+  /** Of the actor. Default: the current one; another where something else completes what the actor has asked for. */
+  requestId?: string | null;
 }
 
 export interface AuditLog {
@@ -73,23 +75,34 @@ export interface AuditLogOptions {
   clock: Clock;
   random: Random;
   log: Logger;
+  /** How often entries of other processes are looked for. Default {@link SEAL_ALL_MS}. */
+  sealAllMs?: number | undefined;
+  /** Entries of one seal; the sealer has a default. */
+  batch?: number | undefined;
 }
 
-/** Entries of a replica that died are sealed by another one after this. */
+/** Entries of a replica that died, and of commands, are sealed by another process after this. */
 const SEAL_ALL_MS = MINUTE_MS;
 const KEY_ATTEMPTS = 50;
 const LONGEST_KEY_DELAY_MS = 50;
 /** In the first one another replica may be faster, which has not seen the entry yet. */
 const ROUNDS_AFTER_COMMIT = 2;
 
-export const createAuditLog = ({ connection, service, clock, random, log }: AuditLogOptions): AuditLog => {
+export const createAuditLog = ({
+  connection,
+  service,
+  clock,
+  random,
+  log,
+  sealAllMs = SEAL_ALL_MS,
+  batch,
+}: AuditLogOptions): AuditLog => {
   const models = registerAuditModels(connection);
-  const sequences = createSequences(connection);
+  const sequences = createSequences(connection, AUDIT_SEQUENCES);
   const reader = createAuditReader(models, service);
   const keyOf = createKeys(models, random);
-  const seal = createAuditSealer(connection, models, { service, clock, log });
-  let roundsDue = 0;
-  let sealedAt = performance.now();
+  const seal = createAuditSealer(connection, models, { service, clock, log, batch });
+  const rounds = createRounds(seal, sealAllMs);
 
   const toStored = async (
     place: string,
@@ -113,7 +126,7 @@ export const createAuditLog = ({ connection, service, clock, random, log }: Audi
   return {
     record: async (
       session,
-      { actorId, action, subject, before, after, isPersonal = () => false },
+      { actorId, action, subject, before, after, isPersonal = () => false, requestId },
     ): Promise<void> => {
       const at = clock.now();
       const _id = auditId(service, at, await sequences.next('audit'));
@@ -125,27 +138,38 @@ export const createAuditLog = ({ connection, service, clock, random, log }: Audi
         action,
         subject_type: subject.type,
         subject_id: subject.id,
-        request_id: currentTrace()?.requestId ?? null,
+        request_id: requestId === undefined ? (currentTrace()?.requestId ?? null) : requestId,
         before: await toStored(`${_id}.before`, before, isPersonal),
         after: await toStored(`${_id}.after`, after, isPersonal),
       };
       await models.entries.create([{ ...content, hash: auditHash(content), seal: null }], { session });
-      afterCommit(session, () => {
-        roundsDue = ROUNDS_AFTER_COMMIT;
-      });
+      afterCommit(session, rounds.request);
     },
     ...reader,
     eraseAccount: async (session, userId) => {
       await models.keys.updateOne({ _id: userId }, { $set: { key: null } }, { session, upsert: true });
     },
     seal,
-    sealIfNeeded: async () => {
+    sealIfNeeded: rounds.runIfNeeded,
+  };
+};
+
+const createRounds = (seal: () => Promise<number>, sealAllMs: number) => {
+  let due = 0;
+  let sealedAt = performance.now();
+  const request = (): void => {
+    due = ROUNDS_AFTER_COMMIT;
+  };
+  return {
+    /** After the commit of an entry. */
+    request,
+    runIfNeeded: async (): Promise<void> => {
       const now = performance.now();
-      if (roundsDue === 0 && now < sealedAt + SEAL_ALL_MS) return;
-      roundsDue = Math.max(0, roundsDue - 1);
+      if (due === 0 && now < sealedAt + sealAllMs) return;
+      due = Math.max(0, due - 1);
       sealedAt = now;
       await seal().catch((error: unknown) => {
-        roundsDue = ROUNDS_AFTER_COMMIT;
+        request();
         throw error;
       });
     },
@@ -182,13 +206,14 @@ const toKey = ({ key }: AuditKeyDocument): Buffer | null =>
 const createAuditSealer = (
   connection: Connection,
   { entries, seals }: AuditModels,
-  { service, clock, log }: Pick<AuditLogOptions, 'service' | 'clock' | 'log'>,
+  { service, clock, log, batch }: Pick<AuditLogOptions, 'service' | 'clock' | 'log' | 'batch'>,
 ): (() => Promise<number>) =>
   createSealer<SealedAuditEntry>({
     name: `the audit log of ${service}`,
     seals: createSeals(seals),
     clock,
     log,
+    batch,
     records: {
       unsealed: async (limit) => (await entries.find({ seal: null }).limit(limit).lean()).map(toSealed),
       findMany: async (keys) =>

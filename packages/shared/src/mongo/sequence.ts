@@ -20,7 +20,12 @@ interface SequenceDocument {
   value: number;
 }
 
-collectionPrivacy<SequenceDocument>('sequences', retain('the last number given', '_id', 'value'));
+/** The numbers of the audit log have their own: the user of the operator's commands can change these and no others. */
+export const AUDIT_SEQUENCES = 'audit_sequences';
+type SequenceCollection = 'sequences' | typeof AUDIT_SEQUENCES;
+
+for (const collection of ['sequences', AUDIT_SEQUENCES])
+  collectionPrivacy<SequenceDocument>(collection, retain('the last number given', '_id', 'value'));
 
 interface Waiter {
   count: number;
@@ -30,9 +35,11 @@ interface Waiter {
 
 const ATTEMPTS = 50;
 
-/** Sequences in the collection `sequences`. */
-export const createSequences = (connection: Connection): Sequences => {
-  const reserve = createReserve(connection);
+export const createSequences = (
+  connection: Connection,
+  collection: SequenceCollection = 'sequences',
+): Sequences => {
+  const reserve = createReserve(connection, collection);
   /** Callers that wait for the next query of a sequence. */
   const waiting = new Map<string, Waiter[]>();
 
@@ -81,8 +88,8 @@ export const createSequences = (connection: Connection): Sequences => {
 };
 
 /** Makes the function that increments a counter by `count` and returns the new value. */
-const createReserve = (connection: Connection) => {
-  const counters = connection.collection<SequenceDocument>('sequences');
+const createReserve = (connection: Connection, collection: SequenceCollection) => {
+  const counters = connection.collection<SequenceDocument>(collection);
 
   const increment = async (name: string, count: number): Promise<number | undefined> => {
     const counter = await counters.findOneAndUpdate(

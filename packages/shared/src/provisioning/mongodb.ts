@@ -1,5 +1,6 @@
 /** The users of MongoDB: each service has its own database, and no user of a process can create users or roles. */
 import type { Connection } from '../mongo/connect.ts';
+import { AUDIT_SEQUENCES } from '../mongo/sequence.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 
 interface RoleOf {
@@ -34,7 +35,7 @@ interface Role {
 const DATABASES = PROCESSES.flatMap(({ database }) => (database === undefined ? [] : [database]));
 
 /** `seals`: the database of the wallet's seals. */
-const rolesOf = (seals: string): Role[] => [
+export const mongodbRoles = (seals = SEALS): Role[] => [
   {
     db: seals,
     name: APPEND_ONLY,
@@ -51,7 +52,7 @@ const rolesOf = (seals: string): Role[] => [
       { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
       { resource: { db, collection: 'audit_seals' }, actions: ['find'] },
       // The next number of an entry.
-      { resource: { db, collection: 'sequences' }, actions: ['find', 'insert', 'update'] },
+      { resource: { db, collection: AUDIT_SEQUENCES }, actions: ['find', 'insert', 'update'] },
     ],
   })),
 ];
@@ -103,7 +104,7 @@ export const createMongodbUsers = async (
       await client.db(db).command({ [`update${what}`]: name, ...fields });
     }
   };
-  for (const { db, name, privileges } of rolesOf(seals))
+  for (const { db, name, privileges } of mongodbRoles(seals))
     await createOrUpdate(db, 'Role', name, { privileges, roles: [] });
   for (const { db, name, roles } of mongodbUsers(seals)) {
     const pwd = passwords.get(name);

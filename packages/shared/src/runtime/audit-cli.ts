@@ -2,9 +2,9 @@
  * `npm run audit:log`: verifies the audit logs of all services. `npm run audit:log -- wallet gyms=12:ab34…` verifies these,
  * and that the chain of gyms still contains this head, noted from an earlier run or from the log of the service.
  *
- * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). Where a
- * process may only read its own database, run the command there with its MONGODB_DATABASE, for one service. Exit codes: 0
- * everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
+ * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). A
+ * MONGODB_DATABASE that is another one is refused. Where a process may only read its own database, run the command there,
+ * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
  */
 import { databaseOf } from '../kernel/config.ts';
 import { createLog } from '../kernel/log.ts';
@@ -46,10 +46,10 @@ const lineOf = (service: string, report: AuditLogReport): string => {
   return `${read}${waiting}: intact, head ${report.head ?? 'none'}`;
 };
 
-const check = async ({ service, noted }: Wanted, isOnly: boolean): Promise<AuditLogReport> => {
+const check = async ({ service, noted }: Wanted, database: string): Promise<AuditLogReport> => {
   const connection = await connectMongo({
     uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
-    database: databaseOf(service, process.env, isOnly),
+    database,
     log: createLog({ service: 'audit', level: 'error' }),
     appName: 'audit-log',
     // Unlike a service, the command does not start together with its databases: it does not wait for them.
@@ -68,9 +68,10 @@ const main = async (): Promise<number> => {
     printError(USAGE);
     return EXIT_USAGE;
   }
+  const checks = wanted.map((each) => ({ each, database: databaseOf(each.service, process.env) }));
   let hasDifference = false;
-  for (const each of wanted) {
-    const report = await check(each, wanted.length === 1);
+  for (const { each, database } of checks) {
+    const report = await check(each, database);
     printLine(lineOf(each.service, report));
     hasDifference ||= report.difference !== undefined;
   }

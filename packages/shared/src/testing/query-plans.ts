@@ -46,6 +46,7 @@ const EXAMINED_MAX = FILLED / 10;
 
 const SMALL: Readonly<Record<string, string>> = {
   sequences: 'one document for each sequence',
+  audit_sequences: 'one document',
   relay_leases: 'one document',
   upgrades: 'one document for each upgrade',
 };

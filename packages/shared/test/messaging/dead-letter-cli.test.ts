@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
-import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
+import { createDeadLetters, type DeadLetter } from '../../src/messaging/dead-letter.ts';
 import { createAuditLog } from '../../src/mongo/audit-log.ts';
 import { connectMongo } from '../../src/mongo/connect.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
@@ -31,15 +31,19 @@ afterAll(async () => {
   await dropDatabase({ MONGODB_URI, MONGODB_DATABASE });
 });
 
-const run = (args: string[], database = MONGODB_URI): Promise<{ code: number; out: string; err: string }> =>
+const run = (
+  args: string[],
+  change: Record<string, string> = {},
+): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
     const env = {
       ...process.env,
       NODE_OPTIONS: '',
       AMQP_URL: amqpUrl(),
       EVENTS_NAMESPACE: broker.namespace,
-      MONGODB_URI: database,
-      MONGODB_DATABASE,
+      MONGODB_URI,
+      COUNTER_MONGODB_DATABASE: MONGODB_DATABASE,
+      ...change,
     };
     execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
@@ -72,8 +76,12 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   expect(listed.out).toContain(`2 dead-lettered events in ${SERVICE}`);
 
   // What cannot be recorded is not done.
-  const unrecorded = await run(['purge', SERVICE], 'mongodb://127.0.0.1:0');
+  const unrecorded = await run(['purge', SERVICE], { MONGODB_URI: 'mongodb://127.0.0.1:0' });
   expect([unrecorded.code, (await createDeadLetters(broker).list(SERVICE)).length]).toEqual([1, 2]);
+  // Nor is it recorded in the database of another service.
+  const elsewhere = await run(['purge', SERVICE], { MONGODB_DATABASE: 'fitness_wallet' });
+  expect(elsewhere).toMatchObject({ code: 1, err: expect.stringContaining('MONGODB_DATABASE') });
+  expect(await createDeadLetters(broker).list(SERVICE)).toHaveLength(2);
 
   broken = false;
   expect(await run(['replay', SERVICE, '--id', ids[0] ?? ''])).toMatchObject({
@@ -87,6 +95,39 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
     { action: 'dead_letters.replay', events: [`shop.order.placed ${ids[0]}`] },
     { action: 'dead_letters.purge', events: [`shop.order.placed ${ids[1]}`] },
   ]);
+});
+
+test('what is deleted is what was recorded, batch by batch, and an id is found wherever it is', async () => {
+  broken = true;
+  await Promise.all(Array.from({ length: 5 }, () => publishEvent(broker)));
+  const all = createDeadLetters(broker);
+  await until(async () => (await all.list(SERVICE)).length === 5);
+  const idsOf = (found: readonly DeadLetter[]) => found.map(({ id }) => id);
+  const remaining = async () => idsOf(await all.list(SERVICE)).toSorted();
+  const ids = await remaining();
+  const letters = createDeadLetters(broker, { limit: 2 });
+  expect(await letters.list(SERVICE)).toHaveLength(2);
+  for (const id of ids) expect(idsOf(await letters.list(SERVICE, { id }))).toEqual([id]);
+
+  const batches: (string | undefined)[][] = [];
+  const failing = async (found: readonly DeadLetter[]): Promise<void> => {
+    if (batches.length > 0) throw new Error('the database is gone');
+    batches.push(idsOf(found));
+  };
+  await expect(letters.purge(SERVICE, { record: failing })).rejects.toThrow('the database is gone');
+  expect(batches.map(({ length }) => length)).toEqual([2]);
+  expect(await remaining()).toEqual(ids.filter((id) => !batches.flat().includes(id)));
+
+  // One that arrives meanwhile is not recorded, so it stays.
+  let late: string | undefined;
+  const record = async (found: readonly DeadLetter[]): Promise<void> => {
+    late ??= await publishEvent(broker);
+    batches.push(idsOf(found));
+  };
+  expect(await letters.purge(SERVICE, { record })).toBe(3);
+  expect(batches.flat().toSorted()).toEqual(ids);
+  await until(async () => (await all.list(SERVICE)).length === 1);
+  expect(await remaining()).toEqual([late]);
 });
 
 test('wrong arguments print the usage, and an unknown service is named', async () => {

@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Schema } from 'mongoose';
-import { systemRandom } from '../../src/kernel/clock.ts';
+import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
 import { readHead } from '../../src/kernel/seal.ts';
 import { checkAuditLog } from '../../src/mongo/audit-check.ts';
-import { type AuditRecord, createAuditLog } from '../../src/mongo/audit-log.ts';
+import { type AuditLogOptions, type AuditRecord, createAuditLog } from '../../src/mongo/audit-log.ts';
 import {
   type AuditEntryDocument,
   auditHash,
@@ -54,7 +54,8 @@ afterAll(async () => {
 });
 
 /** As one more replica does. */
-const open = () => createAuditLog({ connection, service: 'wallet', clock, random: systemRandom, log });
+const open = (options: Pick<AuditLogOptions, 'sealAllMs' | 'batch'> = {}) =>
+  createAuditLog({ connection, service: 'wallet', clock, random: systemRandom, log, ...options });
 const entries = () => connection.collection<AuditEntryDocument>('audit_entries');
 const record = (fields: Partial<AuditRecord> = {}, audit = open()): Promise<void> =>
   inTransaction(connection, (session) => audit.record(session, { ...ACTION, ...fields }));
@@ -141,6 +142,47 @@ test('twenty operators at once, sealed by three replicas: every entry is in the 
   const seals = await connection.collection('audit_seals').find().toArray();
   const keys = seals.flatMap(({ leaves }) => (leaves as { key: string }[]).map(({ key }) => key));
   expect([new Set(keys).size, keys.length]).toEqual([before + 20, before + 20]);
+});
+
+describe('the rounds of a service seal', () => {
+  const unsealed = () => entries().countDocuments({ seal: null });
+
+  test('its own entries at once, and nothing while none can be waiting', async () => {
+    const service = open({ sealAllMs: HOUR_MS });
+    await record();
+    await service.sealIfNeeded();
+    expect(await unsealed()).toBe(1);
+    await record({}, service);
+    await service.sealIfNeeded();
+    expect([await unsealed(), (await check()).difference]).toEqual([0, undefined]);
+  });
+
+  test('the entries of commands and of processes that died, after a while', async () => {
+    const service = open({ sealAllMs: 0 });
+    await record();
+    await service.sealIfNeeded();
+    expect([await unsealed(), (await check()).difference]).toEqual([0, undefined]);
+  });
+
+  test('everything beside more changed entries than a batch', async () => {
+    await open().seal();
+    for (let n = 0; n < 8; n += 1) await record();
+    const waiting = await entries().find({ seal: null }).sort({ _id: 1 }).toArray();
+    const changed = { _id: { $in: waiting.slice(0, 5).map(({ _id }) => _id) } };
+    await entries().updateMany(changed, { $set: { action: 'user.delete' } });
+    expect(await open({ batch: 2 }).seal()).toBe(3);
+    const left = await entries().find({ seal: null }).sort({ _id: 1 }).toArray();
+    expect(left.map(({ _id }) => _id)).toEqual(changed._id.$in);
+    await entries().updateMany(changed, { $set: { action: 'user.update' } });
+    expect([await open({ batch: 2 }).seal(), (await check()).difference]).toEqual([5, undefined]);
+  });
+});
+
+test('its numbers are counted apart from the ids of the service', async () => {
+  await record();
+  const counters = async (name: string) => connection.collection(name).find().toArray();
+  expect(await counters('sequences')).toEqual([]);
+  expect(await counters('audit_sequences')).toMatchObject([{ value: expect.any(Number) }]);
 });
 
 describe('the check names the first entry', () => {
@@ -297,10 +339,12 @@ describe('a list', () => {
 
 describe('npm run audit:log', () => {
   const CLI = fileURLToPath(new URL('../../src/runtime/audit-cli.ts', import.meta.url));
+  let change: Record<string, string> = {};
   const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
     new Promise((resolve) => {
       const { MONGODB_URI, MONGODB_DATABASE } = config;
-      const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URI, MONGODB_DATABASE };
+      const own = { WALLET_MONGODB_DATABASE: MONGODB_DATABASE };
+      const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URI, ...own, ...change };
       execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
         resolve({ code: error === null ? 0 : Number(error.code), out, err });
       });
@@ -322,6 +366,16 @@ describe('npm run audit:log', () => {
       expect.stringContaining(`entry ${entry?._id} is not what was`),
     ]);
     await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: entry?.request_id ?? null } });
+  });
+
+  test('exits 2 when MONGODB_DATABASE is the database of another service', async () => {
+    change = { MONGODB_DATABASE: 'fitness_gyms' };
+    const refused = await run('wallet');
+    change = {};
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('MONGODB_DATABASE is fitness_gyms'),
+    });
   });
 
   test('wrong arguments print the usage', async () => {

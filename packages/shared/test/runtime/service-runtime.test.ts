@@ -2,7 +2,10 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { GRPC_CLOSE_GRACE_MS } from '../../src/grpc/server.ts';
 import { CONNECTION_LIMITS } from '../../src/http/connections.ts';
+import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { createAuditLog } from '../../src/mongo/audit-log.ts';
+import { inTransaction } from '../../src/mongo/transaction.ts';
 import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
 import { createServiceRuntime, type Job, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
@@ -80,6 +83,31 @@ test('upgrades run before the transports open; a service does not start when one
     await dropDatabase(config);
   });
   expect(steps).toEqual(['upgrade', 'seeds']);
+});
+
+test('the audit log is sealed by the running service, with what a command has added to it', async () => {
+  const config = testConfig('wallet');
+  const log = createLog({ service: 'wallet', level: 'silent' });
+  const runtime = await createServiceRuntime('wallet', config, { log });
+  const service = await runtime.serve({ routes: [], grpc: [], consumers: [] });
+  closings.push(async () => {
+    await service.close();
+    await dropDatabase(config);
+  });
+  const { connection } = runtime;
+  const ofCommand = { connection, service: 'wallet', clock: systemClock, random: systemRandom, log };
+  const values = { events: ['shop.order.placed 1'] };
+  for (const audit of [createAuditLog(ofCommand), runtime.audit])
+    await inTransaction(connection, (session) =>
+      audit.record(session, {
+        actorId: null,
+        action: 'dead_letters.purge',
+        subject: { type: 'dead_letters', id: null },
+        after: { personId: null, values },
+      }),
+    );
+  const sealed = { seal: { $type: 'number' } };
+  await until(async () => (await connection.collection('audit_entries').countDocuments(sealed)) === 2);
 });
 
 test('idle connections do not delay the shutdown beyond its grace period', async () => {

@@ -11,7 +11,8 @@ const DATA_DESCRIPTION = [
   '`account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
   '`account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
   '`gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `trainer_license_reviewed`: `approved`, `reason`.',
-  '`deposit_credited`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.',
+  '`deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.',
+  '`refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.',
   '`training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
   '`training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
   '`subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
@@ -43,8 +44,10 @@ export const notificationSchema = z
       'gym_license_reviewed',
       'trainer_license_reviewed',
       'deposit_credited',
+      'deposit_returned',
       'withdrawal_paid',
       'withdrawal_rejected',
+      'refund_resolved',
       'training_service_sold',
       'training_service_delivered',
       'subscription_expiring',
@@ -69,11 +72,12 @@ interface TextKeys {
 
 const textsOf = (key: string): TextKeys => ({ title: `${key}.title`, body: `${key}.body` });
 
-/** A review has one text for each outcome, a security alert for each change; the other types have one text. */
+/** A review and a refund have one text for each outcome, a security alert for each change; the other types have one text. */
 const textKeys = ({ type, data }: NotificationRow): TextKeys => {
   if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed') {
     return textsOf(`notification.${type}.${data.approved === true ? 'approved' : 'rejected'}`);
   }
+  if (type === 'refund_resolved') return textsOf(`notification.${type}.${data.outcome}`);
   if (type !== 'security_alert') return textsOf(`notification.${type}`);
   const texts = textsOf(`notification.security_alert.${data.change}`);
   return data.by === 'operator' ? { ...texts, body: 'notification.security_alert.by_operator.body' } : texts;

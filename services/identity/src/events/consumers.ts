@@ -3,11 +3,13 @@ import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onAccountDeletionRequested } from './on-account-deletion-requested.ts';
+import { onDepositReturned } from './on-deposit-returned.ts';
 import { onGymBoostEnded } from './on-gym-boost-ended.ts';
 import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 import { onPaymentBooked } from './on-payment-booked.ts';
+import { onRefundResolved } from './on-refund-resolved.ts';
 import { onSecuritySmsRequested } from './on-security-sms-requested.ts';
 import { onSubscriptionExpiring } from './on-subscription-expiring.ts';
 import { onTraineeDelivered } from './on-trainee-delivered.ts';
@@ -25,9 +27,11 @@ export const createConsumers = (
   onMediaDeleted(useCases),
   onPaymentBooked(useCases),
   onSecuritySmsRequested(useCases),
+  onDepositReturned(useCases),
   onWithdrawalSettled(useCases),
   onTraineePurchased(useCases),
   onTraineeDelivered(useCases),
+  onRefundResolved(useCases),
   onSubscriptionExpiring(useCases),
   onGymBoostEnded(useCases),
   onTrainingServiceBoostEnded(useCases),

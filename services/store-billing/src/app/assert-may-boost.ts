@@ -1,5 +1,6 @@
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, forbidden } from '@fitness/shared/kernel/error.ts';
+import { currentTrace } from '@fitness/shared/kernel/trace.ts';
 import type { Targets } from '../clients/targets.ts';
 import type { Target } from '../domain/target.ts';
 
@@ -17,7 +18,8 @@ export const assertMayBoost = async (
   const found = await targets.find(target);
   if (found === undefined) throw notFound();
   const isOwner = found.ownerId === caller.userId;
-  if (can(caller, 'payments.boost_all')) return isOwner ? target : { ...target, byOperator: true };
+  const byOperator = { requestId: currentTrace()?.requestId ?? null };
+  if (can(caller, 'payments.boost_all')) return isOwner ? target : { ...target, byOperator };
   if (isOwner && can(caller, 'payments.boost_own')) return target;
   throw found.isActive ? forbidden(`not the owner of ${target.type} ${target.id}`) : notFound();
 };

@@ -178,7 +178,7 @@ const storeGrant = async (
 
 /** Both this and the refund by an operator write the row, so that one of them comes first. */
 const leaveRefundQueue = async (
-  dependencies: Pick<Dependencies, 'store' | 'audit'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
   session: ClientSession,
   { refund, operator }: GrantRequest,
   now: Date,

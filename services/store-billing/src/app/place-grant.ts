@@ -16,15 +16,16 @@ interface Placement {
   isNewSlot: boolean;
 }
 
-/** An operator has bought it for a target of somebody else. */
+/** An operator has bought it for a target of somebody else. The background or another request may grant it. */
 const recordBoost = (
   { audit }: Pick<Dependencies, 'audit'>,
   session: ClientSession,
   grant: Grant,
-  { type, id }: Target,
+  { type, id, byOperator }: Target,
 ): Promise<void> =>
   audit.record(session, {
     actorId: grant.userId,
+    requestId: byOperator?.requestId ?? null,
     action: 'boost.buy',
     subject: { type: 'boost', id: grant.id },
     after: {
@@ -52,6 +53,6 @@ export const placeGrant = async (
   if (taken !== 'taken') return { refusal: taken };
   await grants.insert(session, grant);
   await publishGrant(dependencies, session, grant);
-  if (order.target?.byOperator === true) await recordBoost(dependencies, session, grant, order.target);
+  if (order.target?.byOperator !== undefined) await recordBoost(dependencies, session, grant, order.target);
   return { grant };
 };

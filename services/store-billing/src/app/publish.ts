@@ -2,6 +2,7 @@
 import {
   boostEnded,
   boostGranted,
+  refundResolved,
   storePurchaseGrantEnded,
   storePurchaseGranted,
   subscriptionExpiring,
@@ -12,6 +13,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Boost, type Grant, type Order, payableTypeOf, type Subscription } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
+import type { Refund, RefundOutcome } from '../domain/refund.ts';
 
 type PublishDependencies = Pick<Dependencies, 'outbox'>;
 
@@ -106,4 +108,14 @@ export const publishStorePurchaseGrantEnded = async (
 ): Promise<void> => {
   const data = { store_purchase_id: id, user_id: userId, ended_at: formatTimestamp(endedAt) };
   await outbox.publish(session, storePurchaseGrantEnded, { subject: id, aggregateVersion: version, data });
+};
+
+export const publishRefundResolved = async (
+  { outbox }: PublishDependencies,
+  session: ClientSession,
+  { id, userId, channel, productId }: Refund,
+  outcome: RefundOutcome,
+): Promise<void> => {
+  const data = { refund_id: id, user_id: userId, channel, product_id: productId, outcome };
+  await outbox.publish(session, refundResolved, { subject: `refund-${id}`, aggregateVersion: 1, data });
 };

@@ -2,10 +2,14 @@ import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Refund, RefundResolution } from '../domain/refund.ts';
+import { publishRefundResolved } from './publish.ts';
 
-/** The audit entry of an operator who closes a row of the refund queue, in the transaction of the resolution. */
-export const recordRefundResolution = (
-  { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
+/**
+ * In the transaction in which an operator closes a row of the refund queue: the audit entry, and the event by which the user is
+ * notified.
+ */
+export const recordRefundResolution = async (
+  { store, outbox, audit }: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
   session: ClientSession,
   refund: Refund,
   resolution: RefundResolution,
@@ -19,7 +23,8 @@ export const recordRefundResolution = (
       note: now?.note ?? null,
     },
   });
-  return audit.record(session, {
+  await publishRefundResolved({ outbox }, session, refund, resolution.outcome);
+  await audit.record(session, {
     actorId: resolution.resolvedBy,
     action: 'refund.resolve',
     subject: { type: 'refund', id: refund.id },

@@ -47,31 +47,40 @@ export const createResolveRefund =
 const isResolvedAs = (refund: Refund, outcome: RefundOutcome): refund is Resolved =>
   refund.resolution?.outcome === outcome;
 
-const markRefunded = async (
+/** Nothing happens when the row has left the queue meanwhile. */
+const close = async (
   dependencies: Dependencies,
-  { refund, note, operatorId }: Work,
+  { refund, outcome, note, operatorId }: Work,
 ): Promise<void> => {
   const { store, clock } = dependencies;
-  const [order, now] = [orderOf(dependencies, refund), clock.now()];
-  // A process that was killed may have left a purchase in the queue that is granted.
-  const ledger = order && (await store.ledger.read(refund, slotOf(order), now));
-  if (ledger?.redeemed !== undefined) return store.refunds.resolve(refund, 'granted', now);
-  const resolution = { outcome: 'refunded' as const, note, resolvedBy: operatorId, resolvedAt: now };
+  const resolution = { outcome, note, resolvedBy: operatorId, resolvedAt: clock.now() };
   await store.transaction(async (session) => {
-    if (await store.refunds.markRefunded(session, refund, resolution))
-      await recordRefundResolution(dependencies, session, refund, resolution);
+    const isClosed =
+      outcome === 'granted'
+        ? await store.refunds.markGranted(session, refund.id, resolution)
+        : await store.refunds.markRefunded(session, refund, resolution);
+    if (isClosed) await recordRefundResolution(dependencies, session, refund, resolution);
   });
 };
 
+const markRefunded = async (dependencies: Dependencies, work: Work): Promise<void> => {
+  const { store, clock } = dependencies;
+  const order = orderOf(dependencies, work.refund);
+  // A process that was killed may have left a purchase in the queue that is granted. A refusal leaves it: `granted` closes it.
+  const ledger = order && (await store.ledger.read(work.refund, slotOf(order), clock.now()));
+  if (ledger?.redeemed === undefined) await close(dependencies, work);
+};
+
 /** As a redemption by the user, whom the running subscription or boost has kept from it. */
-const grant = async (dependencies: Dependencies, { refund, note, operatorId }: Work): Promise<void> => {
+const grant = async (dependencies: Dependencies, work: Work): Promise<void> => {
+  const { refund, note, operatorId } = work;
   const { store, channel, targets, clock, requestTransactionTimeoutMs } = dependencies;
   const order = orderOf(dependencies, refund);
   const attempt = await store.attempts.find(refund.attemptId);
   if (order === undefined || attempt === undefined || refund.channel !== channel.name) throw notGrantable();
   if (refund.target !== null && (await targets.find(refund.target)) === undefined) throw notGrantable();
   const { redeemed, slot } = await store.ledger.read(refund, slotOf(order), clock.now());
-  if (redeemed !== undefined) return store.refunds.resolve(refund, 'granted', clock.now());
+  if (redeemed !== undefined) return close(dependencies, work);
   if (slot === 'active' || slot === 'closed') throw notGrantable();
   const verdict = await channel.verify(attempt);
   if (verdict.kind === 'not_purchased')
@@ -88,7 +97,7 @@ const grant = async (dependencies: Dependencies, { refund, note, operatorId }: W
     transactionTimeoutMs: requestTransactionTimeoutMs,
   });
   if (granted.outcome === 'refused') throw notGrantable();
-  if (granted.outcome === 'already_redeemed') await store.refunds.resolve(refund, 'granted', clock.now());
+  if (granted.outcome === 'already_redeemed') await close(dependencies, work);
 };
 
 /** Undefined for a product that is not sold any more. */

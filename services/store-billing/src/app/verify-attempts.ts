@@ -71,6 +71,8 @@ const finishIfRedeemed = async (
 ): Promise<boolean> => {
   if (redeemed === undefined) return false;
   const { userId, productId } = redeemed.purchase;
+  // A process that was killed may have left it in the queue.
+  await store.refunds.resolve(attempt, 'granted', clock.now());
   const isOwn = userId === attempt.userId && productId === attempt.productId;
   await store.attempts.finish(attempt, isOwn ? 'granted' : 'closed', isOwn ? null : 'redeemed', clock.now());
   return true;

@@ -8,8 +8,8 @@ export type TargetType = (typeof TARGET_TYPES)[number];
 export interface Target {
   type: TargetType;
   id: number;
-  /** An operator boosts it for somebody else. */
-  byOperator?: true;
+  /** An operator boosts it for somebody else, by this request. */
+  byOperator?: { requestId: string | null };
 }
 
 export const isTargetType = (value: unknown): value is TargetType =>

@@ -15,8 +15,8 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
     summary: 'Close a row of the refund queue',
     description:
       '`refunded`: the money was returned, and the purchase is not granted any more. `granted` asks the store again and ' +
-      'grants the purchase; 409 when that is not possible. The same outcome again answers the row as it is; another ' +
-      'one is 409.',
+      'grants the purchase; 409 when that is not possible. A purchase that is granted already can only be closed as ' +
+      '`granted`. The same outcome again answers the row as it is; another one is 409. The user is notified.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.resolve_disputes'],

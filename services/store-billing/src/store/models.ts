@@ -241,6 +241,7 @@ const attempts = new Schema<AttemptDocument>(
     boostable_type: maybeText,
     boostable_id: maybeNumber,
     boosted_by_operator: Boolean,
+    boost_request_id: String,
     state: text,
     reason: maybeText,
     revision: text,
@@ -266,6 +267,7 @@ const refunds = new Schema<RefundDocument>(
     boostable_type: maybeText,
     boostable_id: maybeNumber,
     boosted_by_operator: Boolean,
+    boost_request_id: String,
     reason: text,
     created_at: date,
     resolved_at: maybeDate,
@@ -291,6 +293,7 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
     boostable_type: maybeText,
     boostable_id: maybeNumber,
     boosted_by_operator: Boolean,
+    boost_request_id: String,
     amount: number,
     grant_id: number,
     state: text,
@@ -371,7 +374,11 @@ privacy(
   ),
   retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
   retain('likewise', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
-  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
+  retain(
+    'whether an operator has bought it for somebody else, and by which request',
+    'boosted_by_operator',
+    'boost_request_id',
+  ),
 );
 
 privacy(
@@ -395,7 +402,11 @@ privacy(
     'created_at',
   ),
   retain('likewise', 'resolved_at', 'resolution', 'look_due_at'),
-  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
+  retain(
+    'whether an operator has bought it for somebody else, and by which request',
+    'boosted_by_operator',
+    'boost_request_id',
+  ),
   erase('text of an operator about the purchase', 'note'),
   pseudonymise('the number of the operator’s account', 'resolved_by'),
 );
@@ -404,7 +415,11 @@ privacy(
   walletPurchases,
   retain('the hash of a key', 'client_key'),
   retain('the progress of the saga', 'unattended'),
-  retain('whether an operator has bought it for somebody else', 'boosted_by_operator'),
+  retain(
+    'whether an operator has bought it for somebody else, and by which request',
+    'boosted_by_operator',
+    'boost_request_id',
+  ),
   pseudonymise('the number of the account', 'user_id'),
   retain(
     'what was charged and granted, for accounting',

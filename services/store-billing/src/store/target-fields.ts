@@ -6,19 +6,24 @@ export interface TargetFields {
   boostable_id: number | null;
   /** Only of an operator's boost for somebody else. */
   boosted_by_operator?: boolean | undefined;
+  /** The operator's request. An older release stored none. */
+  boost_request_id?: string | null | undefined;
 }
 
 export const fromTargetFields = ({
   boostable_type: type,
   boostable_id: id,
   boosted_by_operator: byOperator,
+  boost_request_id: requestId,
 }: TargetFields): Target | null => {
   if (type === null || id === null) return null;
-  return byOperator === true ? { type, id, byOperator: true } : { type, id };
+  return byOperator === true ? { type, id, byOperator: { requestId: requestId ?? null } } : { type, id };
 };
 
 export const toTargetFields = (target: Target | null): TargetFields => ({
   boostable_type: target?.type ?? null,
   boostable_id: target?.id ?? null,
-  ...(target?.byOperator === true ? { boosted_by_operator: true } : {}),
+  ...(target?.byOperator === undefined
+    ? {}
+    : { boosted_by_operator: true, boost_request_id: target.byOperator.requestId }),
 });

@@ -1,5 +1,10 @@
 /** Events of the wallet; each is stored in the transaction of its effect. */
-import { ledgerSealed, paymentBooked, withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import {
+  depositReturned,
+  ledgerSealed,
+  paymentBooked,
+  withdrawalSettled,
+} from '@fitness/proto/events/wallet.ts';
 import type { Seal } from '@fitness/shared/kernel/seal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -22,6 +27,17 @@ export const publishPaymentBooked = (
     subject: payment.id,
     aggregateVersion: payment.version,
     data: eventData(payment),
+  });
+
+export const publishDepositReturned = (
+  { outbox }: Pick<Dependencies, 'outbox'>,
+  session: ClientSession,
+  { id, userId, amount, version }: Payment,
+): Promise<void> =>
+  outbox.publish(session, depositReturned, {
+    subject: id,
+    aggregateVersion: version,
+    data: { payment_id: id, user_id: userId, amount },
   });
 
 export const publishWithdrawalSettled = (

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { verifiedFields } from '../domain/deposit.ts';
 import type { DisputeOutcome, DisputeResolution, Payment } from '../domain/payment.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
-import { publishPaymentBooked } from './publish.ts';
+import { publishDepositReturned, publishPaymentBooked } from './publish.ts';
 import { depositEntry } from './settle-deposit.ts';
 
 interface Resolution {
@@ -48,7 +48,7 @@ export const createResolveDeposit =
       const after =
         outcome === 'credited'
           ? await credit(dependencies, session, current, resolution, isErased)
-          : assertResolved(await store.payments.resolveDispute(session, id, { resolution, credited: null }));
+          : await giveBack(dependencies, session, id, resolution);
       await audit.record(session, {
         actorId: caller.userId,
         action: 'deposit.resolve',
@@ -96,6 +96,20 @@ const credit = async (
   await store.post(session, depositEntry(deposit));
   await publishPaymentBooked({ outbox }, session, done);
   return done;
+};
+
+/** Books nothing: the operator has returned the money at the gateway. */
+const giveBack = async (
+  { store, outbox }: Pick<Dependencies, 'store' | 'outbox'>,
+  session: ClientSession,
+  id: number,
+  resolution: DisputeResolution,
+): Promise<Payment> => {
+  const returned = assertResolved(
+    await store.payments.resolveDispute(session, id, { resolution, credited: null }),
+  );
+  await publishDepositReturned({ outbox }, session, returned);
+  return returned;
 };
 
 /** The transaction has read the state before: a concurrent change conflicts and does not arrive here. */

@@ -167,12 +167,21 @@ export const catalogue = {
   'notification.trainer_license_reviewed.rejected.body': 'Your trainer licence was rejected. {reason}',
   'notification.deposit_credited.title': 'Deposit credited',
   'notification.deposit_credited.body': 'Your deposit of {amount} Tooman was added to your balance.',
+  'notification.deposit_returned.title': 'Deposit returned',
+  'notification.deposit_returned.body':
+    'Your deposit of {amount} Tooman was not added to your balance. What you paid was returned to you.',
   'notification.withdrawal_paid.title': 'Withdrawal paid',
   'notification.withdrawal_paid.body':
     'Your withdrawal of {amount} Tooman was transferred to your bank account.',
   'notification.withdrawal_rejected.title': 'Withdrawal rejected',
   'notification.withdrawal_rejected.body':
     'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. {reason}',
+  'notification.refund_resolved.refunded.title': 'Purchase refunded',
+  'notification.refund_resolved.refunded.body':
+    'Your app store purchase that could not be activated was refunded.',
+  'notification.refund_resolved.granted.title': 'Purchase activated',
+  'notification.refund_resolved.granted.body':
+    'Your app store purchase that could not be activated before is active now.',
   'notification.training_service_sold.title': 'Training service sold',
   'notification.training_service_sold.body': 'Your training service {title} was sold for {amount} Tooman.',
   'notification.training_service_delivered.title': 'Training service delivered',

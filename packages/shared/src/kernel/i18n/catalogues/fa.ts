@@ -166,11 +166,20 @@ export const catalogue: Catalogue = {
   'notification.trainer_license_reviewed.rejected.body': 'مجوز مربیگری شما رد شد. {reason}',
   'notification.deposit_credited.title': 'واریز انجام شد',
   'notification.deposit_credited.body': 'واریز شما به مبلغ {amount} تومان به موجودی افزوده شد.',
+  'notification.deposit_returned.title': 'واریز بازگردانده شد',
+  'notification.deposit_returned.body':
+    'واریز شما به مبلغ {amount} تومان به موجودی افزوده نشد و مبلغ پرداختی به شما بازگردانده شد.',
   'notification.withdrawal_paid.title': 'برداشت پرداخت شد',
   'notification.withdrawal_paid.body': 'برداشت شما به مبلغ {amount} تومان به حساب بانکی شما واریز شد.',
   'notification.withdrawal_rejected.title': 'برداشت رد شد',
   'notification.withdrawal_rejected.body':
     'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
+  'notification.refund_resolved.refunded.title': 'وجه خرید بازگردانده شد',
+  'notification.refund_resolved.refunded.body':
+    'وجه خرید شما از فروشگاه برنامه که فعال نشده بود بازگردانده شد.',
+  'notification.refund_resolved.granted.title': 'خرید فعال شد',
+  'notification.refund_resolved.granted.body':
+    'خرید شما از فروشگاه برنامه که پیش‌تر فعال نشده بود اکنون فعال است.',
   'notification.training_service_sold.title': 'خدمت تمرینی فروخته شد',
   'notification.training_service_sold.body': 'خدمت تمرینی {title} شما به مبلغ {amount} تومان فروخته شد.',
   'notification.training_service_delivered.title': 'خدمت تمرینی تحویل داده شد',
