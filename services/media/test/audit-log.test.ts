@@ -55,7 +55,7 @@ test('the owner’s own view, a refused one, and that of a public file have no e
 
 test('a document is not shown while its view cannot be recorded', async () => {
   const id = await documentOf('trainer_license', userTarget(OWNER.userId));
-  const sequences = harness.connection.collection<{ _id: string; value: unknown }>('sequences');
+  const sequences = harness.connection.collection<{ _id: string; value: unknown }>('audit_sequences');
   await observer.observe(() => harness.download(VIEWER, id));
   const counter = await sequences.findOne({ _id: 'audit' });
   await sequences.updateOne({ _id: 'audit' }, { $set: { value: 'not a number' } });
