@@ -1,5 +1,6 @@
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openReplica } from './purge-support.ts';
 import {
   giveRoles,
   type Harness,
@@ -141,18 +142,24 @@ describe('the permissions of an operator are a limit', () => {
 
   test('a role that gains such a permission during the request is not assigned', async () => {
     const person = await join(harness);
-    await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 77, filename: 'l.pdf' });
     const roles = harness.database.collection('roles');
-    // After the permissions were compared, and before anything is written.
-    harness.standIns.whileDeleting = async () => {
-      await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
-    };
+    const replica = await openReplica(harness.config, harness.clock, (dependencies) => ({
+      ...dependencies,
+      store: {
+        ...dependencies.store,
+        // After the permissions were compared, and before anything is written.
+        transaction: async (work) => {
+          await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
+          return dependencies.store.transaction(work);
+        },
+      },
+    }));
     try {
-      const { status } = await put(operator, person.id, { role_ids: [2], trainer_license_image: null });
-      expect(status).toBe(403);
+      const assign = replica.useCases.updateUser(operator.caller, person.id, { role_ids: [2] }, 'en');
+      await expect(assign).rejects.toMatchObject({ kind: 'forbidden' });
       expect((await stored(person.id))?.role_ids).toEqual([1]);
     } finally {
-      harness.standIns.whileDeleting = undefined;
+      await replica.close();
       await roles.updateOne({ _id: 2 as never }, { $pull: { permissions: 'roles.manage' as never } });
     }
   });

@@ -4,7 +4,7 @@
  */
 import type { ClientSession, Connection } from 'mongoose';
 import type { AuditAction, AuditSubject, AuditValues } from '../kernel/audit.ts';
-import { type Clock, MINUTE_MS, type Random } from '../kernel/clock.ts';
+import { type Clock, formatTimestamp, MINUTE_MS, type Random } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { currentTrace } from '../kernel/trace.ts';
@@ -98,7 +98,8 @@ export const createAuditLog = ({ connection, service, clock, random, log }: Audi
   ): Promise<string | null> => {
     if (state === undefined) return null;
     const fields: StoredField[] = [];
-    for (const [field, value] of Object.entries(state.values)) {
+    for (const [field, given] of Object.entries(state.values)) {
+      const value = withTimestamps(given);
       if (state.personId === null || value == null || !isPersonal(field)) {
         fields.push({ field, value: value ?? null });
         continue;
@@ -175,6 +176,15 @@ const createKeys =
       }
     }
   };
+
+/** Times in the form that clients know (contract, section 1), also inside of lists and documents. */
+const withTimestamps = (value: unknown): unknown => {
+  if (value instanceof Date) return formatTimestamp(value);
+  if (Array.isArray(value)) return value.map(withTimestamps);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTimestamps(inner)]));
+};
 
 const toKey = ({ key }: AuditKeyDocument): Buffer | null =>
   key === null ? null : Buffer.from(key, 'base64');

@@ -113,6 +113,7 @@ const entrySchema = new Schema<AuditEntryDocument>(
   .index({ action: 1, _id: -1 })
   .index({ subject_type: 1, _id: -1 })
   .index({ subject_type: 1, subject_id: 1, _id: -1 })
+  .index({ subject_id: 1, _id: -1 })
   .index({ seal: 1 });
 
 privacy(

@@ -236,6 +236,7 @@ describe('the audit log', () => {
     ['an actor', { actorId: 5 }],
     ['an action', { action: 'user.update' }],
     ['a type of subject', { subjectType: 'gym' }],
+    ['a number of a subject', { subjectId: 15 }],
     ['a subject', { subjectType: 'gym', subjectId: 15 }],
     ['everything', { ...period, actorId: 5, action: 'user.update', subjectType: 'gym', subjectId: 15 }],
   ])('a page, the next one and the count by %s', async (_name, filter) => {

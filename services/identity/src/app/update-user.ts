@@ -23,6 +23,7 @@ import {
   changesPhone,
   type ProfileChanges,
 } from './profile-changes.ts';
+import { publishLicenseCleared } from './publish.ts';
 import { recordUserChange } from './record-user-change.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
@@ -32,7 +33,7 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 interface UpdateUserDependencies
   extends Pick<
     Dependencies,
-    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit'
+    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit' | 'outbox'
   > {
   securityNotices: SecurityNotices;
 }
@@ -128,13 +129,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const profile = permittedChanges(caller, user, requested);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
-    const clearedMediaId = user.trainer_license_media_id;
-    assertReviewedDocument(clearedMediaId, reviewedMediaId);
-    if (trainer_license_image === null && clearedMediaId !== null) {
-      await licenseDocuments.delete(userId, clearedMediaId);
-    }
     const notifyOfReview = await prepareReviewNotification(dependencies, changes);
-    return rejectTaken(dependencies, () =>
+    const { updated, clearedMediaId } = await rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
         const current = await findManageableUser(dependencies, caller, userId, session);
@@ -142,34 +138,30 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
           await assertCanAssign(caller, roleIds, session);
           await assertNotLastManager(current, roleIds, session);
         }
-        // The document that is being cleared may be gone already.
-        const isCleared = trainer_license_image === null && current.trainer_license_media_id === null;
-        if (!isCleared) assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
+        assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
+        const clearedMediaId = trainer_license_image === null ? current.trainer_license_media_id : null;
         const updated = await store.users.update(session, userId, {
           ...omitUndefined(profile),
           ...(roleIds === undefined ? {} : { role_ids: roleIds }),
           ...(trainer_license_image === null
-            ? clearLicense(current, clearedMediaId)
+            ? clearLicense(current, current.trainer_license_media_id)
             : reviewDocument(current, review)),
         });
         if (updated === null) throw notFound();
         await tellOwner(session, current, updated, locale);
         await notifyOfReview(session, current, updated);
-        const before = isCleared ? { ...current, ...licenseOf(user) } : current;
-        await recordUserChange(dependencies, session, caller, { before, after: updated });
-        return updated;
+        await recordUserChange(dependencies, session, caller, { before: current, after: updated });
+        if (clearedMediaId !== null) {
+          const account = { userId, version: updated.version };
+          await publishLicenseCleared(dependencies, session, account, clearedMediaId);
+        }
+        return { updated, clearedMediaId };
       }),
     );
+    if (clearedMediaId !== null) await licenseDocuments.deleteCleared(userId, clearedMediaId);
+    return updated;
   };
 };
-
-/** Media reports the deletion of the document by an event, which may be faster than the request that has asked for it. */
-const licenseOf = (user: User): Partial<User> => ({
-  trainer_license_image: user.trainer_license_image,
-  trainer_license_media_id: user.trainer_license_media_id,
-  trainer_license_approved: user.trainer_license_approved,
-  trainer_license_rejection_reason: user.trainer_license_rejection_reason,
-});
 
 /**
  * 403 for a new e-mail, phone or bank account by another token than a session, and of the own account: PUT /auth/me asks
