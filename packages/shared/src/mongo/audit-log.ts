@@ -193,10 +193,11 @@ const createAuditSealer = (
   connection: Connection,
   { entries, seals }: AuditModels,
   { service, clock, log }: Pick<AuditLogOptions, 'service' | 'clock' | 'log'>,
-): (() => Promise<number>) =>
-  createSealer<SealedAuditEntry>({
+): (() => Promise<number>) => {
+  const stored = createSeals(seals);
+  const round = createSealer<SealedAuditEntry>({
     name: `the audit log of ${service}`,
-    seals: createSeals(seals),
+    seals: stored,
     clock,
     log,
     records: {
@@ -216,3 +217,11 @@ const createAuditSealer = (
       },
     },
   });
+  let isPrepared = false;
+  return async () => {
+    // Not at the start: no other database of a service is needed before it is ready.
+    if (!isPrepared) await stored.prepare();
+    isPrepared = true;
+    return round();
+  };
+};

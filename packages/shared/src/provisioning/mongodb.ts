@@ -1,4 +1,8 @@
-/** The users of MongoDB: each service has its own database, and no user of a process can create users or roles. */
+/**
+ * The users of MongoDB: each service has its own database, and one with the seals of its audit log that it can only add to.
+ * No user of a process can create users or roles.
+ */
+import { auditSealsDatabase } from '../mongo/audit-models.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 
@@ -35,21 +39,18 @@ const DATABASES = PROCESSES.flatMap(({ database }) => (database === undefined ? 
 
 /** `seals`: the database of the wallet's seals. */
 const rolesOf = (seals: string): Role[] => [
-  {
-    db: seals,
+  ...[seals, ...DATABASES.map(auditSealsDatabase)].map((db) => ({
+    db,
     name: APPEND_ONLY,
     // Neither `update` nor `remove`: a seal stays as it was written.
-    privileges: [
-      { resource: { db: seals, collection: '' }, actions: ['find', 'insert', 'createCollection'] },
-    ],
-  },
+    privileges: [{ resource: { db, collection: '' }, actions: ['find', 'insert', 'createCollection'] }],
+  })),
   // Checks an audit log, and adds what an operator's command does.
   ...DATABASES.map((db) => ({
     db,
     name: AUDIT,
     privileges: [
       { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
-      { resource: { db, collection: 'audit_seals' }, actions: ['find'] },
       // The next number of an entry.
       { resource: { db, collection: 'sequences' }, actions: ['find', 'insert', 'update'] },
     ],
@@ -59,16 +60,25 @@ const rolesOf = (seals: string): Role[] => [
 export const mongodbUsers = (seals = SEALS): User[] => [
   ...PROCESSES.flatMap(({ name, database: db }) => {
     if (db === undefined) return [];
-    // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
-    const own = { role: 'readWrite', db };
-    return [{ db, name, roles: db === LEDGER ? [own, { role: APPEND_ONLY, db: seals }] : [own] }];
+    const ofSeals = db === LEDGER ? [auditSealsDatabase(db), seals] : [auditSealsDatabase(db)];
+    return [
+      {
+        db,
+        name,
+        roles: [
+          // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
+          { role: 'readWrite', db },
+          ...ofSeals.map((database) => ({ role: APPEND_ONLY, db: database })),
+        ],
+      },
+    ];
   }),
   {
     db: 'admin',
     name: OPERATOR,
     roles: [
-      // The audit of the wallet reads both.
-      ...[LEDGER, seals].map((db) => ({ role: 'read', db })),
+      // The audit of the wallet reads its database and its seals, that of the audit logs their seals.
+      ...[LEDGER, seals, ...DATABASES.map(auditSealsDatabase)].map((db) => ({ role: 'read', db })),
       ...DATABASES.map((db) => ({ role: AUDIT, db })),
     ],
   },
