@@ -95,7 +95,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     updateUser: createUpdateUser({ ...dependencies, securityNotices }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     attachLicense: createAttachLicense(dependencies),
-    detachLicense: createDetachLicense(dependencies),
+    detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),

@@ -274,7 +274,7 @@ describe("a trainer's license", () => {
     expect((await put(operator, person.id, none)).status).toBe(200);
   });
 
-  test('causes a notification for a new verdict, but not for a repeated one or a reset', async () => {
+  test('causes a notification for a new verdict, a reset and a removal, but not for a repeated verdict', async () => {
     const person = await withLicense();
     await put(operator, person.id, {
       trainer_license_approved: false,
@@ -283,7 +283,11 @@ describe("a trainer's license", () => {
     await put(operator, person.id, { trainer_license_approved: false });
     await put(operator, person.id, { trainer_license_approved: null });
     await put(operator, person.id, { trainer_license_approved: true });
+    // As for gyms: clearing wins, and nobody is notified.
     await put(operator, person.id, { trainer_license_image: null, trainer_license_approved: false });
+    await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 10, filename: 'l.pdf' });
+    await put(operator, person.id, { trainer_license_image: null });
+    await put(operator, person.id, { trainer_license_image: null });
     const notifications = await harness.database
       .collection('notifications')
       .find({ user_id: person.id })
@@ -291,8 +295,17 @@ describe("a trainer's license", () => {
       .toArray();
     expect(notifications.map(({ type, data }) => [type, data])).toEqual([
       ['trainer_license_reviewed', { approved: false, reason: 'blurred' }],
+      ['trainer_license_reviewed', { approved: null, reason: '' }],
       ['trainer_license_reviewed', { approved: true, reason: '' }],
+      ['trainer_license_reviewed', { approved: null, reason: '', removed: true }],
     ]);
+  });
+
+  test('causes no notification for what operators do with their own', async () => {
+    const own = await joinAs(harness, 'operator');
+    await harness.identity.call('AttachLicense', { user_id: own.id, media_id: 11, filename: 'l.pdf' });
+    expect((await put(own, own.id, { trainer_license_image: null })).status).toBe(200);
+    expect(await harness.database.collection('notifications').countDocuments({ user_id: own.id })).toBe(0);
   });
 
   test('that does not exist can only be reset, not reviewed: 422, no change and no notification', async () => {

@@ -15,7 +15,7 @@ import {
 } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import { findManageableUser } from './manageable-user.ts';
-import type { NotificationType } from './notification-resource.ts';
+import { type NotificationType, REMOVED_LICENSE } from './notification-resource.ts';
 import {
   assertNotBornInFuture,
   changesBankAccount,
@@ -90,8 +90,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
   /** The phone of an operator's request counts at once; its previous owner is told. */
   const tellOwner = async (
     session: ClientSession,
-    before: User,
-    after: User,
+    caller: UserCaller,
+    { before, after }: { before: User; after: User },
     locale: Locale,
   ): Promise<void> => {
     for (const change of securityChanges(before, after)) {
@@ -100,6 +100,9 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     // A user name that its owner does not know keeps them from signing in by it.
     if (before.username !== after.username) {
       await securityNotices.notify(session, after, 'username_changed', 'operator');
+    }
+    if (caller.userId !== after._id && !hasSameRoles(before, after)) {
+      await securityNotices.notify(session, after, 'roles_changed', 'operator');
     }
     if (before.phone === after.phone) return;
     await store.codes.invalidate(session, after._id);
@@ -129,7 +132,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const profile = permittedChanges(caller, user, requested);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
-    const notifyOfReview = await prepareReviewNotification(dependencies, changes);
+    const notifyOfReview = await prepareReviewNotification(dependencies, caller, changes);
     const { updated, clearedMediaId } = await rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
@@ -148,7 +151,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
             : reviewDocument(current, review)),
         });
         if (updated === null) throw notFound();
-        await tellOwner(session, current, updated, locale);
+        await tellOwner(session, caller, { before: current, after: updated }, locale);
         await notifyOfReview(session, current, updated);
         await recordUserChange(dependencies, session, caller, { before: current, after: updated });
         if (clearedMediaId !== null) {
@@ -185,6 +188,11 @@ const permittedChanges = (
   return others;
 };
 
+const hasSameRoles = (before: User, after: User): boolean => {
+  const ids = new Set(before.role_ids);
+  return ids.size === new Set(after.role_ids).size && after.role_ids.every((id) => ids.has(id));
+};
+
 const misplacedReason = () =>
   invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
 
@@ -198,24 +206,33 @@ const reviewDocument = (current: User, review: LicenseReview) => {
 };
 
 /**
- * Returns a function that notifies the trainer, in the transaction, when the review has changed. The id is taken before
- * the transaction, which must not wait for the sequence.
+ * Returns a function that notifies the trainer, in the transaction, of a changed verdict; and of a reset review and a removed
+ * document when somebody else did it, except together with a verdict, as for gyms. The id is taken before the transaction,
+ * which must not wait for the sequence.
  */
 const prepareReviewNotification = async (
   { store, sequences, clock }: Pick<UpdateUserDependencies, 'store' | 'sequences' | 'clock'>,
+  caller: UserCaller,
   changes: OperatorChanges,
 ) => {
-  if (typeof changes.trainer_license_approved !== 'boolean') return async () => undefined;
+  const { trainer_license_approved: verdict, trainer_license_image: image } = changes;
+  const isRemoval = image === null;
+  const isSilent =
+    isRemoval && (verdict !== undefined || changes.trainer_license_rejection_reason !== undefined);
+  if (isSilent || (verdict === undefined && !isRemoval)) return async () => undefined;
   const id = await sequences.next('notifications');
   const type: NotificationType = 'trainer_license_reviewed';
   return async (session: ClientSession, before: User, after: User): Promise<void> => {
     const approved = after.trainer_license_approved;
-    if (approved === null || approved === before.trainer_license_approved) return;
+    const isRemoved = isRemoval && before.trainer_license_media_id !== null;
+    if (!isRemoved && approved === before.trainer_license_approved) return;
+    if (approved === null && caller.userId === after._id) return;
+    const review = { approved, reason: after.trainer_license_rejection_reason ?? '' };
     await store.notifications.insert(session, {
       _id: id,
       user_id: after._id,
       type,
-      data: { approved, reason: after.trainer_license_rejection_reason ?? '' },
+      data: isRemoved ? REMOVED_LICENSE : review,
       created_at: clock.now(),
       read_at: null,
     });
