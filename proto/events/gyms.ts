@@ -21,14 +21,17 @@ export const gymDeleted = defineEvent({
   consumers: ['content', 'media', 'store-billing'],
 });
 
-/** `gym_license_approved` changed to true or false (specification 3.2); the owner at that moment is notified. */
+/**
+ * `gym_license_approved` changed to true or false (specification 3.2), or an operator has deleted the document by
+ * DELETE /media/{id} (`approved` is null); the owner at that moment is notified.
+ */
 export const gymLicenseReviewed = defineEvent({
   type: 'gyms.gym.license_reviewed',
   data: z.object({
     gym_id: z.int().positive(),
     gym_name: z.string(),
     owner_user_id: z.int().positive(),
-    approved: z.boolean(),
+    approved: z.boolean().nullable(),
     rejection_reason: z.string().nullable(),
   }),
   consumers: ['identity'],

@@ -45,6 +45,16 @@ export const securitySmsRequested = defineEvent({
   personalTo: ({ user_id: id }) => id,
 });
 
+/**
+ * The license document of a trainer was cleared: media deletes it, and no later one (a document with a larger id was
+ * uploaded after the clearing).
+ */
+export const trainerLicenseCleared = defineEvent({
+  type: 'identity.trainer_license.cleared',
+  data: z.object({ user_id: userId, media_id: z.int().positive() }),
+  consumers: ['media'],
+});
+
 /** The account was erased: every service erases or pseudonymises its part. */
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',

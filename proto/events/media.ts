@@ -27,7 +27,10 @@ export const mediaAttached = defineEvent({
 /** A file was deleted, cleared, or replaced by a newer document. */
 export const mediaDeleted = defineEvent({
   type: 'media.media.deleted',
-  data: row,
+  data: row.extend({
+    /** True: by DELETE /media/{id}, and not by the owner of its target. */
+    by_operator: z.boolean().optional(),
+  }),
   consumers: ['gyms', 'identity'],
   personalTo,
 });

@@ -104,16 +104,16 @@ describe('docker-compose.yml', () => {
   });
 });
 
-test('a user of MongoDB reaches the database that its container names, and the wallet adds to its seals', () => {
+test('a user of MongoDB reaches the database that its container names, and adds to its seals', () => {
   const compose = composeServices();
   for (const service of SERVICES) {
     const database = compose[service]?.environment?.MONGODB_DATABASE;
     const user = mongodbUsers().find(({ name }) => name === service);
-    const seals = service === 'wallet' ? [{ role: 'appendOnly', db: `${database}_seals` }] : [];
+    const seals = [`${database}_audit_seals`, ...(service === 'wallet' ? [`${database}_seals`] : [])];
     expect(user).toEqual({
       name: service,
       db: database,
-      roles: [{ role: 'readWrite', db: database }, ...seals],
+      roles: [{ role: 'readWrite', db: database }, ...seals.map((db) => ({ role: 'appendOnly', db }))],
     });
   }
 });

@@ -92,8 +92,9 @@ describe.each(PROCESSES)('the container %s', (name) => {
     `${service}:${9_101 + index}`,
   ]);
 
-  test('reads its own database only', () => {
-    const own = isService ? [`fitness_${name.replaceAll('-', '_')}`] : [];
+  test('reads its own database and its own seals only', () => {
+    const database = `fitness_${name.replaceAll('-', '_')}`;
+    const own = isService ? [database, `${database}_audit_seals`] : [];
     expect(reached.databases).toEqual(name === 'wallet' ? [...own, 'fitness_wallet_seals'] : own);
   });
 

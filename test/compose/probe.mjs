@@ -8,7 +8,13 @@ import mongoose from 'mongoose';
 const CREDENTIALS = '/run/credentials';
 const KEYS = '/data/keys/private';
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
-const DATABASES = [...SERVICES.map((name) => `fitness_${name.replaceAll('-', '_')}`), 'fitness_wallet_seals'];
+const DATABASES = [
+  ...SERVICES.map((name) => `fitness_${name.replaceAll('-', '_')}`).flatMap((own) => [
+    own,
+    `${own}_audit_seals`,
+  ]),
+  'fitness_wallet_seals',
+];
 const ADDRESSES = [
   ...['mongodb:27017', 'redis:6379', 'rabbitmq:5672'],
   ...SERVICES.flatMap((name, index) => [`${name}:${8_101 + index}`, `${name}:${9_101 + index}`]),

@@ -414,7 +414,10 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
     closing.push(() => connection.close());
   });
   const databases = [
-    ...SERVICES.map((name) => `fitness_${name.replaceAll('-', '_')}`),
+    ...SERVICES.map((name) => `fitness_${name.replaceAll('-', '_')}`).flatMap((name) => [
+      name,
+      `${name}_audit_seals`,
+    ]),
     'fitness_wallet_seals',
   ];
   const collection = (db: string) => connection.getClient().db(db).collection('least_privilege');
@@ -424,21 +427,21 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
     return allowed;
   };
   const own = `fitness_${user.replaceAll('-', '_')}`;
-  const ofWallet = (database: string): string[] => (user === 'wallet' ? [database] : []);
+  const ownSeals = [`${own}_audit_seals`, ...(user === 'wallet' ? ['fitness_wallet_seals'] : [])];
 
   test('to read the databases of others', async () => {
     const readable =
       user === 'operator'
-        ? ['fitness_wallet', 'fitness_wallet_seals']
-        : [own, ...ofWallet('fitness_wallet_seals')];
+        ? databases.filter((name) => name === 'fitness_wallet' || name.endsWith('_seals'))
+        : [own, ...ownSeals];
     expect(await allowedIn((db) => collection(db).findOne())).toEqual(readable);
   });
 
-  test('to write to the databases of others, and the wallet to change its seals', async () => {
+  test('to write to the databases of others, and to change seals', async () => {
     const writable = user === 'operator' ? [] : [own];
     expect(await allowedIn((db) => collection(db).insertOne({}))).toEqual([
       ...writable,
-      ...ofWallet('fitness_wallet_seals'),
+      ...(user === 'operator' ? [] : ownSeals),
     ]);
     expect(await allowedIn((db) => collection(db).updateMany({}, { $set: { changed: true } }))).toEqual(
       writable,
@@ -467,7 +470,8 @@ test('MongoDB lets the operator change nothing in the audit logs', async () => {
   closing.push(() => connection.close());
   for (const name of SERVICES) {
     const database = connection.getClient().db(`fitness_${name.replaceAll('-', '_')}`);
-    const [entries, seals] = [database.collection('audit_entries'), database.collection('audit_seals')];
+    const entries = database.collection('audit_entries');
+    const seals = connection.getClient().db(`${database.databaseName}_audit_seals`).collection('audit_seals');
     for (const work of [
       () => entries.updateMany({}, { $set: { seal: null } }),
       () => entries.deleteMany({}),

@@ -1,7 +1,8 @@
 /** What operators do to posts and training services of others is in the audit log, with the effect or not at all. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, openHarness } from './support.ts';
 
@@ -87,3 +88,23 @@ test.each(kinds)(
     expect(entries).toEqual([]);
   },
 );
+
+test('after an erasure an entry shows that a text was changed, but not to which', async () => {
+  const owner = caller(51);
+  const body = { profile_type: MODEL.user, profile_id: owner.userId, title: 'Title', content: 'Content' };
+  const { id } = (await harness.send('POST', '/posts', { as: owner, body })).body.data;
+  await harness.send('PUT', `/posts/${id}`, { as: OPERATOR, body: { title: 'Better' } });
+  const entryOf = async () =>
+    (await observer.all()).find((entry) => entry.subjectType === 'post' && entry.subjectId === id);
+  expect(await entryOf()).toMatchObject({ before: { title: 'Title' }, after: { title: 'Better' } });
+  await harness.publish(accountDeleted, {
+    subject: owner.userId,
+    version: 4,
+    data: { user_id: owner.userId, deleted_at: '2026-01-15 10:00:00' },
+  });
+  await eventually(async () => typeof (await entryOf())?.after?.title !== 'string');
+  expect(await entryOf()).toMatchObject({
+    before: { title: { erased: true } },
+    after: { title: { erased: true } },
+  });
+});

@@ -145,6 +145,23 @@ describe('the license document', () => {
     expect((await gymOf(id)).gym_license_approved).toBeNull();
   });
 
+  test('is removed with a notification of its owner when an operator has deleted it', async () => {
+    const [id, own] = [await harness.createGym(member(30)), await harness.createGym(member(30))];
+    await attach(own, 154);
+    await attach(id, 155);
+    await harness.publish('media', mediaDeleted, { subject: 154, data: row(own, 154) });
+    await eventually(async () => (await gymOf(own)).gym_license_image === null);
+    await harness.publish('media', mediaDeleted, { subject: 155, data: row(id, 155, { by_operator: true }) });
+    const { data } = await harness.tap.waitFor('gyms.gym.license_reviewed', {
+      matches: ({ subject }) => subject === String(id),
+    });
+    expect(data).toMatchObject({ gym_id: id, owner_user_id: 30, approved: null, rejection_reason: null });
+    expect((await gymOf(id)).gym_license_image).toBeNull();
+    // Published in the order of the transactions.
+    const reviewed = harness.tap.events.filter(({ type }) => type === 'gyms.gym.license_reviewed');
+    expect(reviewed.map(({ subject }) => subject)).not.toContain(String(own));
+  });
+
   test('other media of a gym, and licenses of users, change nothing', async () => {
     const id = await harness.createGym(member(30));
     const other = await harness.createGym(member(30));

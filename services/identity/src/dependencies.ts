@@ -165,7 +165,7 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
     config.STORE_BILLING_GRPC_ADDRESS,
   );
   return {
-    licenseDocuments: createLicenseDocuments(media),
+    licenseDocuments: createLicenseDocuments({ media, log }),
     media: createMediaReader(media, log),
     subscriptions: createSubscriptionReader(storeBilling, log),
     blockers: createBlockers({

@@ -97,7 +97,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
-    detachLicense: createDetachLicense(dependencies),
+    detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),

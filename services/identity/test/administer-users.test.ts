@@ -1,5 +1,6 @@
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openReplica } from './purge-support.ts';
 import {
   giveRoles,
   type Harness,
@@ -141,18 +142,24 @@ describe('the permissions of an operator are a limit', () => {
 
   test('a role that gains such a permission during the request is not assigned', async () => {
     const person = await join(harness);
-    await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 77, filename: 'l.pdf' });
     const roles = harness.database.collection('roles');
-    // After the permissions were compared, and before anything is written.
-    harness.standIns.whileDeleting = async () => {
-      await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
-    };
+    const replica = await openReplica(harness.config, harness.clock, (dependencies) => ({
+      ...dependencies,
+      store: {
+        ...dependencies.store,
+        // After the permissions were compared, and before anything is written.
+        transaction: async (work) => {
+          await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
+          return dependencies.store.transaction(work);
+        },
+      },
+    }));
     try {
-      const { status } = await put(operator, person.id, { role_ids: [2], trainer_license_image: null });
-      expect(status).toBe(403);
+      const assign = replica.useCases.updateUser(operator.caller, person.id, { role_ids: [2] }, 'en');
+      await expect(assign).rejects.toMatchObject({ kind: 'forbidden' });
       expect((await stored(person.id))?.role_ids).toEqual([1]);
     } finally {
-      harness.standIns.whileDeleting = undefined;
+      await replica.close();
       await roles.updateOne({ _id: 2 as never }, { $pull: { permissions: 'roles.manage' as never } });
     }
   });
@@ -267,7 +274,7 @@ describe("a trainer's license", () => {
     expect((await put(operator, person.id, none)).status).toBe(200);
   });
 
-  test('causes a notification for a new verdict, but not for a repeated one or a reset', async () => {
+  test('causes a notification for a new verdict, a reset and a removal, but not for a repeated verdict', async () => {
     const person = await withLicense();
     await put(operator, person.id, {
       trainer_license_approved: false,
@@ -276,7 +283,11 @@ describe("a trainer's license", () => {
     await put(operator, person.id, { trainer_license_approved: false });
     await put(operator, person.id, { trainer_license_approved: null });
     await put(operator, person.id, { trainer_license_approved: true });
+    // As for gyms: clearing wins, and nobody is notified.
     await put(operator, person.id, { trainer_license_image: null, trainer_license_approved: false });
+    await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 10, filename: 'l.pdf' });
+    await put(operator, person.id, { trainer_license_image: null });
+    await put(operator, person.id, { trainer_license_image: null });
     const notifications = await harness.database
       .collection('notifications')
       .find({ user_id: person.id })
@@ -284,8 +295,17 @@ describe("a trainer's license", () => {
       .toArray();
     expect(notifications.map(({ type, data }) => [type, data])).toEqual([
       ['trainer_license_reviewed', { approved: false, reason: 'blurred' }],
+      ['trainer_license_reviewed', { approved: null, reason: '' }],
       ['trainer_license_reviewed', { approved: true, reason: '' }],
+      ['trainer_license_reviewed', { approved: null, reason: '', removed: true }],
     ]);
+  });
+
+  test('causes no notification for what operators do with their own', async () => {
+    const own = await joinAs(harness, 'operator');
+    await harness.identity.call('AttachLicense', { user_id: own.id, media_id: 11, filename: 'l.pdf' });
+    expect((await put(own, own.id, { trainer_license_image: null })).status).toBe(200);
+    expect(await harness.database.collection('notifications').countDocuments({ user_id: own.id })).toBe(0);
   });
 
   test('that does not exist can only be reset, not reviewed: 422, no change and no notification', async () => {

@@ -20,16 +20,23 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type EventWatch, watchEvents } from './events.ts';
 import { setUp } from './second-factor-support.ts';
 import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 let observer: ReturnType<typeof createAuditObserver>;
 let administrator: Person;
+let events: EventWatch;
 
 /** A wallet with an audit log on a database of its own. */
 const walletConfig = testConfig('wallet');
-let wallet: { server: GrpcServer; connection: Connection; audit: AuditLog; isDown: boolean };
+let wallet: {
+  server: GrpcServer;
+  connection: Connection;
+  audit: AuditLog;
+  failing: 'list' | 'count' | undefined;
+};
 
 const startWallet = async (): Promise<typeof wallet> => {
   const { MONGODB_URI: uri, MONGODB_DATABASE: database } = walletConfig;
@@ -38,13 +45,17 @@ const startWallet = async (): Promise<typeof wallet> => {
   const options = { connection, service: 'wallet', clock: systemClock, random: systemRandom, log };
   const audit = createAuditLog(options);
   await ensureIndexes(connection);
-  const state = { connection, audit, isDown: false };
+  const state: Omit<typeof wallet, 'server'> = { connection, audit, failing: undefined };
   const list: AuditLog['list'] = (filter, page) => {
-    if (state.isDown) throw new Error('down');
+    if (state.failing === 'list') throw new Error('down');
     return audit.list(filter, page);
   };
+  const count: AuditLog['count'] = (filter) => {
+    if (state.failing === 'count') throw new Error('down');
+    return audit.count(filter);
+  };
   const server = await standIn(
-    auditLogService({ ...audit, list }),
+    auditLogService({ ...audit, list, count }),
     standInService(grpcDefinitions.blockers(), {
       Evaluate: async () => ({ applies: false, extras_json: '{}' }),
     }),
@@ -58,8 +69,10 @@ beforeAll(async () => {
   harness = await startHarness({ MONGODB_URI, WALLET_GRPC_ADDRESS: wallet.server.address });
   observer = createAuditObserver(harness.database, 'identity');
   administrator = await joinAs(harness, 'administrator');
+  events = await watchEvents(harness);
 });
 afterAll(async () => {
+  await events.close();
   await harness.close();
   await wallet.server.close();
   await wallet.connection.close();
@@ -119,18 +132,54 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toEqual(expect.arrayContaining(['notifications', 'users']));
   });
 
-  test('a cleared license, also when the event of its deletion is faster', async () => {
+  test('a cleared license; its document is deleted after the commit, by the event when media fails', async () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 60, filename: 'license.pdf' });
+    let committed: string[] = [];
     harness.standIns.whileDeleting = async () => {
-      const fields = { trainer_license_image: null, trainer_license_media_id: null };
-      await harness.database.collection('users').updateOne({ _id: id as never }, { $set: fields });
+      committed = (await observer.all())
+        .filter(({ subjectId }) => subjectId === id)
+        .map(({ action }) => action);
+      throw new Error('out of order');
     };
-    const { entries } = await observer.observe(() => change(id, { trainer_license_image: null }));
+    const { result, entries, written } = await observer.observe(() =>
+      change(id, { trainer_license_image: null }),
+    );
     harness.standIns.whileDeleting = undefined;
+    expect([result.status, result.body.user.trainer_license_image]).toEqual([200, null]);
+    expect(committed).toEqual(['trainer_license.review']);
     expect(entries).toMatchObject([
-      { action: 'trainer_license.review', before: { trainer_license_media_id: 60 } },
+      {
+        action: 'trainer_license.review',
+        before: { trainer_license_media_id: 60, trainer_license_image: 'license.pdf' },
+        after: { trainer_license_media_id: null, trainer_license_image: null },
+      },
     ]);
+    expect(written).toEqual(expect.arrayContaining(['outbox', 'users']));
+    expect(await events.publishedAbout(id)).toContainEqual({
+      type: 'identity.trainer_license.cleared',
+      data: { user_id: id, media_id: 60 },
+    });
+  });
+
+  test('a license whose clearing cannot be recorded is kept, with its document; a repeat records it', async () => {
+    const { id } = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: id, media_id: 61, filename: 'license.pdf' });
+    await observer.observe(() => change(id, { height: 170 }));
+    const sequences = harness.database.collection<{ _id: string; value: unknown }>('sequences');
+    const counter = await sequences.findOne({ _id: 'audit' });
+    await sequences.updateOne({ _id: 'audit' }, { $set: { value: 'not a number' } });
+    const failed = await observer.observe(() => change(id, { trainer_license_image: null }));
+    await sequences.updateOne({ _id: 'audit' }, { $set: { value: counter?.value } });
+    expect([failed.result.status, failed.entries]).toEqual([500, []]);
+    expect(harness.standIns.deletedLicensesOf).not.toContain(id);
+    const user = await harness.database.collection('users').findOne({ _id: id as never });
+    expect(user?.trainer_license_media_id).toBe(61);
+    const repeated = await observer.observe(() => change(id, { trainer_license_image: null }));
+    expect(repeated.entries).toMatchObject([
+      { action: 'trainer_license.review', before: { trainer_license_media_id: 61 } },
+    ]);
+    expect(harness.standIns.licenseDeletions).toContainEqual({ userId: id, upTo: 61 });
   });
 
   test('a role', async () => {
@@ -160,7 +209,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(entries).toMatchObject([
       { ...ENTRY(), action: 'user.delete', subjectId: id, before: { erased_at: null } },
     ]);
-    expect(entries[0]?.after?.erased_at).toEqual(expect.any(String));
+    expect(entries[0]?.after?.erased_at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
     expect(written).toContain('users');
   });
 
@@ -277,6 +326,8 @@ describe('GET /audit-log', () => {
     expect(await actions(`?subject_type=user&subject_id=${person.id}&action=user.update`)).toEqual([
       'user.update',
     ]);
+    expect(await actions(`?subject_id=${person.id}`)).toEqual(['user.assign_roles', 'user.update']);
+    expect(await actions('?subject_id=9000')).toEqual(['withdrawal.pay']);
     expect(await actions('?actor_id=77')).toEqual(['withdrawal.pay']);
     expect(new Set(await actions('?action=role.update'))).toEqual(new Set(['role.update']));
     expect(await actions('?to=2020-01-01')).toEqual([]);
@@ -286,7 +337,7 @@ describe('GET /audit-log', () => {
   });
 
   test.each([
-    ['?subject_id=5', 'subject_type'],
+    ['?subject_id=x', 'subject_id'],
     ['?action=anything', 'action'],
     ['?subject_type=anything', 'subject_type'],
     ['?from=yesterday', 'from'],
@@ -297,11 +348,25 @@ describe('GET /audit-log', () => {
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
 
-  test('while one service does not answer there is no list: 503', async () => {
-    wallet.isDown = true;
-    expect((await list()).status).toBe(503);
-    wallet.isDown = false;
-    expect((await list()).status).toBe(200);
+  test.each(['list', 'count'] as const)(
+    'while the %s of one service fails there is no list: 503',
+    async (call) => {
+      wallet.failing = call;
+      expect((await list()).status).toBe(503);
+      wallet.failing = undefined;
+      expect((await list()).status).toBe(200);
+    },
+  );
+
+  test('while one service cannot be reached there is no list: 503', async () => {
+    const unreachable = await startHarness({ MEDIA_GRPC_ADDRESS: '127.0.0.1:1' });
+    const viewer = await joinAs(unreachable, 'administrator');
+    const cursor = Buffer.from(JSON.stringify([Number.MAX_SAFE_INTEGER])).toString('base64url');
+    for (const query of ['', `?cursor=${cursor}`]) {
+      const { status } = await unreachable.send('GET', `/audit-log${query}`, { as: viewer.caller });
+      expect([query, status]).toEqual([query, 503]);
+    }
+    await unreachable.close();
   });
 
   test('after an erasure it shows that a personal value was there, but not which', async () => {

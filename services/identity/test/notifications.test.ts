@@ -61,7 +61,7 @@ const publish = (
 
 const review = (
   owner: Person,
-  verdict: { approved: boolean; rejection_reason?: string | null },
+  verdict: { approved: boolean | null; rejection_reason?: string | null },
   id = randomUUID(),
 ): Promise<unknown> =>
   publish('gyms', gymLicenseReviewed.type, '7', id, {
@@ -118,6 +118,20 @@ describe('a gym license review', () => {
     });
   });
 
+  test('tells of a document that an operator has deleted', async () => {
+    const owner = await join(harness);
+    await review(owner, { approved: null });
+    const { body } = await until(owner, 1);
+    expect(body.data).toMatchObject([
+      {
+        title: 'Gym licence removed',
+        body: 'An operator has removed the licence document of Alborz {reason} $t(x). You can upload another one.',
+        data: { gym_id: 7, approved: null, reason: '', removed: true },
+      },
+    ]);
+    expect((await list(owner, '', 'fa')).body.data[0].title).toBe('مجوز باشگاه حذف شد');
+  });
+
   test('that is delivered twenty times causes one notification', async () => {
     const owner = await join(harness);
     const id = randomUUID();
@@ -148,6 +162,30 @@ describe('a trainer license review', () => {
       },
     ]);
   });
+});
+
+test('a trainer license that an operator resets and clears: a text for each in both languages', async () => {
+  const trainer = await join(harness);
+  await harness.identity.call('AttachLicense', { user_id: trainer.id, media_id: 6, filename: 'a.pdf' });
+  const { caller: as } = operator;
+  for (const body of [
+    { trainer_license_approved: true },
+    { trainer_license_approved: null },
+    { trainer_license_image: null },
+  ])
+    expect((await harness.send('PUT', `/users/${trainer.id}`, { as, body })).status).toBe(200);
+  const titles = async (language: string) =>
+    (await textsOf(trainer, language)).map(([, title]: string[]) => title);
+  expect(await titles('en')).toEqual([
+    'Trainer licence removed',
+    'Trainer licence under review again',
+    'Trainer licence approved',
+  ]);
+  expect(await titles('fa')).toEqual([
+    'مجوز مربیگری حذف شد',
+    'مجوز مربیگری دوباره در حال بررسی است',
+    'مجوز مربیگری تأیید شد',
+  ]);
 });
 
 describe('the payments of the wallet', () => {

@@ -5,12 +5,13 @@ import { newMember } from '../src/app/register.ts';
 import type { IdentityConfig } from '../src/config.ts';
 import { createDependencies, type Dependencies } from '../src/dependencies.ts';
 import type { DueAccount, NewUser } from '../src/store/users.ts';
-import { createUseCases } from '../src/use-cases.ts';
+import { createUseCases, type UseCases } from '../src/use-cases.ts';
 import type { Harness } from './support.ts';
 
 export interface Replica {
   dependencies: Dependencies;
-  purge: ReturnType<typeof createUseCases>['purgeAccounts'];
+  useCases: UseCases;
+  purge: UseCases['purgeAccounts'];
   close(): Promise<void>;
 }
 
@@ -22,8 +23,8 @@ export const openReplica = async (
 ): Promise<Replica> => {
   const runtime = await createServiceRuntime('identity', config, { clock });
   const dependencies = instrument(await createDependencies(runtime, config));
-  const { purgeAccounts } = createUseCases(dependencies);
-  return { dependencies, purge: purgeAccounts, close: () => runtime.cleanup.close() };
+  const useCases = createUseCases(dependencies);
+  return { dependencies, useCases, purge: useCases.purgeAccounts, close: () => runtime.cleanup.close() };
 };
 
 const newMarkedMember = async ({ dependencies }: Replica, mark: string): Promise<NewUser> => {

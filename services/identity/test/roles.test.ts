@@ -1,4 +1,5 @@
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startIdentity } from '../src/service.ts';
@@ -152,6 +153,14 @@ describe('a start of the service', () => {
     });
     expect(status).toBe(200);
     expect(body.user).toMatchObject({ username: 'root.of.all', roles: [{ name: 'administrator' }] });
+    const { id } = body.user;
+    const database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+    const entries = await database.collection('audit_entries').find().toArray();
+    await database.close();
+    expect(entries).toMatchObject([
+      { actor_id: null, action: 'user.assign_roles', subject_type: 'user', subject_id: id },
+    ]);
+    expect(JSON.parse(entries[0]?.after)).toMatchObject([{ field: 'role_ids' }]);
     // A different person, so that no unique field prevents the creation.
     const later = await startIdentity({
       ...config,

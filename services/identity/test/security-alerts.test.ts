@@ -163,6 +163,23 @@ describe('an alert tells the owner', () => {
     expect(alert).toMatchObject({ title: 'User name changed', body: expect.stringContaining('An operator') });
   });
 
+  test('of roles that somebody else changed, in both languages', async () => {
+    const person = await join(harness);
+    const administrator = await joinAs(harness, 'administrator');
+    const assign = (role_ids: number[], id = person.id) =>
+      send(administrator, 'PUT', `/users/${id}`, { role_ids });
+    expect((await assign([1])).status).toBe(200);
+    expect(await changesOf(person)).toEqual([]);
+    expect((await assign([2, 1])).status).toBe(200);
+    expect((await assign([1, 2])).status).toBe(200);
+    expect(await changesOf(person)).toEqual([{ change: 'roles_changed', by: 'operator' }]);
+    const [alert] = await notificationsOf(person);
+    expect(alert).toMatchObject({ title: 'Roles changed', body: expect.stringContaining('An operator') });
+    expect((await notificationsOf(person, 'fa'))[0]?.title).toBe('نقش‌ها تغییر کرد');
+    expect((await assign([3, 1], administrator.id)).status).toBe(200);
+    expect(await changesOf(administrator)).toEqual([]);
+  });
+
   test('of a removed bank account', async () => {
     const person = await join(harness);
     await put(person, { bank_account_number: 'IR9' });

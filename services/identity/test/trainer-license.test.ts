@@ -190,6 +190,24 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(NONE);
   });
 
+  test('about a deletion by an operator notifies the trainer; about one by the trainer it does not', async () => {
+    const notificationsOf = async (person: Person) =>
+      (await harness.send('GET', '/notifications', { as: person.caller })).body.data;
+    const [person, own] = [await join(harness), await join(harness)];
+    await attach(person.id, 225);
+    await attach(own.id, 226);
+    await untilConsumed(async () => {
+      await publish(mediaDeleted, row(own.id, 226));
+      // Of a document that is no longer the license.
+      await publish(mediaDeleted, row(person.id, 224, { by_operator: true }));
+      await publish(mediaDeleted, row(person.id, 225, { by_operator: true }));
+    }, 3);
+    expect(await notificationsOf(person)).toMatchObject([
+      { type: 'trainer_license_reviewed', data: { approved: null, reason: '', removed: true } },
+    ]);
+    expect(await notificationsOf(own)).toEqual([]);
+  });
+
   test('about the deletion of another document changes nothing', async () => {
     const person = await join(harness);
     await attach(person.id, 231);
@@ -240,11 +258,13 @@ describe('clearing the document', () => {
     harness.standIns.whileDeleting = async () => {
       await attach(person.id, 311);
     };
-    expect((await clearing(person)).body.user.trainer_license_image).toBe('license 311?.pdf');
+    expect((await clearing(person)).status).toBe(200);
+    await eventually(async () => (await licenseOf(person)).image !== null);
+    expect(harness.standIns.licenseDeletions).toContainEqual({ userId: person.id, upTo: 310 });
     expect(await licenseOf(person)).toEqual(pending(311));
   });
 
-  test('changes nothing and answers 503 when media does not delete it', async () => {
+  test('by its holder changes nothing and answers 503 when media does not delete it', async () => {
     const person = await join(harness);
     await attach(person.id, 320);
     harness.standIns.whileDeleting = async () => {

@@ -1,5 +1,7 @@
 /** What operators do with files of others is in the audit log; a document whose view cannot be recorded is not shown. */
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { GYM, type Harness, holder, OWNER, openHarness, STRANGER, userTarget, VIEWER } from './support.ts';
 
@@ -88,6 +90,40 @@ test('an upload to a gym of somebody else, and its deletion', async () => {
     { action: 'media.delete', actorId: 30, subjectId: id, before: { filename: 'a.png' }, after: null },
   ]);
   expect(deleted.written).toContain('media');
+});
+
+test('a document that an operator deletes is reported as such, so that its owner is notified', async () => {
+  const editors = [
+    ['gym_license', GYM, holder(30, 'gyms.update_any')],
+    ['trainer_license', userTarget(OWNER.userId), holder(30, 'users.update_any')],
+  ] as const;
+  for (const [purpose, target, operator] of editors) {
+    for (const as of [OWNER, operator]) {
+      const id = await documentOf(purpose, target);
+      expect((await harness.send('DELETE', `/media/${id}`, { as })).status).toBe(204);
+      const { data } = await harness.tap.waitFor('media.media.deleted', {
+        matches: ({ subject }) => subject === String(id),
+      });
+      const { by_operator } = data as { by_operator?: boolean };
+      expect([purpose, by_operator]).toEqual([purpose, as === operator ? true : undefined]);
+    }
+  }
+});
+
+test('after an erasure an entry shows that there was a file name, but not which', async () => {
+  const ownerId = 77;
+  const target = { ...GYM, attachable_id: 770 };
+  harness.stubs.gyms.set(target.attachable_id, { active: true, ownerId });
+  const { result } = await observer.observe(() => harness.upload(holder(30, 'gyms.update_any'), target));
+  const entryOf = async () =>
+    (await observer.all()).find(({ subjectId }) => subjectId === result.body.data.id);
+  expect((await entryOf())?.after?.filename).toBe('a.png');
+  await harness.publish('identity', accountDeleted, {
+    subject: ownerId,
+    data: { user_id: ownerId, deleted_at: '2026-01-15 10:00:00' },
+  });
+  await eventually(async () => typeof (await entryOf())?.after?.filename !== 'string');
+  expect((await entryOf())?.after?.filename).toEqual({ erased: true });
 });
 
 test('what is refused, and what owners do with their files, has no entry', async () => {

@@ -1,6 +1,6 @@
 import { postDeleted, trainingServiceDeleted } from '@fitness/proto/events/content.ts';
 import { gymDeleted, gymLicenseCleared } from '@fitness/proto/events/gyms.ts';
-import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { accountDeleted, trainerLicenseCleared } from '@fitness/proto/events/identity.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GYM, type Harness, holder, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
@@ -168,17 +168,34 @@ describe('a target that is deleted during uploads', () => {
   });
 });
 
-test('a cleared license is deleted by its event; a newer one remains', async () => {
-  const target = openGym(91);
-  const older = (await harness.upload(OWNER, { ...target, purpose: 'gym_license' })).body.data.id;
-  await harness.publish('gyms', gymLicenseCleared, { subject: 91, data: { gym_id: 91, media_id: older } });
-  await noRowsOf(target);
-  const newer = (await harness.upload(OWNER, { ...target, purpose: 'gym_license' })).body.data.id;
-  await harness.publish('gyms', gymLicenseCleared, {
-    subject: 91,
-    data: { gym_id: 91, media_id: older },
-    version: 2,
-  });
-  await allConsumed();
-  expect(await harness.rows(target)).toMatchObject([{ _id: newer }]);
-});
+test.each([
+  {
+    purpose: 'gym_license',
+    targetOf: () => openGym(91),
+    clear: (media_id: number, version: number) =>
+      harness.publish('gyms', gymLicenseCleared, { subject: 91, data: { gym_id: 91, media_id }, version }),
+  },
+  {
+    purpose: 'trainer_license',
+    targetOf: () => userTarget(OWNER.userId),
+    clear: (media_id: number, version: number) =>
+      harness.publish('identity', trainerLicenseCleared, {
+        subject: OWNER.userId,
+        data: { user_id: OWNER.userId, media_id },
+        version,
+      }),
+  },
+])(
+  'a cleared $purpose is deleted by its event; a newer one remains',
+  async ({ purpose, targetOf, clear }) => {
+    const target = targetOf();
+    const documents = async () => (await harness.rows(target)).filter((row) => row.purpose === purpose);
+    const older = (await harness.upload(OWNER, { ...target, purpose })).body.data.id;
+    await clear(older, 1);
+    await eventually(async () => (await documents()).length === 0);
+    const newer = (await harness.upload(OWNER, { ...target, purpose })).body.data.id;
+    await clear(older, 2);
+    await allConsumed();
+    expect(await documents()).toMatchObject([{ _id: newer }]);
+  },
+);

@@ -74,7 +74,8 @@ export const serviceShape = (service: string, httpPort: number) => ({
     .default('mongodb://127.0.0.1:27017'),
   MONGODB_DATABASE: z
     .string()
-    .regex(/^[\w-]{1,63}$/)
+    // MongoDB allows 63 characters; the database of the audit log's seals has a suffix of 12.
+    .regex(/^[\w-]{1,51}$/)
     .default(`fitness_${service.replaceAll('-', '_')}`),
   REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
   AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),

@@ -4,7 +4,7 @@
  */
 import type { ClientSession, Connection } from 'mongoose';
 import type { AuditAction, AuditSubject, AuditValues } from '../kernel/audit.ts';
-import { type Clock, MINUTE_MS, type Random } from '../kernel/clock.ts';
+import { type Clock, formatTimestamp, MINUTE_MS, type Random } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { currentTrace } from '../kernel/trace.ts';
@@ -111,7 +111,8 @@ export const createAuditLog = ({
   ): Promise<string | null> => {
     if (state === undefined) return null;
     const fields: StoredField[] = [];
-    for (const [field, value] of Object.entries(state.values)) {
+    for (const [field, given] of Object.entries(state.values)) {
+      const value = withTimestamps(given);
       if (state.personId === null || value == null || !isPersonal(field)) {
         fields.push({ field, value: value ?? null });
         continue;
@@ -200,6 +201,15 @@ const createKeys =
     }
   };
 
+/** Times in the form that clients know (contract, section 1), also inside of lists and documents. */
+const withTimestamps = (value: unknown): unknown => {
+  if (value instanceof Date) return formatTimestamp(value);
+  if (Array.isArray(value)) return value.map(withTimestamps);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTimestamps(inner)]));
+};
+
 const toKey = ({ key }: AuditKeyDocument): Buffer | null =>
   key === null ? null : Buffer.from(key, 'base64');
 
@@ -207,10 +217,11 @@ const createAuditSealer = (
   connection: Connection,
   { entries, seals }: AuditModels,
   { service, clock, log, batch }: Pick<AuditLogOptions, 'service' | 'clock' | 'log' | 'batch'>,
-): (() => Promise<number>) =>
-  createSealer<SealedAuditEntry>({
+): (() => Promise<number>) => {
+  const stored = createSeals(seals);
+  const round = createSealer<SealedAuditEntry>({
     name: `the audit log of ${service}`,
-    seals: createSeals(seals),
+    seals: stored,
     clock,
     log,
     batch,
@@ -231,3 +242,11 @@ const createAuditSealer = (
       },
     },
   });
+  let isPrepared = false;
+  return async () => {
+    // Not at the start: no other database of a service is needed before it is ready.
+    if (!isPrepared) await stored.prepare();
+    isPrepared = true;
+    return round();
+  };
+};

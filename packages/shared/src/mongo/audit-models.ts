@@ -1,4 +1,4 @@
-/** The collections of the audit log. Every service's database has them. */
+/** The collections of the audit log. Every service's database has them, and one beside it has the seals. */
 import { type Connection, type Model, Schema } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { hashOf, type SealedRecord } from '../kernel/seal.ts';
@@ -113,6 +113,7 @@ const entrySchema = new Schema<AuditEntryDocument>(
   .index({ action: 1, _id: -1 })
   .index({ subject_type: 1, _id: -1 })
   .index({ subject_type: 1, subject_id: 1, _id: -1 })
+  .index({ subject_id: 1, _id: -1 })
   .index({ seal: 1 });
 
 privacy(
@@ -144,9 +145,22 @@ export interface AuditModels {
   seals: Model<SealDocument>;
 }
 
+/** MongoDB allows 63 characters. */
+const SEALS_SUFFIX = '_audit_seals';
+
+/** The database of the seals of a service with this database. To it the service can only add (ADR 60). */
+export const auditSealsDatabase = (database: string): string => `${database}${SEALS_SUFFIX}`;
+
+/** The connection to that database, by the sockets of `connection`. */
+export const auditSealsOf = (connection: Connection): Connection =>
+  connection.useDb(auditSealsDatabase(connection.name), { useCache: true });
+
 /** The models of this connection, registered on first use. */
 export const registerAuditModels = (connection: Connection): AuditModels => ({
   entries: connection.models.AuditEntry ?? connection.model<AuditEntryDocument>('AuditEntry', entrySchema),
   keys: connection.models.AuditKey ?? connection.model<AuditKeyDocument>('AuditKey', keySchema),
-  seals: connection.models.AuditSeal ?? connection.model<SealDocument>('AuditSeal', sealSchema),
+  seals: sealModel(auditSealsOf(connection)),
 });
+
+const sealModel = (connection: Connection): Model<SealDocument> =>
+  connection.models.AuditSeal ?? connection.model<SealDocument>('AuditSeal', sealSchema);

@@ -9,7 +9,6 @@ import { trusted } from './connect.ts';
 export interface AuditFilter {
   actorId?: number | undefined;
   subjectType?: string | undefined;
-  /** Only with `subjectType`. */
   subjectId?: number | undefined;
   action?: string | undefined;
   /** Inclusive, as `to`; whole seconds count. */
@@ -54,11 +53,11 @@ const toStages = (service: string, filter: AuditFilter, beforeId: number | undef
   );
   const ids = { $lt: below, ...(from === undefined ? {} : { $gte: smallestAuditId(from) }) };
   const subject = {
-    subject_type: subjectType,
+    ...(subjectType === undefined ? {} : { subject_type: subjectType }),
     ...(subjectId === undefined ? {} : { subject_id: subjectId }),
   };
   const conditions = [
-    ...(subjectType === undefined ? [] : [subject]),
+    ...(subjectType === undefined && subjectId === undefined ? [] : [subject]),
     ...(actorId === undefined ? [] : [{ actor_id: actorId }]),
     ...(action === undefined ? [] : [{ action }]),
     { service },

@@ -1,4 +1,8 @@
-/** The users of MongoDB: each service has its own database, and no user of a process can create users or roles. */
+/**
+ * The users of MongoDB: each service has its own database, and one with the seals of its audit log that it can only add to.
+ * No user of a process can create users or roles.
+ */
+import { auditSealsDatabase } from '../mongo/audit-models.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { AUDIT_SEQUENCES } from '../mongo/sequence.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
@@ -20,6 +24,7 @@ const LEDGER = 'fitness_wallet';
 const SEALS = 'fitness_wallet_seals';
 const APPEND_ONLY = 'appendOnly';
 const AUDIT = 'audit';
+const LEDGER_AUDIT = 'ledgerAudit';
 
 interface Privilege {
   resource: { db: string; collection: string };
@@ -36,13 +41,20 @@ const DATABASES = PROCESSES.flatMap(({ database }) => (database === undefined ? 
 
 /** `seals`: the database of the wallet's seals. */
 export const mongodbRoles = (seals = SEALS): Role[] => [
-  {
-    db: seals,
+  ...[seals, ...DATABASES.map(auditSealsDatabase)].map((db) => ({
+    db,
     name: APPEND_ONLY,
     // Neither `update` nor `remove`: a seal stays as it was written.
-    privileges: [
-      { resource: { db: seals, collection: '' }, actions: ['find', 'insert', 'createCollection'] },
-    ],
+    privileges: [{ resource: { db, collection: '' }, actions: ['find', 'insert', 'createCollection'] }],
+  })),
+  {
+    db: LEDGER,
+    name: LEDGER_AUDIT,
+    // Not the keys of the values in the audit log.
+    privileges: ['wallets', 'payments', 'ledger_entries'].map((collection) => ({
+      resource: { db: LEDGER, collection },
+      actions: ['find'],
+    })),
   },
   // Checks an audit log, and adds what an operator's command does.
   ...DATABASES.map((db) => ({
@@ -50,7 +62,6 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
     name: AUDIT,
     privileges: [
       { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
-      { resource: { db, collection: 'audit_seals' }, actions: ['find'] },
       // The next number of an entry.
       { resource: { db, collection: AUDIT_SEQUENCES }, actions: ['find', 'insert', 'update'] },
     ],
@@ -60,16 +71,25 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
 export const mongodbUsers = (seals = SEALS): User[] => [
   ...PROCESSES.flatMap(({ name, database: db }) => {
     if (db === undefined) return [];
-    // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
-    const own = { role: 'readWrite', db };
-    return [{ db, name, roles: db === LEDGER ? [own, { role: APPEND_ONLY, db: seals }] : [own] }];
+    const ofSeals = db === LEDGER ? [auditSealsDatabase(db), seals] : [auditSealsDatabase(db)];
+    return [
+      {
+        db,
+        name,
+        roles: [
+          // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
+          { role: 'readWrite', db },
+          ...ofSeals.map((database) => ({ role: APPEND_ONLY, db: database })),
+        ],
+      },
+    ];
   }),
   {
     db: 'admin',
     name: OPERATOR,
     roles: [
-      // The audit of the wallet reads both.
-      ...[LEDGER, seals].map((db) => ({ role: 'read', db })),
+      { role: LEDGER_AUDIT, db: LEDGER },
+      ...[seals, ...DATABASES.map(auditSealsDatabase)].map((db) => ({ role: 'read', db })),
       ...DATABASES.map((db) => ({ role: AUDIT, db })),
     ],
   },

@@ -25,6 +25,7 @@ import { openProcessKeys, PROCESSES, type ProcessKeys, type ProcessName } from '
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
+import { auditSealsOf } from '../mongo/audit-models.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
 
@@ -71,7 +72,10 @@ export const dropDatabase = async (config: {
     dbName: config.MONGODB_DATABASE,
   }).asPromise();
   // On temporary servers nothing is dropped: SecantusDB blocks on a drop during an open transaction.
-  if (process.env.TEST_KEEP_DATABASES === undefined) await connection.dropDatabase();
+  if (process.env.TEST_KEEP_DATABASES === undefined) {
+    await connection.dropDatabase();
+    await auditSealsOf(connection).dropDatabase();
+  }
   await connection.close();
 };
 

@@ -1,5 +1,6 @@
 /** Explains the plans of database commands and finds their faults. */
 import type { Connection } from 'mongoose';
+import { auditSealsOf } from '../mongo/audit-models.ts';
 import { FILLED } from './fill.ts';
 import {
   collectionOf,
@@ -66,9 +67,9 @@ export const createFaultFinder = (
   const filled = new Set<string>();
   /** Each lookup is explained once, because an explain may read the whole collection. */
   const plans = new Map<string, ExplainedPlan>();
-  const explain = async (command: Document): Promise<ExplainedPlan> => {
+  const explain = async (command: Document, collection: string): Promise<ExplainedPlan> => {
     const key = JSON.stringify(command, (_field, value) => toPlain(value));
-    const plan = plans.get(key) ?? (await planOf(connection, command));
+    const plan = plans.get(key) ?? (await planOf(databaseOf(connection, collection), command));
     plans.set(key, plan);
     return plan;
   };
@@ -88,7 +89,7 @@ export const createFaultFinder = (
         if ({ ...SMALL, ...small }[collection] !== undefined) continue;
         if (server.scansWritesById && isWriteById(sent.name, read)) continue;
         await assertFilled(connection, collection, filled);
-        const plan = await explain(server.explainsWrites ? command : asRead(sent.name, read));
+        const plan = await explain(server.explainsWrites ? command : asRead(sent.name, read), collection);
         for (const kind of kindsOfFault(plan))
           found.set(`${kind}: ${shape}`, `; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`);
       }
@@ -96,13 +97,18 @@ export const createFaultFinder = (
   };
 };
 
+/** The seals of the audit log are in a database of their own. */
+const databaseOf = (connection: Connection, collection: string): Connection =>
+  collection === 'audit_seals' ? auditSealsOf(connection) : connection;
+
 const assertFilled = async (
   connection: Connection,
   collection: string,
   filled: Set<string>,
 ): Promise<void> => {
   if (filled.has(collection)) return;
-  const count = await connection.collection(collection).estimatedDocumentCount();
+  const documents = databaseOf(connection, collection).collection(collection);
+  const count = await documents.estimatedDocumentCount();
   if (count < FILLED)
     throw new Error(`${collection} holds ${count} documents: a plan is judged on at least ${FILLED}`);
   filled.add(collection);

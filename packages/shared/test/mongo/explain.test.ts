@@ -9,7 +9,7 @@ import { registerEventModels } from '../../src/messaging/models.ts';
 import { createOutbox } from '../../src/messaging/outbox.ts';
 import { startRelay } from '../../src/messaging/relay.ts';
 import { type AuditLog, createAuditLog } from '../../src/mongo/audit-log.ts';
-import { registerAuditModels, smallestAuditId } from '../../src/mongo/audit-models.ts';
+import { auditSealsOf, registerAuditModels, smallestAuditId } from '../../src/mongo/audit-models.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import {
   createIdempotency,
@@ -99,7 +99,7 @@ const fillAuditLog = async (): Promise<void> => {
   await keys.create({ _id: 1_000_000, key: Buffer.alloc(32).toString('base64') });
   await fillLike(connection, 'audit_keys', (n) => ({ _id: n }));
   expect(await seals.countDocuments()).toBe(1);
-  await fillLike(connection, 'audit_seals', (n) => ({ _id: n + 1 }));
+  await fillLike(auditSealsOf(connection), 'audit_seals', (n) => ({ _id: n + 1 }));
 };
 
 beforeAll(async () => {
@@ -236,6 +236,7 @@ describe('the audit log', () => {
     ['an actor', { actorId: 5 }],
     ['an action', { action: 'user.update' }],
     ['a type of subject', { subjectType: 'gym' }],
+    ['a number of a subject', { subjectId: 15 }],
     ['a subject', { subjectType: 'gym', subjectId: 15 }],
     ['everything', { ...period, actorId: 5, action: 'user.update', subjectType: 'gym', subjectId: 15 }],
   ])('a page, the next one and the count by %s', async (_name, filter) => {

@@ -1,13 +1,27 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { detachDocument } from '../domain/license.ts';
+import { publishLicenseReviewed } from './publish.ts';
 
-/** Records that media has deleted a license document. */
+interface DeletedDocument {
+  gymId: number;
+  mediaId: number;
+  byOperator: boolean;
+}
+
+/** Records that media has deleted a license document. The owner is notified when an operator has deleted it. */
 export const createDetachLicense =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
-  async ({ gymId, mediaId }: { gymId: number; mediaId: number }, session: ClientSession): Promise<void> => {
+  ({ store, clock, outbox }: Pick<Dependencies, 'store' | 'clock' | 'outbox'>) =>
+  async ({ gymId, mediaId, byOperator }: DeletedDocument, session: ClientSession): Promise<void> => {
     const gym = await store.gyms.find(gymId, session);
     const license = gym && detachDocument(gym.license, mediaId);
     if (gym === undefined || license === undefined) return;
-    await store.gyms.update(session, gym, { license }, { now: clock.now(), keepVersion: true });
+    const changed = await store.gyms.update(
+      session,
+      gym,
+      { license },
+      { now: clock.now(), keepVersion: true },
+    );
+    if (byOperator && gym.license.mediaId === mediaId)
+      await publishLicenseReviewed(outbox, session, changed, null);
   };

@@ -26,12 +26,12 @@ export const publishDeleted = (outbox: Outbox, session: ClientSession, gym: Gym)
     aggregateVersion: gym.version + 1,
   });
 
-/** For the current owner; nothing for a gym without one. */
+/** For the current owner; nothing for a gym without one. `approved` is null: an operator has deleted the document. */
 export const publishLicenseReviewed = async (
   outbox: Outbox,
   session: ClientSession,
   gym: Gym,
-  approved: boolean,
+  approved: boolean | null,
 ): Promise<void> => {
   if (gym.ownerId === null) return;
   await outbox.publish(session, gymLicenseReviewed, {

@@ -6,5 +6,6 @@ import { isGymLicense } from './is-gym-license.ts';
 export const onMediaDeleted = ({ detachLicense }: Pick<UseCases, 'detachLicense'>): EventConsumer =>
   onEvent(mediaDeleted, async ({ data }, { session }) => {
     if (!isGymLicense(data)) return;
-    await detachLicense({ gymId: data.attachable_id, mediaId: data.media_id }, session);
+    const byOperator = data.by_operator === true;
+    await detachLicense({ gymId: data.attachable_id, mediaId: data.media_id, byOperator }, session);
   });

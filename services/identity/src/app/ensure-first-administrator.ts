@@ -8,7 +8,7 @@ type FirstAdministrator = Pick<Registration, 'username' | 'email' | 'phone' | 'p
 
 type EnsureFirstAdministratorDependencies = Pick<
   Dependencies,
-  'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'log'
+  'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'log' | 'audit'
 >;
 
 /**
@@ -16,7 +16,7 @@ type EnsureFirstAdministratorDependencies = Pick<
  * that the unique key lets one of them create it.
  */
 export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdministratorDependencies) => {
-  const { store, passwords, sequences, random, clock, log } = dependencies;
+  const { store, passwords, sequences, random, clock, log, audit } = dependencies;
   return async (person: FirstAdministrator): Promise<void> => {
     if (await store.users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
     const passwordHash = await passwords.hash(person.password, 'start');
@@ -30,9 +30,17 @@ export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdminist
       createdAt: clock.now(),
     });
     try {
-      await store.transaction((session) =>
-        store.users.insert(session, { ...account, role_ids: [ADMINISTRATOR_ROLE_ID] }),
-      );
+      await store.transaction(async (session) => {
+        await store.users.insert(session, { ...account, role_ids: [ADMINISTRATOR_ROLE_ID] });
+        await audit.record(session, {
+          actorId: null,
+          action: 'user.assign_roles',
+          subject: { type: 'user', id },
+          before: { personId: id, values: { role_ids: [] } },
+          after: { personId: id, values: { role_ids: [ADMINISTRATOR_ROLE_ID] } },
+          isPersonal: store.users.isPersonal,
+        });
+      });
       log.info({ user_id: id }, 'created the first administrator');
     } catch (error) {
       if (store.users.takenField(error) === undefined) throw error;

@@ -11,6 +11,7 @@ const DATA_DESCRIPTION = [
   '`account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
   '`account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
   '`gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `trainer_license_reviewed`: `approved`, `reason`.',
+  'In both, `approved` is null when an operator has reset the review or removed the document (`removed`: true).',
   '`deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.',
   '`refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.',
   '`training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
@@ -29,6 +30,8 @@ export type SecurityChange =
   | 'bank_account_changed'
   /** Only by an operator. */
   | 'username_changed'
+  /** Likewise. */
+  | 'roles_changed'
   | 'codes_locked'
   | 'second_factor_armed'
   | 'second_factor_removed'
@@ -72,10 +75,19 @@ interface TextKeys {
 
 const textsOf = (key: string): TextKeys => ({ title: `${key}.title`, body: `${key}.body` });
 
+/** The data of a review that tells that an operator has removed the document. */
+export const REMOVED_LICENSE = { approved: null, reason: '', removed: true } as const;
+
+const outcomeOf = ({ approved, removed }: Record<string, unknown>): string => {
+  if (removed === true) return 'removed';
+  if (approved === null) return 'pending';
+  return approved === true ? 'approved' : 'rejected';
+};
+
 /** A review and a refund have one text for each outcome, a security alert for each change; the other types have one text. */
 const textKeys = ({ type, data }: NotificationRow): TextKeys => {
   if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed') {
-    return textsOf(`notification.${type}.${data.approved === true ? 'approved' : 'rejected'}`);
+    return textsOf(`notification.${type}.${outcomeOf(data)}`);
   }
   if (type === 'refund_resolved') return textsOf(`notification.${type}.${data.outcome}`);
   if (type !== 'security_alert') return textsOf(`notification.${type}`);

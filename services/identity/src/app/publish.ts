@@ -4,6 +4,7 @@ import {
   accountDeletionCancelled,
   accountDeletionRequested,
   credentialsRevoked,
+  trainerLicenseCleared,
 } from '@fitness/proto/events/identity.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -56,6 +57,23 @@ export const publishDeletionCancelled = (
     subject: userId,
     aggregateVersion: version,
     data: { user_id: userId },
+  });
+
+/**
+ * Media deletes the document on this event, which commits together with the clearing: a call before the commit could
+ * delete what a rollback keeps, a call after it is lost in a crash. The event names the document, so that a late delivery
+ * deletes no newer one.
+ */
+export const publishLicenseCleared = (
+  { outbox }: Publisher,
+  session: ClientSession,
+  { userId, version }: Account,
+  mediaId: number,
+): Promise<void> =>
+  outbox.publish(session, trainerLicenseCleared, {
+    subject: userId,
+    aggregateVersion: version,
+    data: { user_id: userId, media_id: mediaId },
   });
 
 export const publishAccountDeleted = (

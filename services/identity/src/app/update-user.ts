@@ -15,7 +15,7 @@ import {
 } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import { findManageableUser } from './manageable-user.ts';
-import type { NotificationType } from './notification-resource.ts';
+import { type NotificationType, REMOVED_LICENSE } from './notification-resource.ts';
 import {
   assertNotBornInFuture,
   changesBankAccount,
@@ -23,6 +23,7 @@ import {
   changesPhone,
   type ProfileChanges,
 } from './profile-changes.ts';
+import { publishLicenseCleared } from './publish.ts';
 import { recordUserChange } from './record-user-change.ts';
 import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
@@ -32,7 +33,7 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 interface UpdateUserDependencies
   extends Pick<
     Dependencies,
-    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit'
+    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit' | 'outbox'
   > {
   securityNotices: SecurityNotices;
 }
@@ -89,8 +90,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
   /** The phone of an operator's request counts at once; its previous owner is told. */
   const tellOwner = async (
     session: ClientSession,
-    before: User,
-    after: User,
+    caller: UserCaller,
+    { before, after }: { before: User; after: User },
     locale: Locale,
   ): Promise<void> => {
     for (const change of securityChanges(before, after)) {
@@ -99,6 +100,9 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     // A user name that its owner does not know keeps them from signing in by it.
     if (before.username !== after.username) {
       await securityNotices.notify(session, after, 'username_changed', 'operator');
+    }
+    if (caller.userId !== after._id && !hasSameRoles(before, after)) {
+      await securityNotices.notify(session, after, 'roles_changed', 'operator');
     }
     if (before.phone === after.phone) return;
     await store.codes.invalidate(session, after._id);
@@ -128,13 +132,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const profile = permittedChanges(caller, user, requested);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
-    const clearedMediaId = user.trainer_license_media_id;
-    assertReviewedDocument(clearedMediaId, reviewedMediaId);
-    if (trainer_license_image === null && clearedMediaId !== null) {
-      await licenseDocuments.delete(userId, clearedMediaId);
-    }
-    const notifyOfReview = await prepareReviewNotification(dependencies, changes);
-    return rejectTaken(dependencies, () =>
+    const notifyOfReview = await prepareReviewNotification(dependencies, caller, changes);
+    const { updated, clearedMediaId } = await rejectTaken(dependencies, () =>
       store.transaction(async (session) => {
         // Roles may have been assigned since the first check.
         const current = await findManageableUser(dependencies, caller, userId, session);
@@ -142,34 +141,30 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
           await assertCanAssign(caller, roleIds, session);
           await assertNotLastManager(current, roleIds, session);
         }
-        // The document that is being cleared may be gone already.
-        const isCleared = trainer_license_image === null && current.trainer_license_media_id === null;
-        if (!isCleared) assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
+        assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
+        const clearedMediaId = trainer_license_image === null ? current.trainer_license_media_id : null;
         const updated = await store.users.update(session, userId, {
           ...omitUndefined(profile),
           ...(roleIds === undefined ? {} : { role_ids: roleIds }),
           ...(trainer_license_image === null
-            ? clearLicense(current, clearedMediaId)
+            ? clearLicense(current, current.trainer_license_media_id)
             : reviewDocument(current, review)),
         });
         if (updated === null) throw notFound();
-        await tellOwner(session, current, updated, locale);
+        await tellOwner(session, caller, { before: current, after: updated }, locale);
         await notifyOfReview(session, current, updated);
-        const before = isCleared ? { ...current, ...licenseOf(user) } : current;
-        await recordUserChange(dependencies, session, caller, { before, after: updated });
-        return updated;
+        await recordUserChange(dependencies, session, caller, { before: current, after: updated });
+        if (clearedMediaId !== null) {
+          const account = { userId, version: updated.version };
+          await publishLicenseCleared(dependencies, session, account, clearedMediaId);
+        }
+        return { updated, clearedMediaId };
       }),
     );
+    if (clearedMediaId !== null) await licenseDocuments.deleteCleared(userId, clearedMediaId);
+    return updated;
   };
 };
-
-/** Media reports the deletion of the document by an event, which may be faster than the request that has asked for it. */
-const licenseOf = (user: User): Partial<User> => ({
-  trainer_license_image: user.trainer_license_image,
-  trainer_license_media_id: user.trainer_license_media_id,
-  trainer_license_approved: user.trainer_license_approved,
-  trainer_license_rejection_reason: user.trainer_license_rejection_reason,
-});
 
 /**
  * 403 for a new e-mail, phone or bank account by another token than a session, and of the own account: PUT /auth/me asks
@@ -193,6 +188,11 @@ const permittedChanges = (
   return others;
 };
 
+const hasSameRoles = (before: User, after: User): boolean => {
+  const ids = new Set(before.role_ids);
+  return ids.size === new Set(after.role_ids).size && after.role_ids.every((id) => ids.has(id));
+};
+
 const misplacedReason = () =>
   invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
 
@@ -206,24 +206,33 @@ const reviewDocument = (current: User, review: LicenseReview) => {
 };
 
 /**
- * Returns a function that notifies the trainer, in the transaction, when the review has changed. The id is taken before
- * the transaction, which must not wait for the sequence.
+ * Returns a function that notifies the trainer, in the transaction, of a changed verdict; and of a reset review and a removed
+ * document when somebody else did it, except together with a verdict, as for gyms. The id is taken before the transaction,
+ * which must not wait for the sequence.
  */
 const prepareReviewNotification = async (
   { store, sequences, clock }: Pick<UpdateUserDependencies, 'store' | 'sequences' | 'clock'>,
+  caller: UserCaller,
   changes: OperatorChanges,
 ) => {
-  if (typeof changes.trainer_license_approved !== 'boolean') return async () => undefined;
+  const { trainer_license_approved: verdict, trainer_license_image: image } = changes;
+  const isRemoval = image === null;
+  const isSilent =
+    isRemoval && (verdict !== undefined || changes.trainer_license_rejection_reason !== undefined);
+  if (isSilent || (verdict === undefined && !isRemoval)) return async () => undefined;
   const id = await sequences.next('notifications');
   const type: NotificationType = 'trainer_license_reviewed';
   return async (session: ClientSession, before: User, after: User): Promise<void> => {
     const approved = after.trainer_license_approved;
-    if (approved === null || approved === before.trainer_license_approved) return;
+    const isRemoved = isRemoval && before.trainer_license_media_id !== null;
+    if (!isRemoved && approved === before.trainer_license_approved) return;
+    if (approved === null && caller.userId === after._id) return;
+    const review = { approved, reason: after.trainer_license_rejection_reason ?? '' };
     await store.notifications.insert(session, {
       _id: id,
       user_id: after._id,
       type,
-      data: { approved, reason: after.trainer_license_rejection_reason ?? '' },
+      data: isRemoved ? REMOVED_LICENSE : review,
       created_at: clock.now(),
       read_at: null,
     });

@@ -2,16 +2,41 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
+
+const DEADLINE_MS = 1_000;
 
 export interface LicenseDocuments {
   /** Deletes this document and older ones, but none that is newer. Throws `unavailable` when media does not answer. */
   delete(userId: number, mediaId: number): Promise<void>;
+  /**
+   * Likewise, of a document whose clearing is committed. Never rejects: media also deletes it when it receives
+   * `identity.trainer_license.cleared`.
+   */
+  deleteCleared(userId: number, mediaId: number): Promise<void>;
 }
 
-export const createLicenseDocuments = (media: GrpcClient<MediaDefinition>): LicenseDocuments => ({
+const requestOf = (userId: number, mediaId: number) => ({
+  target: { attachable_type: MODEL.user, attachable_id: userId },
+  purpose: 'trainer_license',
+  up_to_media_id: mediaId,
+});
+
+export const createLicenseDocuments = ({
+  media,
+  log,
+}: {
+  media: GrpcClient<MediaDefinition>;
+  log: Logger;
+}): LicenseDocuments => ({
   delete: async (userId, mediaId) => {
-    const target = { attachable_type: MODEL.user, attachable_id: userId };
-    const request = { target, purpose: 'trainer_license', up_to_media_id: mediaId };
-    await media.call('DeleteByPurpose', request, { retry: true });
+    await media.call('DeleteByPurpose', requestOf(userId, mediaId), { retry: true });
+  },
+  deleteCleared: async (userId, mediaId) => {
+    try {
+      await media.call('DeleteByPurpose', requestOf(userId, mediaId), { deadlineMs: DEADLINE_MS });
+    } catch (error) {
+      log.warn({ err: error, user_id: userId }, 'the cleared license document is deleted on its event only');
+    }
   },
 });

@@ -4,7 +4,11 @@ import type { UseCases } from '../use-cases.ts';
 import { isTrainerLicense } from './is-trainer-license.ts';
 
 export const onMediaDeleted = ({ detachLicense }: Pick<UseCases, 'detachLicense'>): EventConsumer =>
-  onEvent(mediaDeleted, async ({ data }, { session }) => {
+  onEvent(mediaDeleted, async ({ data, time }, { session }) => {
     if (!isTrainerLicense(data)) return;
-    await detachLicense({ userId: data.attachable_id, mediaId: data.media_id }, session);
+    const byOperator = data.by_operator === true;
+    await detachLicense(
+      { userId: data.attachable_id, mediaId: data.media_id, byOperator, at: time },
+      session,
+    );
   });

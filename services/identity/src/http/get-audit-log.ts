@@ -4,7 +4,6 @@ import { queryTimestamp } from '@fitness/shared/http/query-timestamp.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/kernel/audit.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import type { AuditEntry } from '@fitness/shared/mongo/audit-reader.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
@@ -22,7 +21,7 @@ const entrySchema = z
     request_id: z.string().nullable(),
     before: state.meta({
       description:
-        'The fields that the action concerns, as they are stored. A personal value of an erased account is ' +
+        'The fields that the action concerns, as they are stored; times are YYYY-MM-DD HH:MM:SS, UTC. A personal value of an erased account is ' +
         '`{"erased": true}`.',
     }),
     after: state,
@@ -43,20 +42,15 @@ const toResource = (entry: AuditEntry): z.output<typeof entrySchema> => ({
   created_at: formatTimestamp(entry.at),
 });
 
-const query = z
-  .object({
-    ...pageQuery,
-    actor_id: queryId.optional(),
-    subject_type: z.enum(AUDIT_SUBJECTS).optional(),
-    subject_id: queryId.optional().meta({ description: 'Only with `subject_type`' }),
-    action: z.enum(AUDIT_ACTIONS).optional(),
-    from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
-    to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
-  })
-  .refine(({ subject_type, subject_id }) => subject_id === undefined || subject_type !== undefined, {
-    path: ['subject_type'],
-    ...withMessage('validation.required'),
-  });
+const query = z.object({
+  ...pageQuery,
+  actor_id: queryId.optional(),
+  subject_type: z.enum(AUDIT_SUBJECTS).optional(),
+  subject_id: queryId.optional().meta({ description: 'Without `subject_type`: of subjects of every type' }),
+  action: z.enum(AUDIT_ACTIONS).optional(),
+  from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
+  to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
+});
 
 export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'>, baseUrl: string): Route =>
   defineRoute({

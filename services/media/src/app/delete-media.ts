@@ -31,7 +31,7 @@ export const createDeleteMedia = (
           row: gone,
         });
       return rows;
-    });
+    }, caller.userId !== ownerId);
     if (deleted.length === 0) throw notFound();
   };
 };

@@ -8,15 +8,18 @@ export type DeleteRowsDependencies = Pick<Dependencies, 'store' | 'outbox' | 'st
 
 /**
  * Deletes rows and publishes their events in one transaction, then deletes their files. `deleteFrom` deletes the rows
- * in the store and returns them.
+ * in the store and returns them. `byOperator`: somebody else than their owner deletes them.
  */
 export const createDeleteRows = (dependencies: DeleteRowsDependencies) => {
   const { store, outbox } = dependencies;
   const deleteFiles = createDeleteFiles(dependencies);
-  return async (deleteFrom: (session: ClientSession) => Promise<MediaRow[]>): Promise<MediaRow[]> => {
+  return async (
+    deleteFrom: (session: ClientSession) => Promise<MediaRow[]>,
+    byOperator = false,
+  ): Promise<MediaRow[]> => {
     const rows = await store.transaction(async (session) => {
       const deleted = await deleteFrom(session);
-      for (const row of deleted) await publishDeleted(outbox, session, row);
+      for (const row of deleted) await publishDeleted(outbox, session, row, byOperator);
       return deleted;
     });
     await deleteFiles(rows);

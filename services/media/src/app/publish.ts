@@ -17,5 +17,14 @@ const toEvent = ({ _id, attachable_type, attachable_id, purpose, filename, uploa
 export const publishAttached = (outbox: Outbox, session: ClientSession, row: MediaRow): Promise<void> =>
   outbox.publish(session, mediaAttached, { subject: row._id, aggregateVersion: 1, data: toEvent(row) });
 
-export const publishDeleted = (outbox: Outbox, session: ClientSession, row: MediaRow): Promise<void> =>
-  outbox.publish(session, mediaDeleted, { subject: row._id, aggregateVersion: 2, data: toEvent(row) });
+export const publishDeleted = (
+  outbox: Outbox,
+  session: ClientSession,
+  row: MediaRow,
+  byOperator = false,
+): Promise<void> =>
+  outbox.publish(session, mediaDeleted, {
+    subject: row._id,
+    aggregateVersion: 2,
+    data: { ...toEvent(row), ...(byOperator ? { by_operator: true } : {}) },
+  });

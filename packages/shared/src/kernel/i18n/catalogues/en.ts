@@ -161,10 +161,19 @@ export const catalogue = {
   'notification.gym_license_reviewed.approved.body': 'The licence of {gym_name} was approved.',
   'notification.gym_license_reviewed.rejected.title': 'Gym licence rejected',
   'notification.gym_license_reviewed.rejected.body': 'The licence of {gym_name} was rejected. {reason}',
+  'notification.gym_license_reviewed.removed.title': 'Gym licence removed',
+  'notification.gym_license_reviewed.removed.body':
+    'An operator has removed the licence document of {gym_name}. You can upload another one.',
   'notification.trainer_license_reviewed.approved.title': 'Trainer licence approved',
   'notification.trainer_license_reviewed.approved.body': 'Your trainer licence was approved.',
   'notification.trainer_license_reviewed.rejected.title': 'Trainer licence rejected',
   'notification.trainer_license_reviewed.rejected.body': 'Your trainer licence was rejected. {reason}',
+  'notification.trainer_license_reviewed.pending.title': 'Trainer licence under review again',
+  'notification.trainer_license_reviewed.pending.body':
+    'An operator has reset the review of your trainer licence. It is reviewed again.',
+  'notification.trainer_license_reviewed.removed.title': 'Trainer licence removed',
+  'notification.trainer_license_reviewed.removed.body':
+    'An operator has removed the document of your trainer licence. You can upload another one.',
   'notification.deposit_credited.title': 'Deposit credited',
   'notification.deposit_credited.body': 'Your deposit of {amount} Tooman was added to your balance.',
   'notification.deposit_returned.title': 'Deposit returned',
@@ -207,6 +216,7 @@ export const catalogue = {
   'notification.security_alert.bank_account_changed.body':
     'The bank account for your withdrawals was changed. If this was not you, change your password and contact us.',
   'notification.security_alert.username_changed.title': 'User name changed',
+  'notification.security_alert.roles_changed.title': 'Roles changed',
   'notification.security_alert.codes_locked.title': 'Deletion codes locked',
   'notification.security_alert.codes_locked.body':
     'Too many wrong codes for the deletion of your account were entered, so none is accepted for a day. If this was not you, change your password.',

@@ -160,10 +160,19 @@ export const catalogue: Catalogue = {
   'notification.gym_license_reviewed.approved.body': 'مجوز {gym_name} تأیید شد.',
   'notification.gym_license_reviewed.rejected.title': 'مجوز باشگاه رد شد',
   'notification.gym_license_reviewed.rejected.body': 'مجوز {gym_name} رد شد. {reason}',
+  'notification.gym_license_reviewed.removed.title': 'مجوز باشگاه حذف شد',
+  'notification.gym_license_reviewed.removed.body':
+    'یکی از متصدیان سند مجوز {gym_name} را حذف کرده است. می‌توانید سند دیگری بارگذاری کنید.',
   'notification.trainer_license_reviewed.approved.title': 'مجوز مربیگری تأیید شد',
   'notification.trainer_license_reviewed.approved.body': 'مجوز مربیگری شما تأیید شد.',
   'notification.trainer_license_reviewed.rejected.title': 'مجوز مربیگری رد شد',
   'notification.trainer_license_reviewed.rejected.body': 'مجوز مربیگری شما رد شد. {reason}',
+  'notification.trainer_license_reviewed.pending.title': 'مجوز مربیگری دوباره در حال بررسی است',
+  'notification.trainer_license_reviewed.pending.body':
+    'یکی از متصدیان بررسی مجوز مربیگری شما را از نو آغاز کرده است. مجوز دوباره بررسی می‌شود.',
+  'notification.trainer_license_reviewed.removed.title': 'مجوز مربیگری حذف شد',
+  'notification.trainer_license_reviewed.removed.body':
+    'یکی از متصدیان سند مجوز مربیگری شما را حذف کرده است. می‌توانید سند دیگری بارگذاری کنید.',
   'notification.deposit_credited.title': 'واریز انجام شد',
   'notification.deposit_credited.body': 'واریز شما به مبلغ {amount} تومان به موجودی افزوده شد.',
   'notification.deposit_returned.title': 'واریز بازگردانده شد',
@@ -205,6 +214,7 @@ export const catalogue: Catalogue = {
   'notification.security_alert.bank_account_changed.body':
     'حساب بانکی برداشت‌های شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.username_changed.title': 'نام کاربری تغییر کرد',
+  'notification.security_alert.roles_changed.title': 'نقش‌ها تغییر کرد',
   'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
   'notification.security_alert.codes_locked.body':
     'برای حذف حساب شما کدهای نادرست زیادی وارد شد و تا یک روز هیچ کدی پذیرفته نمی‌شود. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید.',
