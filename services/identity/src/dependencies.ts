@@ -9,6 +9,7 @@ import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
+import { AUDITED_SERVICES } from '@fitness/shared/mongo/audit-models.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
@@ -143,17 +144,15 @@ const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> 
   content: config.CONTENT_GRPC_ADDRESS,
 });
 
-/** Besides identity. */
-const AUDITED_SERVICES = ['gyms', 'wallet', 'store-billing', 'content', 'media'] as const;
-
 const createAuditSources = (runtime: ServiceRuntime, config: IdentityConfig): AuditSource[] => {
   const addresses = { ...blockerAddresses(config), media: config.MEDIA_GRPC_ADDRESS };
-  const others = AUDITED_SERVICES.map((service) =>
-    remoteAuditSource(
-      runtime.grpcClient(service, grpcDefinitions.auditLog(), addresses[service], `${service} audit log`),
-    ),
+  return AUDITED_SERVICES.map((service) =>
+    service === 'identity'
+      ? ownAuditSource(runtime.audit)
+      : remoteAuditSource(
+          runtime.grpcClient(service, grpcDefinitions.auditLog(), addresses[service], `${service} audit log`),
+        ),
   );
-  return [ownAuditSource(runtime.audit), ...others];
 };
 
 const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {

@@ -1,7 +1,10 @@
 /**
  * The operator's command for dead-lettered events:
  *
- *   npm run dead-letters -- <list|replay|purge> <service> [--id <event id>]
+ *   npm run dead-letters -- list <service> [--id <event id>]
+ *   npm run dead-letters -- <replay|purge> <service> --operator <name> [--id <event id>]
+ *
+ * The name is recorded: in a container all operators are one user of the system.
  *
  * Reads AMQP_URL (amqp://127.0.0.1:5672) and EVENTS_NAMESPACE (fitness), and for the audit log of the service
  * MONGODB_URI and `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`); a MONGODB_DATABASE that is another one is refused.
@@ -19,7 +22,8 @@ import { inTransaction } from '../mongo/transaction.ts';
 import { connectBroker } from './broker.ts';
 import { createDeadLetters, type DeadLetter, type DeadLetters } from './dead-letter.ts';
 
-const USAGE = 'usage: dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>]';
+const USAGE =
+  'usage: dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>] [--operator <name>, to replay or purge]';
 const EXIT_FAILED = 1;
 const EXIT_NO_MATCH = 2;
 const EXIT_USAGE = 64;
@@ -30,16 +34,28 @@ const printError = (line: string): void => void process.stderr.write(`${line}\n`
 
 type Action = 'list' | 'replay' | 'purge';
 
-const readArguments = (): { action: Action; service: string; id: string | undefined } | undefined => {
+interface Wanted {
+  action: Action;
+  service: string;
+  id: string | undefined;
+  /** Who acts; empty to list. */
+  operator: string;
+}
+
+const MAX_NAME = 100;
+
+const readArguments = (): Wanted | undefined => {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
-      options: { id: { type: 'string' } },
+      options: { id: { type: 'string' }, operator: { type: 'string' } },
     });
     const [action, service, ...rest] = positionals;
     if (service === undefined || rest.length > 0) return undefined;
     if (action !== 'list' && action !== 'replay' && action !== 'purge') return undefined;
-    return { action, service, id: values.id };
+    const operator = (values.operator ?? '').trim().slice(0, MAX_NAME);
+    if (action !== 'list' && operator === '') return undefined;
+    return { action, service, id: values.id, operator };
   } catch {
     return undefined;
   }
@@ -64,6 +80,7 @@ interface Target {
   service: string;
   /** Of the service. */
   database: string;
+  operator: string;
 }
 
 /**
@@ -72,11 +89,11 @@ interface Target {
  */
 const recordAction = async (
   action: Exclude<Action, 'list'>,
-  { service, database }: Target,
+  { service, database, operator }: Target,
   letters: readonly DeadLetter[],
 ): Promise<void> => {
   const connection = await connectMongo({
-    uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
+    uri: process.env.MONGODB_URI || 'mongodb://127.0.0.1:27017',
     database,
     log,
     appName: 'dead-letter command',
@@ -90,7 +107,7 @@ const recordAction = async (
         actorId: null,
         action: ACTIONS[action],
         subject: { type: 'dead_letters', id: null },
-        after: { personId: null, values: { events, system_user: userInfo().username } },
+        after: { personId: null, values: { events, operator, system_user: userInfo().username } },
       }),
     );
   } finally {
@@ -123,11 +140,11 @@ const main = async (): Promise<number> => {
     printError(USAGE);
     return EXIT_USAGE;
   }
-  const { action, service, id } = wanted;
-  const target = { service, database: databaseOf(service, process.env) };
+  const { action, service, id, operator } = wanted;
+  const target = { service, database: databaseOf(service, process.env), operator };
   const broker = await connectBroker({
-    url: process.env.AMQP_URL ?? 'amqp://127.0.0.1:5672',
-    namespace: process.env.EVENTS_NAMESPACE ?? 'fitness',
+    url: process.env.AMQP_URL || 'amqp://127.0.0.1:5672',
+    namespace: process.env.EVENTS_NAMESPACE || 'fitness',
     name: 'dead-letter command',
     log,
     startTimeoutMs: CONNECT_TIMEOUT_MS,

@@ -84,7 +84,7 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
             serviceExchange(namespace, service),
             eventsQueue(namespace, service),
             message.content,
-            replayOptions(message),
+            replayOptions(message, broker.eventsExchange),
           );
           if (!routed) throw new Error(`The queue of ${service} is gone`);
         };
@@ -183,13 +183,31 @@ const waitUntilReturned = async (channel: ConfirmChannel, queue: string, count: 
   }
 };
 
-const replayOptions = (message: GetMessage) => {
+const replayOptions = (message: GetMessage, eventsExchange: string) => {
   const headers: Record<string, unknown> = message.properties.headers ?? {};
   const carried = [HEADER.consumer, HEADER.originalRoutingKey].filter((name) => headers[name] !== undefined);
+  const publishedAs = publishedBeforeAnyTry(headers, eventsExchange);
   return {
     contentType: 'application/cloudevents+json',
-    headers: Object.fromEntries(carried.map((name) => [name, headers[name]])),
+    headers:
+      publishedAs === undefined
+        ? Object.fromEntries(carried.map((name) => [name, headers[name]]))
+        : { [HEADER.originalRoutingKey]: publishedAs },
   };
+};
+
+/**
+ * The routing key of an event that the broker has dead-lettered before any try of a consumer ended; undefined for others. Its
+ * other headers are those of its producer, who could name another type than the one that they published.
+ */
+const publishedBeforeAnyTry = (
+  headers: Record<string, unknown>,
+  eventsExchange: string,
+): string | undefined => {
+  const [death] = Array.isArray(headers['x-death']) ? (headers['x-death'] as unknown[]) : [];
+  const { exchange, 'routing-keys': keys } = (death ?? {}) as Record<string, unknown>;
+  const key: unknown = exchange === eventsExchange && Array.isArray(keys) ? keys[0] : undefined;
+  return typeof key === 'string' ? key : undefined;
 };
 
 const describe = (message: GetMessage): DeadLetter => {

@@ -1,6 +1,7 @@
 /** The collections of the audit log. Every service's database has them, and one beside it has the seals. */
 import { type Connection, type Model, Schema } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
+import type { ProcessName } from '../kernel/process-keys.ts';
 import { hashOf, type SealedRecord } from '../kernel/seal.ts';
 import { erase, privacy, pseudonymise, retain } from './privacy.ts';
 import { type SealDocument, sealFields, sealPrivacy } from './seals.ts';
@@ -35,14 +36,19 @@ export interface AuditKeyDocument {
 }
 
 /** Each has an audit log in its own database. The order never changes: it is a part of the ids. */
-export const AUDITED_SERVICES: readonly string[] = [
+export const AUDITED_SERVICES = [
   'identity',
   'wallet',
   'gyms',
   'content',
   'media',
   'store-billing',
-];
+] as const satisfies readonly ProcessName[];
+export type AuditedService = (typeof AUDITED_SERVICES)[number];
+
+export const isAudited = (service: string): service is AuditedService =>
+  (AUDITED_SERVICES as readonly string[]).includes(service);
+
 /** Places for further services. */
 const SLOTS = 8;
 const PER_SECOND = 200_000;
@@ -52,7 +58,7 @@ const PER_SECOND = 200_000;
  * are merged, and a period is read, by the id alone. Exact in a number until the year 2148.
  */
 export const auditId = (service: string, at: Date, number: number): number => {
-  const slot = AUDITED_SERVICES.indexOf(service);
+  const slot = (AUDITED_SERVICES as readonly string[]).indexOf(service);
   return smallestAuditId(at) + (number % PER_SECOND) * SLOTS + (slot < 0 ? SLOTS - 1 : slot);
 };
 

@@ -10,7 +10,7 @@ import { databaseOf } from '../kernel/config.ts';
 import { createLog } from '../kernel/log.ts';
 import { type NotedHead, readHead } from '../kernel/seal.ts';
 import { type AuditLogReport, checkAuditLog } from '../mongo/audit-check.ts';
-import { AUDITED_SERVICES } from '../mongo/audit-models.ts';
+import { AUDITED_SERVICES, isAudited } from '../mongo/audit-models.ts';
 import { connectMongo } from '../mongo/connect.ts';
 
 const USAGE = 'usage: audit-cli.ts [<service>[=<number>:<hash>] …]';
@@ -33,7 +33,7 @@ const readArguments = (given: readonly string[]): Wanted[] | undefined => {
   for (const argument of given) {
     const [service = '', head] = argument.split('=');
     const noted = head === undefined ? undefined : readHead(head);
-    if (!AUDITED_SERVICES.includes(service) || (head !== undefined && noted === undefined)) return undefined;
+    if (!isAudited(service) || (head !== undefined && noted === undefined)) return undefined;
     wanted.push({ service, noted });
   }
   return wanted;
@@ -48,7 +48,7 @@ const lineOf = (service: string, report: AuditLogReport): string => {
 
 const check = async ({ service, noted }: Wanted, database: string): Promise<AuditLogReport> => {
   const connection = await connectMongo({
-    uri: process.env.MONGODB_URI ?? 'mongodb://127.0.0.1:27017',
+    uri: process.env.MONGODB_URI || 'mongodb://127.0.0.1:27017',
     database,
     log: createLog({ service: 'audit', level: 'error' }),
     appName: 'audit-log',

@@ -51,7 +51,7 @@ const run = (
   });
 
 /** What the audit log says, oldest first. */
-const recorded = async (): Promise<{ action: string; events: unknown }[]> => {
+const recorded = async (): Promise<{ action: string; operator: unknown; events: unknown }[]> => {
   const connection = await connectMongo({ uri: MONGODB_URI, database: MONGODB_DATABASE });
   const audit = createAuditLog({
     connection,
@@ -62,7 +62,9 @@ const recorded = async (): Promise<{ action: string; events: unknown }[]> => {
   });
   const { entries } = await audit.list({}, { beforeId: undefined, limit: 100 });
   await connection.close();
-  return entries.toReversed().map(({ action, after }) => ({ action, events: after?.events }));
+  return entries
+    .toReversed()
+    .map(({ action, after }) => ({ action, operator: after?.operator, events: after?.events }));
 };
 
 test('an operator lists, replays and purges dead-lettered events', async () => {
@@ -76,24 +78,31 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   expect(listed.out).toContain(`2 dead-lettered events in ${SERVICE}`);
 
   // What cannot be recorded is not done.
-  const unrecorded = await run(['purge', SERVICE], { MONGODB_URI: 'mongodb://127.0.0.1:0' });
+  const unrecorded = await run(['purge', SERVICE, '--operator', 'ada'], {
+    MONGODB_URI: 'mongodb://127.0.0.1:0',
+  });
   expect([unrecorded.code, (await createDeadLetters(broker).list(SERVICE)).length]).toEqual([1, 2]);
   // Nor is it recorded in the database of another service.
-  const elsewhere = await run(['purge', SERVICE], { MONGODB_DATABASE: 'fitness_wallet' });
+  const elsewhere = await run(['purge', SERVICE, '--operator', 'ada'], {
+    MONGODB_DATABASE: 'fitness_wallet',
+  });
   expect(elsewhere).toMatchObject({ code: 1, err: expect.stringContaining('MONGODB_DATABASE') });
   expect(await createDeadLetters(broker).list(SERVICE)).toHaveLength(2);
 
   broken = false;
-  expect(await run(['replay', SERVICE, '--id', ids[0] ?? ''])).toMatchObject({
+  expect(await run(['replay', SERVICE, '--operator', 'ada', '--id', ids[0] ?? ''])).toMatchObject({
     code: 0,
     out: `1 returned to ${SERVICE}\n`,
   });
   await until(() => handled === 1);
-  expect(await run(['purge', SERVICE])).toMatchObject({ code: 0, out: `1 deleted from ${SERVICE}\n` });
-  expect(await run(['purge', SERVICE, '--id', ids[0] ?? ''])).toMatchObject({ code: 2 });
+  expect(await run(['purge', SERVICE, '--operator', 'ada'])).toMatchObject({
+    code: 0,
+    out: `1 deleted from ${SERVICE}\n`,
+  });
+  expect(await run(['purge', SERVICE, '--operator', 'ada', '--id', ids[0] ?? ''])).toMatchObject({ code: 2 });
   expect(await recorded()).toEqual([
-    { action: 'dead_letters.replay', events: [`shop.order.placed ${ids[0]}`] },
-    { action: 'dead_letters.purge', events: [`shop.order.placed ${ids[1]}`] },
+    { action: 'dead_letters.replay', operator: 'ada', events: [`shop.order.placed ${ids[0]}`] },
+    { action: 'dead_letters.purge', operator: 'ada', events: [`shop.order.placed ${ids[1]}`] },
   ]);
 });
 
@@ -133,5 +142,10 @@ test('what is deleted is what was recorded, batch by batch, and an id is found w
 test('wrong arguments print the usage, and an unknown service is named', async () => {
   expect(await run(['explode', SERVICE])).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
   expect(await run(['list'])).toMatchObject({ code: 64 });
+  // Who acts is recorded.
+  for (const action of ['replay', 'purge']) {
+    expect(await run([action, SERVICE])).toMatchObject({ code: 64 });
+    expect(await run([action, SERVICE, '--operator', ' '])).toMatchObject({ code: 64 });
+  }
   expect(await run(['list', 'nobody'])).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
 });

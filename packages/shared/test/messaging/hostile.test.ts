@@ -4,7 +4,7 @@ import { systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
-import { commandQueue, deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
+import { commandQueue, deadLetterQueue, eventsQueue, HEADER } from '../../src/messaging/topology.ts';
 import {
   cutConnection,
   log,
@@ -19,7 +19,7 @@ const PREFETCH = 4;
 /** The prefetch of a command queue. */
 const COMMAND_PREFETCH = 20;
 
-const { broker, outcomes, consume, reset, close, effects, orderConsumer, record, recorder } =
+const { broker, outcomes, consume, stop, reset, close, effects, orderConsumer, record, recorder } =
   await openConsumers({
     retryDelaysMs: [50],
     prefetch: PREFETCH,
@@ -114,6 +114,30 @@ test('an event that was published as another one is dead-lettered, also when an 
   expect(await effects('forged')).toBe(0);
   await publishEvent(broker, { type: orderShipped.type });
   await until(async () => (await effects('forged')) === 1);
+});
+
+test('the same of an event that the broker has dead-lettered, whose consumer has died at each delivery', async () => {
+  const shipped = { ...onEvent(orderShipped, record('died')), name: 'died' };
+  const consumers = [orderConsumer('placed', async () => undefined), shipped];
+  await consume('died', consumers);
+  await stop();
+  const headers = { [HEADER.originalRoutingKey]: orderShipped.type, [HEADER.consumer]: 'died' };
+  const content = Buffer.from(envelope({ type: orderShipped.type }));
+  await broker.publish(broker.eventsExchange, orderPlaced.type, content, { headers });
+  const letters = createDeadLetters(broker);
+  const queue = eventsQueue(broker.namespace, 'died');
+  await until(() =>
+    broker.withChannel(async (channel) => {
+      const message = await channel.get(queue);
+      if (message !== false) channel.nack(message);
+      return (await letters.list('died')).length === 1;
+    }),
+  );
+  expect(await letters.replay('died')).toBe(1);
+  await consume('died', consumers);
+  await until(async () => (await letters.list('died')).length === 1);
+  expect((await letters.list('died'))[0]?.error).toContain(`it was published as ${orderPlaced.type}`);
+  expect(await effects('died')).toBe(0);
 });
 
 test('twenty concurrent deliveries of one event have one effect', async () => {
