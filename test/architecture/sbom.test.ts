@@ -11,17 +11,20 @@ interface Locked {
 
 interface Bom {
   bomFormat: string;
-  components: { group?: string; name: string; version: string; hashes?: unknown[] }[];
+  components: { group?: string; name: string; version: string; properties?: { name: string }[] }[];
 }
 
-test('npm run sbom lists every package that the image contains', () => {
+test('npm run sbom lists every package that the image contains, and marks those for development', () => {
   const { stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], { cwd: root, encoding: 'utf8' });
   if (stdout === '') throw new Error(stderr);
   const bom: Bom = JSON.parse(stdout);
   expect(bom.bomFormat).toBe('CycloneDX');
-  const listed = new Set(
-    bom.components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`),
-  );
+  const isForDevelopment = ({ properties = [] }: Bom['components'][number]): boolean =>
+    properties.some(({ name }) => name === 'cdx:npm:package:development');
+  const namesOf = (components: Bom['components']): Set<string> =>
+    new Set(components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`));
+  const listed = namesOf(bom.components.filter((component) => !isForDevelopment(component)));
+  expect(bom.components.filter(isForDevelopment).length).toBeGreaterThan(100);
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
   // Optional packages are installed where the platform fits.
   const shipped = Object.entries(packages).filter(
