@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { isOauthResource, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
 
 describe('what a user can delegate to a third party', () => {
-  test('is every permission except those that allow taking over accounts', () => {
+  test('is every permission except those that allow taking over accounts or reading what operators did', () => {
     const kept = PERMISSIONS.filter((permission) => !isOauthScope(permission));
-    expect(kept).toEqual(['users.update_any', 'users.delete', 'roles.manage']);
+    expect(kept).toEqual(['users.update_any', 'users.delete', 'roles.manage', 'audit.view']);
     expect(OAUTH_SCOPES).toEqual(expect.arrayContaining([...READING_SCOPES]));
     expect(isOauthScope('openid')).toBe(false);
   });

@@ -140,19 +140,9 @@ describe('a context is refused', () => {
       ]);
   });
 
-  test('when an unknown key signed it: for now, because it may be one that has not arrived yet', () => {
+  test('when another key signed it, also when it has expired', () => {
     const { clock, wallet, signerOf } = setUp();
-    const foreign = signerOf('gateway', newPairs()).sign('wallet', user);
-    expect(() => wallet.verify(foreign)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
-    clock.advance(11 * SECOND_MS);
-    expect(() => wallet.verify(foreign)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
-  });
-
-  test('when another key signed it under the id of a known one, also when it has expired', () => {
-    const { clock, gateway, wallet, signerOf } = setUp();
-    const [header] = gateway.sign('wallet', user).split('.');
-    const [, payload, signature] = signerOf('gateway', newPairs()).sign('wallet', user).split('.');
-    const forged = `${header}.${payload}.${signature}`;
+    const forged = signerOf('gateway', newPairs()).sign('wallet', user);
     expect(wallet.verify(forged)).toBeUndefined();
     clock.advance(11 * SECOND_MS);
     expect(wallet.verify(forged)).toBeUndefined();
@@ -227,8 +217,12 @@ describe('a context is refused', () => {
   test('with an unknown key id', () => {
     const { gateway, wallet } = setUp();
     const [header, payload, signature] = gateway.sign('wallet', user).split('.');
-    for (const kid of ['', 'unknown', '__proto__', undefined, 7, null])
-      expect(wallet.verify(`${encode({ ...decode(header), kid })}.${payload}.${signature}`)).toBeUndefined();
+    const withId = (kid: unknown) => () =>
+      wallet.verify(`${encode({ ...decode(header), kid })}.${payload}.${signature}`);
+    for (const kid of [undefined, 7, null]) expect(withId(kid)()).toBeUndefined();
+    // It may be one that has not arrived here yet: a 401 would sign the user out.
+    for (const kid of ['', 'unknown', '__proto__'])
+      expect(withId(kid)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   });
 
   test('with other claims', () => {

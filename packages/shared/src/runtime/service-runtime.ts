@@ -162,36 +162,7 @@ const open = async (
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(service, config, log);
   const tls = readProcessTls(service, config);
-  const opening = [
-    connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
-      cleanup.defer('redis', () => opened.disconnect());
-      return opened;
-    }),
-    connectMongo({
-      uri: config.MONGODB_URI,
-      database: config.MONGODB_DATABASE,
-      log,
-      appName: service,
-      serverSelectionTimeoutMs: overrides.databaseWaitMs,
-    }).then((opened) => {
-      cleanup.defer('mongodb', () => opened.close());
-      return opened;
-    }),
-    connectBroker({
-      url: config.AMQP_URL,
-      namespace: config.EVENTS_NAMESPACE,
-      log,
-      name: service,
-      events: EVENTS,
-      topology: config.AMQP_TOPOLOGY,
-    }).then((opened) => {
-      cleanup.defer('rabbitmq', () => opened.close());
-      return opened;
-    }),
-  ] as const;
-  // Wait for all three before one failure is thrown: a connection that opens later must be closed as well.
-  await Promise.allSettled(opening);
-  const [redis, connection, broker] = await Promise.all(opening);
+  const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => pingRedis(redis), { required: false });
   health.add('rabbitmq', async () => assertConnected(broker), { required: false });
@@ -228,6 +199,46 @@ const open = async (
   return { ...runtime, serve: (transports) => serve(runtime, config, transports, overrides) };
 };
 
+const connectServers = async (
+  service: ProcessName,
+  config: RuntimeConfig,
+  { databaseWaitMs }: Overrides,
+  log: Logger,
+  cleanup: Cleanup,
+): Promise<Pick<ServiceRuntime, 'redis' | 'connection' | 'broker'>> => {
+  const opening = [
+    connectRedis({ url: config.REDIS_URL, log, name: service }).then((opened) => {
+      cleanup.defer('redis', () => opened.disconnect());
+      return opened;
+    }),
+    connectMongo({
+      uri: config.MONGODB_URI,
+      database: config.MONGODB_DATABASE,
+      log,
+      appName: service,
+      serverSelectionTimeoutMs: databaseWaitMs,
+    }).then((opened) => {
+      cleanup.defer('mongodb', () => opened.close());
+      return opened;
+    }),
+    connectBroker({
+      url: config.AMQP_URL,
+      namespace: config.EVENTS_NAMESPACE,
+      log,
+      name: service,
+      events: EVENTS,
+      topology: config.AMQP_TOPOLOGY,
+    }).then((opened) => {
+      cleanup.defer('rabbitmq', () => opened.close());
+      return opened;
+    }),
+  ] as const;
+  // Wait for all three before one failure is thrown: a connection that opens later must be closed as well.
+  await Promise.allSettled(opening);
+  const [redis, connection, broker] = await Promise.all(opening);
+  return { redis, connection, broker };
+};
+
 type ClientParts = Pick<ServiceRuntime, 'signer' | 'tls' | 'metrics' | 'cleanup'>;
 
 const connectWith =
@@ -262,21 +273,7 @@ const serve = async (
   transports: Transports,
   { closeGraceMs }: Overrides,
 ): Promise<RunningService> => {
-  const {
-    service,
-    log,
-    clock,
-    cleanup,
-    connection,
-    broker,
-    health,
-    metrics,
-    signer,
-    tls,
-    limiter,
-    random,
-    audit,
-  } = runtime;
+  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   try {
     await prepareDatabase(runtime, transports);
     const relay = startRelay({ connection, broker, log, clock });
@@ -296,11 +293,11 @@ const serve = async (
       routes: transports.routes,
       signer,
       tls,
-      limiter,
+      limiter: runtime.limiter,
       health,
       metrics,
       log,
-      uuid: random.uuid,
+      uuid: runtime.random.uuid,
       ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
       ...(transports.prepareHttp === undefined ? {} : { prepare: transports.prepareHttp }),
     });
