@@ -166,7 +166,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 61, filename: 'license.pdf' });
     await observer.observe(() => change(id, { height: 170 }));
-    const sequences = harness.database.collection<{ _id: string; value: unknown }>('sequences');
+    const sequences = harness.database.collection<{ _id: string; value: unknown }>('audit_sequences');
     const counter = await sequences.findOne({ _id: 'audit' });
     await sequences.updateOne({ _id: 'audit' }, { $set: { value: 'not a number' } });
     const failed = await observer.observe(() => change(id, { trainer_license_image: null }));
