@@ -118,6 +118,26 @@ test('a user of MongoDB reaches the database that its container names, and adds 
   }
 });
 
+test("the operator's commands read the ledger and all seals, and no keys of the audit logs", () => {
+  const operator = mongodbUsers().find(({ name }) => name === 'operator');
+  const ofServer = operator?.roles.filter(({ role }) => role === 'read').map(({ db }) => db) ?? [];
+  expect(ofServer.filter((db) => !db.endsWith('_seals'))).toEqual([]);
+  expect(ofServer).toHaveLength(SERVICES.length + 1);
+  const own = mongodbRoles().filter(({ name, db }) =>
+    operator?.roles.some((granted) => granted.role === name && granted.db === db),
+  );
+  const readable = own.flatMap(({ privileges }) =>
+    privileges.flatMap(({ resource, actions }) => (actions.includes('find') ? [resource.collection] : [])),
+  );
+  expect([...new Set(readable)].sort()).toEqual([
+    'audit_entries',
+    'audit_sequences',
+    'ledger_entries',
+    'payments',
+    'wallets',
+  ]);
+});
+
 test("the operator's commands add entries to the audit logs, and change nothing but their counters", () => {
   const audits = mongodbRoles().filter(({ name }) => name === 'audit');
   expect(audits).toHaveLength(SERVICES.length);
