@@ -17,7 +17,11 @@ const PROCESSES = [...SERVICES, 'gateway'];
 /** A demonstration of its own, so that no other one is deleted. */
 const PROJECT = 'fitness-compose-test';
 
-const compose = async (args: readonly string[], input = ''): Promise<{ code: number; output: string }> => {
+/** The first start builds the image. */
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+const COMMAND_TIMEOUT_MS = 25 * 60_000;
+
+const compose = async (args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> => {
   const options = ['compose', '--env-file', 'deploy/demo.env', '--project-name', PROJECT];
   const child = spawn('docker', [...options, ...args], { cwd: root });
   let output = '';
@@ -29,7 +33,9 @@ const compose = async (args: readonly string[], input = ''): Promise<{ code: num
     errors += chunk.toString('utf8');
   });
   child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number];
+  const timer = setTimeout(() => child.kill('SIGKILL'), COMMAND_TIMEOUT_MS);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
   return { code, output: code === 0 ? output : `${output}${errors}` };
 };
 
@@ -38,8 +44,6 @@ const succeed = async (args: readonly string[], input?: string): Promise<string>
   if (code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${output.slice(-5_000)}`);
   return output;
 };
-
-const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 beforeAll(async () => {
   await succeed(['down', '--volumes']);

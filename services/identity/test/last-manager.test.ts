@@ -88,7 +88,7 @@ describe('of administrators who demote each other concurrently', () => {
     ];
     for (const person of people) person.caller = await callerOf(harness, person.token);
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => {
+      Array.from({ length: 24 }, (_, index) => {
         const person = people[index % people.length] as Person;
         const as = people[(index + 1) % people.length] as Person;
         return demote(person, as);
