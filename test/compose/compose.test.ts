@@ -21,7 +21,10 @@ const PROJECT = 'fitness-compose-test';
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const COMMAND_TIMEOUT_MS = 25 * 60_000;
 
-const compose = async (args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> => {
+const compose = async (
+  args: readonly string[],
+  input = '',
+): Promise<{ code: number | null; output: string }> => {
   const options = ['compose', '--env-file', 'deploy/demo.env', '--project-name', PROJECT];
   const child = spawn('docker', [...options, ...args], { cwd: root });
   let output = '';

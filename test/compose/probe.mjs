@@ -56,7 +56,10 @@ const databases = async () => {
 };
 
 const redisKeys = async () => {
-  const redis = new Redis(credential('REDIS_URL') ?? '', { disableClientInfo: true, maxRetriesPerRequest: 1 });
+  const redis = new Redis(credential('REDIS_URL') ?? '', {
+    disableClientInfo: true,
+    maxRetriesPerRequest: 1,
+  });
   const found = await allowed([...SERVICES, 'gateway'], (name) => redis.get(`fitness:${name}:limit:test`));
   redis.disconnect();
   return found;

@@ -3,6 +3,7 @@ import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts
 import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
@@ -28,6 +29,12 @@ export interface Dependencies {
   wallet: Wallet;
   media: MediaReader;
   boosts: BoostReader;
+  /**
+   * Runs the writes of the posts of one profile, by `profileKey`, one after the other in this process. All change the
+   * counters of the profile: the database alone would restart the losing transactions, and with many writers of one
+   * profile some would exceed their timeout.
+   */
+  profileQueue: KeyedQueue;
 }
 
 export const createDependencies = (runtime: ServiceRuntime, config: ContentConfig): Dependencies => {
@@ -49,5 +56,6 @@ export const createDependencies = (runtime: ServiceRuntime, config: ContentConfi
       grpcClient('store-billing', grpcDefinitions.storeBilling(), config.STORE_BILLING_GRPC_ADDRESS),
       log,
     ),
+    profileQueue: createKeyedQueue(),
   };
 };

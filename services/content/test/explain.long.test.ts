@@ -1,6 +1,7 @@
 import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createKeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
@@ -86,6 +87,7 @@ beforeAll(async () => {
     wallet: { commissionPercent: async () => 10, book: async () => 'booked' },
     media: { findOrEmpty: async () => new Map() },
     boosts: { find: async () => new Map(), findOrEmpty: async () => new Map() },
+    profileQueue: createKeyedQueue(),
   };
   useCases = createUseCases(dependencies);
   await ensureIndexes(connection);

@@ -4,6 +4,7 @@ import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts
 import { createSubscriptionReader, type SubscriptionReader } from '@fitness/contracts/subscription.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
@@ -49,6 +50,11 @@ export interface Dependencies {
   /** Whether roles with an operator's permission cannot be used without a second factor. */
   staffNeedsSecondFactor: boolean;
   scoreLocks: ScoreLocks;
+  /**
+   * Runs assignments of roles one after the other in this process: those that take role management away write to the same
+   * remaining account. The database alone would restart the losing transactions until some exceed their timeout.
+   */
+  roleQueue: KeyedQueue;
   backgroundTasks: BackgroundTasks;
   outbox: Outbox;
   audit: AuditLog;
@@ -114,6 +120,7 @@ export const createDependencies = async (
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
+    roleQueue: createKeyedQueue(),
     backgroundTasks,
     outbox,
     audit,

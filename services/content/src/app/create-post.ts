@@ -1,10 +1,11 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ownsProfile } from '../domain/access.ts';
 import { isPublicPost, type Post, type PostFields } from '../domain/post.ts';
 import { countKey, totalKey } from '../domain/post-lists.ts';
-import { isPublicProfile, type ProfileRef } from '../domain/profile.ts';
+import { isPublicProfile, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfile } from './post-owner.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
 import { createRefreshProfile } from './update-profile.ts';
@@ -13,9 +14,9 @@ const unknownProfile = () => invalid({ profile_id: message('validation.unknown')
 
 /** 422 for a profile that does not exist or that the caller may not see, 403 for one that is not theirs. */
 export const createCreatePost = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'sequences' | 'clock'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'sequences' | 'clock' | 'profileQueue'>,
 ) => {
-  const { store, sequences, clock } = dependencies;
+  const { store, sequences, clock, profileQueue } = dependencies;
   const fetchProfile = createFetchProfile(dependencies);
   const refreshProfile = createRefreshProfile(dependencies);
   return async (caller: UserCaller, ref: ProfileRef, fields: PostFields): Promise<PostResource> => {
@@ -27,7 +28,7 @@ export const createCreatePost = (
     await refreshProfile({ ref, ...current });
     const now = clock.now();
     const id = await sequences.next('posts');
-    const created = await store.transaction(async (session) => {
+    const create = async (session: ClientSession): Promise<Post> => {
       const profile = await store.profiles.incrementCounts(session, ref, { [countKey(fields)]: 1 }, id);
       if (profile === undefined) throw unknownProfile();
       const { state } = profile;
@@ -45,7 +46,7 @@ export const createCreatePost = (
       await store.posts.insert(session, post, state);
       await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id);
       return post;
-    });
-    return toPostResource(created);
+    };
+    return toPostResource(await profileQueue.run(profileKey(ref), () => store.transaction(create)));
   };
 };

@@ -1,19 +1,23 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { countKey, totalKey } from '../domain/post-lists.ts';
-import { createRequireOwner } from './post-owner.ts';
+import { profileKey } from '../domain/profile.ts';
+import { createFindOwnPost } from './post-owner.ts';
 import { recordPostChange } from './record-change.ts';
 import { createRemovePost } from './remove-post.ts';
 
 /** 404 unless the caller sees the post, 403 unless they own its profile. */
-export const createDeletePost = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'outbox' | 'audit'>) => {
-  const { store } = dependencies;
-  const requireOwner = createRequireOwner(dependencies);
+export const createDeletePost = (
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'outbox' | 'audit' | 'profileQueue'>,
+) => {
+  const { store, profileQueue } = dependencies;
+  const findOwnPost = createFindOwnPost(dependencies);
   const removePost = createRemovePost(dependencies);
   return async (caller: UserCaller, id: number): Promise<void> => {
-    await requireOwner(caller, id);
-    await store.transaction(async (session) => {
+    const { profile: ref } = await findOwnPost(caller, id);
+    const remove = async (session: ClientSession): Promise<void> => {
       const post = await removePost(session, id);
       if (post === undefined) throw notFound();
       await recordPostChange(dependencies, session, caller, { before: post, after: null });
@@ -23,6 +27,7 @@ export const createDeletePost = (dependencies: Pick<Dependencies, 'store' | 'gym
       if (profile === undefined) return;
       const key = totalKey(post, post.profile.kind, profile.state);
       await store.counters.incrementPosts(session, id, { [key]: -1 });
-    });
+    };
+    await profileQueue.run(profileKey(ref), () => store.transaction(remove));
   };
 };

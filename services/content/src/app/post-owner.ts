@@ -3,6 +3,7 @@ import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ownsProfile } from '../domain/access.ts';
+import type { Post } from '../domain/post.ts';
 import { type ProfileRef, userProfile, type VersionedProfileState } from '../domain/profile.ts';
 
 /**
@@ -16,16 +17,16 @@ export const createFetchProfile =
       ? { state: userProfile(ref.id).state, version: 0 }
       : (await gyms.find([ref.id])).get(ref.id);
 
-/** 404 unless the caller sees the post; 403 unless they own its profile now, or hold `posts.update_any`. */
-export const createRequireOwner = (dependencies: Pick<Dependencies, 'store' | 'gyms'>) => {
+/** The post. 404 unless the caller sees it; 403 unless they own its profile now, or hold `posts.update_any`. */
+export const createFindOwnPost = (dependencies: Pick<Dependencies, 'store' | 'gyms'>) => {
   const { store } = dependencies;
   const fetchProfile = createFetchProfile(dependencies);
-  return async (caller: UserCaller, id: number): Promise<void> => {
+  return async (caller: UserCaller, id: number): Promise<Post> => {
     const post = await store.posts.find(id);
     if (post === undefined || post.gone) throw notFound();
-    if (can(caller, 'posts.update_any')) return;
+    if (can(caller, 'posts.update_any')) return post;
     const profile = await fetchProfile(post.profile);
-    if (profile !== undefined && ownsProfile(caller, profile.state)) return;
+    if (profile !== undefined && ownsProfile(caller, profile.state)) return post;
     if (!post.is_public && !can(caller, 'posts.view_all')) throw notFound();
     throw forbidden(`post ${id} is on ${post.profile.kind} ${post.profile.id}`);
   };

@@ -1,23 +1,25 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { applyChange, type Change, isEmptyChange } from '../domain/change.ts';
-import type { PostFields } from '../domain/post.ts';
+import type { Post, PostFields } from '../domain/post.ts';
 import { countKey, totalKey } from '../domain/post-lists.ts';
-import { createRequireOwner } from './post-owner.ts';
+import { profileKey } from '../domain/profile.ts';
+import { createFindOwnPost } from './post-owner.ts';
 import { createPresentPost, type PostResource } from './post-resource.ts';
 import { recordPostChange } from './record-change.ts';
 
 /** 404 unless the caller sees the post, 403 unless they own its profile. */
 export const createUpdatePost = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media' | 'audit'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media' | 'audit' | 'profileQueue'>,
 ) => {
-  const { store, clock } = dependencies;
-  const requireOwner = createRequireOwner(dependencies);
+  const { store, clock, profileQueue } = dependencies;
+  const findOwnPost = createFindOwnPost(dependencies);
   const presentPost = createPresentPost(dependencies);
   return async (caller: UserCaller, id: number, change: Change<PostFields>): Promise<PostResource> => {
-    await requireOwner(caller, id);
-    const updated = await store.transaction(async (session) => {
+    const { profile: ref } = await findOwnPost(caller, id);
+    const update = async (session: ClientSession): Promise<Post> => {
       const post = await store.posts.find(id, session);
       if (post === undefined || post.gone) throw notFound();
       if (isEmptyChange(change)) return post;
@@ -34,8 +36,8 @@ export const createUpdatePost = (
       const after = await store.posts.update(session, post, fields, profile.state, clock.now());
       await recordPostChange(dependencies, session, caller, { before: post, after });
       return after;
-    });
-    return presentPost(updated);
+    };
+    return presentPost(await profileQueue.run(profileKey(ref), () => store.transaction(update)));
   };
 };
 

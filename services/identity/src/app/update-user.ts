@@ -33,7 +33,7 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 interface UpdateUserDependencies
   extends Pick<
     Dependencies,
-    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit' | 'outbox'
+    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit' | 'outbox' | 'roleQueue'
   > {
   securityNotices: SecurityNotices;
 }
@@ -59,7 +59,7 @@ type UpdateUser = (
 ) => Promise<User>;
 
 export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
-  const { store, licenseDocuments, clock, securityNotices } = dependencies;
+  const { store, licenseDocuments, clock, securityNotices, roleQueue } = dependencies;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
     const found = await store.roles.findMany(roleIds);
@@ -133,34 +133,36 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const notifyOfReview = await prepareReviewNotification(dependencies, caller, changes);
-    const { updated, clearedMediaId } = await rejectTaken(dependencies, () =>
-      store.transaction(async (session) => {
-        // Roles may have been assigned since the first check.
-        const current = await findManageableUser(dependencies, caller, userId, session);
-        if (roleIds !== undefined) {
-          await assertCanAssign(caller, roleIds, session);
-          await assertNotLastManager(current, roleIds, session);
-        }
-        assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
-        const clearedMediaId = trainer_license_image === null ? current.trainer_license_media_id : null;
-        const updated = await store.users.update(session, userId, {
-          ...omitUndefined(profile),
-          ...(roleIds === undefined ? {} : { role_ids: roleIds }),
-          ...(trainer_license_image === null
-            ? clearLicense(current, current.trainer_license_media_id)
-            : reviewDocument(current, review)),
-        });
-        if (updated === null) throw notFound();
-        await tellOwner(session, caller, { before: current, after: updated }, locale);
-        await notifyOfReview(session, current, updated);
-        await recordUserChange(dependencies, session, caller, { before: current, after: updated });
-        if (clearedMediaId !== null) {
-          const account = { userId, version: updated.version };
-          await publishLicenseCleared(dependencies, session, account, clearedMediaId);
-        }
-        return { updated, clearedMediaId };
-      }),
-    );
+    const write = async (session: ClientSession) => {
+      // Roles may have been assigned since the first check.
+      const current = await findManageableUser(dependencies, caller, userId, session);
+      if (roleIds !== undefined) {
+        await assertCanAssign(caller, roleIds, session);
+        await assertNotLastManager(current, roleIds, session);
+      }
+      assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
+      const clearedMediaId = trainer_license_image === null ? current.trainer_license_media_id : null;
+      const updated = await store.users.update(session, userId, {
+        ...omitUndefined(profile),
+        ...(roleIds === undefined ? {} : { role_ids: roleIds }),
+        ...(trainer_license_image === null
+          ? clearLicense(current, current.trainer_license_media_id)
+          : reviewDocument(current, review)),
+      });
+      if (updated === null) throw notFound();
+      await tellOwner(session, caller, { before: current, after: updated }, locale);
+      await notifyOfReview(session, current, updated);
+      await recordUserChange(dependencies, session, caller, { before: current, after: updated });
+      if (clearedMediaId !== null) {
+        const account = { userId, version: updated.version };
+        await publishLicenseCleared(dependencies, session, account, clearedMediaId);
+      }
+      return { updated, clearedMediaId };
+    };
+    const commit = () => rejectTaken(dependencies, () => store.transaction(write));
+    const { updated, clearedMediaId } = await (roleIds === undefined
+      ? commit()
+      : roleQueue.run('roles', commit));
     if (clearedMediaId !== null) await licenseDocuments.deleteCleared(userId, clearedMediaId);
     return updated;
   };
