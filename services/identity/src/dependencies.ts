@@ -19,7 +19,7 @@ import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/a
 import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
-import { createPasswords, type Passwords } from './clients/passwords.ts';
+import { createPasswords, type PasswordCost, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
@@ -88,12 +88,14 @@ export const RESPONSE_DELAY_MS = 1_000;
 export interface DependencyOverrides {
   /** Default {@link RESPONSE_DELAY_MS}. */
   responseDelayMs?: number;
+  /** Of hashing; default: that of production. */
+  passwordCost?: PasswordCost | undefined;
 }
 
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: IdentityConfig,
-  { responseDelayMs = RESPONSE_DELAY_MS }: DependencyOverrides = {},
+  { responseDelayMs = RESPONSE_DELAY_MS, passwordCost }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
   const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
   const kavenegar = createKavenegar({
@@ -116,7 +118,7 @@ export const createDependencies = async (
     sms,
     textSms: kavenegar,
     securitySms: securitySmsOf(config),
-    passwords: await createPasswords(config.PASSWORD_QUEUE_MS),
+    passwords: await createPasswords(config.PASSWORD_QUEUE_MS, passwordCost),
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),

@@ -17,6 +17,7 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import type { PasswordCost } from '../src/clients/passwords.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
 import { type IdentityOverrides, startIdentity } from '../src/service.ts';
 
@@ -128,6 +129,9 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
 
+/** Tests hash many passwords. */
+const PASSWORD_COST: PasswordCost = { memoryCost: 256, timeCost: 1, parallelism: 1 };
+
 export const startHarness = async (
   env: Record<string, string> = {},
   overrides: IdentityOverrides = {},
@@ -154,7 +158,7 @@ export const startHarness = async (
   });
   // Starts at the real time, because the database's TTL indexes use it.
   const clock = new ManualClock(systemClock.now());
-  const service = await startIdentity(config, { clock, ...overrides });
+  const service = await startIdentity(config, { clock, passwordCost: PASSWORD_COST, ...overrides });
   const database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   const identity = testClient('identity', grpcDefinitions.identity(), service.grpcAddress, {
     deadlineMs: 30_000,

@@ -15,17 +15,19 @@ export interface Passwords {
 
 /** The library exports a const enum, which type stripping does not support. */
 const ARGON2ID = 2 as Algorithm.Argon2id;
-const COST: Options = { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+export type PasswordCost = Pick<Options, 'memoryCost' | 'timeCost' | 'parallelism'>;
+const COST: PasswordCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Node's thread pool has four threads; one stays free for other work. */
 const MAX_CONCURRENT = Math.min(3, availableParallelism());
 /** The weight of the newest duration in the average. */
 const NEWEST_WEIGHT = 0.1;
 
 /** As many callers may wait as can be served in `queueMs`. */
-export const createPasswords = async (queueMs: number): Promise<Passwords> => {
+export const createPasswords = async (queueMs: number, cost = COST): Promise<Passwords> => {
+  const options: Options = { algorithm: ARGON2ID, ...cost };
   // Two systems may encode the same typed text in different Unicode forms.
   const normalize = (password: string): string => password.normalize('NFKC');
-  const dummyHash = await hash('no account has this password', COST);
+  const dummyHash = await hash('no account has this password', options);
 
   const measured = async <T>(work: () => Promise<T>): Promise<{ result: T; durationMs: number }> => {
     const startedAt = performance.now();
@@ -47,7 +49,7 @@ export const createPasswords = async (queueMs: number): Promise<Passwords> => {
     });
 
   return {
-    hash: (password, address) => queued(address, () => hash(normalize(password), COST)),
+    hash: (password, address) => queued(address, () => hash(normalize(password), options)),
     verify: (passwordHash, password, address) =>
       queued(address, () => verify(passwordHash, normalize(password))),
     verifyDummy: async (password, address) => {
