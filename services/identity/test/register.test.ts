@@ -12,7 +12,7 @@ import {
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({}, { passwordCost: undefined });
 });
 afterAll(() => harness.close());
 
