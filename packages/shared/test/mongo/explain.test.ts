@@ -80,7 +80,7 @@ const fill = async (): Promise<void> => {
 
 const AUDITED_AT = new Date('2026-01-15T10:00:00Z');
 
-/** Of every service one in ten entries; each operator has fifty. */
+/** Of every service one in twenty entries: fewer than a plan may examine. Each operator has fifty. */
 const fillAuditLog = async (): Promise<void> => {
   const { keys, seals } = registerAuditModels(connection);
   await inTransaction(connection, (session) =>
@@ -89,7 +89,7 @@ const fillAuditLog = async (): Promise<void> => {
   await audit.seal();
   await fillLike(connection, 'audit_entries', (n) => ({
     _id: smallestAuditId(AUDITED_AT) + n * 1_000,
-    service: `shop-${n % 10}`,
+    service: `shop-${n % 20}`,
     actor_id: n % 400,
     action: AUDIT_ACTIONS[n % AUDIT_ACTIONS.length],
     subject_type: n % 100 < 50 ? AUDIT_SUBJECTS[n % AUDIT_SUBJECTS.length] : `kind-${n % 50}`,
