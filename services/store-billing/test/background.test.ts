@@ -754,7 +754,7 @@ describe('a subscription that is about to end', () => {
     harness.tap.events.filter((event) => event.type === TYPE && of(user)(event));
 
   test('is announced once, three days before each of its ends, by any number of replicas', async () => {
-    const { service: replica } = await harness.replica({ EVENTS_NAMESPACE: harness.config.EVENTS_NAMESPACE });
+    const { service: replica } = await harness.replica();
     const { user, endsAt } = await subscribe();
     advanceTo(endsAt, -3 * DAY_MS - 1);
     await announce();
@@ -832,11 +832,7 @@ describe('our own credentials', () => {
       },
     });
     const wrong = await startStoreBilling(
-      {
-        ...harness.config,
-        CAFEBAZAAR_API_SECRET: 'invalid',
-        EVENTS_NAMESPACE: `${harness.config.EVENTS_NAMESPACE}-w`,
-      },
+      { ...harness.config, CAFEBAZAAR_API_SECRET: 'invalid' },
       {
         clock: harness.clock,
         withoutJobs: true,

@@ -15,7 +15,6 @@ import {
   apiClient,
   caller,
   dropDatabase,
-  dropQueues,
   type Send,
   standIn,
   standInService,
@@ -153,6 +152,13 @@ export const environment = (
   ...change,
 });
 
+/** The same Redis server with other keys, for `index` from 1. A server has sixteen databases; zero is the harness's own. */
+const withDatabase = (redisUrl: string, index: number): string => {
+  const url = new URL(redisUrl);
+  url.pathname = `/${((index - 1) % 15) + 1}`;
+  return url.href;
+};
+
 export const startHarness = async (
   change: Record<string, string> = {},
   /** In the future: the database deletes expired documents by real time. */
@@ -185,7 +191,7 @@ export const startHarness = async (
     .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
     .asPromise();
   const replicas: RunningStoreBilling[] = [];
-  const namespaces = new Set<string>();
+  let started = 0;
   return {
     config,
     clock,
@@ -198,11 +204,14 @@ export const startHarness = async (
     tap,
     broker,
     replica: async (changed = {}, overrides = {}) => {
-      const ownNamespace = { EVENTS_NAMESPACE: `test-${randomUUID().slice(-12)}` };
-      const configured = { ...config, ...ownNamespace, ...changed };
-      const replica = await startStoreBilling(configured, { clock, withoutJobs: true, ...overrides });
+      // Its relay publishes what the other replicas commit, so that all of them need the exchange that the tap reads.
+      started += 1;
+      const ownLimits = { REDIS_URL: withDatabase(config.REDIS_URL, started) };
+      const replica = await startStoreBilling(
+        { ...config, ...ownLimits, ...changed },
+        { clock, withoutJobs: true, ...overrides },
+      );
       replicas.push(replica);
-      namespaces.add(configured.EVENTS_NAMESPACE);
       return { service: replica, send: apiClient('store-billing', replica.url) };
     },
     close: async () => {
@@ -210,9 +219,6 @@ export const startHarness = async (
       await tap.close();
       await deleteTopology(broker, { services: ['store-billing'] });
       await broker.close();
-      namespaces.delete(config.EVENTS_NAMESPACE);
-      for (const namespace of namespaces)
-        await dropQueues({ ...config, EVENTS_NAMESPACE: namespace }, 'store-billing');
       await others.close();
       await sandbox.close();
       await database.close();
@@ -221,12 +227,9 @@ export const startHarness = async (
   };
 };
 
-/** A replica with a short store timeout. Its events are published where `harness.tap` receives them. */
+/** A replica with a short store timeout. */
 export const replicaWithShortTimeout = (harness: Harness): ReturnType<Harness['replica']> =>
-  harness.replica({
-    STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS,
-    EVENTS_NAMESPACE: harness.config.EVENTS_NAMESPACE,
-  });
+  harness.replica({ STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS });
 
 let lastId = 0;
 /** An id that no other test of this file uses, because limits and grants are per user. */

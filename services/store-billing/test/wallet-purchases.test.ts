@@ -229,8 +229,8 @@ describe('Idempotency-Key', () => {
   test('twenty concurrent requests with one key: one charge, the others get 409 or the same answer', async () => {
     const user = withBalance();
     const key = randomUUID();
-    const { EVENTS_NAMESPACE } = harness.config;
-    const clients = [harness.send, (await harness.replica({ EVENTS_NAMESPACE })).send] as const;
+    const { REDIS_URL } = harness.config;
+    const clients = [harness.send, (await harness.replica({ REDIS_URL })).send] as const;
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, turn) =>
         buyPremium(turn % 2 === 0 ? clients[0] : clients[1], user, key),
