@@ -204,8 +204,8 @@ export const startHarness = async (
     tap,
     broker,
     replica: async (changed = {}, overrides = {}) => {
-      // Its relay publishes what the other replicas commit, so that all of them need the exchange that the tap reads.
       started += 1;
+      // Not another namespace: its relay publishes what all replicas commit, and the tap reads one exchange.
       const ownLimits = { REDIS_URL: withDatabase(config.REDIS_URL, started) };
       const replica = await startStoreBilling(
         { ...config, ...ownLimits, ...changed },
