@@ -1,18 +1,22 @@
-/** Writes many posts with the store of content, counters included. */
+/** Writes many posts with the store of content, counters included, and their files with the model of media. */
+import { createHash } from 'node:crypto';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/posts.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
+import { targetKey } from '../services/media/src/domain/media.ts';
 
 export interface PostSeed {
   /** The users on whose profiles the posts are. */
   userIds: readonly number[];
   /** A word that no other post contains. */
   needle: string;
-  /** One in this many posts contains the needle. */
+  /** One in this many of the first posts contains the needle. */
   needleEvery: number;
+  /** How many posts do. */
+  needles: number;
 }
 
 export interface PostSeeder {
@@ -21,8 +25,13 @@ export interface PostSeeder {
   close(): Promise<void>;
 }
 
+/** Of each post. */
+export const FILES_OF_A_POST = 2;
+
 const BATCH = 1_000;
 const WRITERS = 2;
+/** Above those that the product gives during a run. */
+const FIRST_FILE_ID = 1_000_000_000;
 const WORDS = (
   'باشگاه تمرین تغذیه برنامه حرکت وزن روزانه مربی ورزشکار سلامت شکم بازو پا سینه کتف تعادل استراحت ' +
   'strength mobility cardio meal plan morning stretch protein squat bench deadlift recovery week coach member'
@@ -37,14 +46,18 @@ const textOf = (id: number, words: number): string => {
   }).join(' ');
 };
 
-const postOf = (id: number, { userIds, needle, needleEvery }: PostSeed): Post => {
+/** The same post for the same id. */
+export const postOf = (id: number, { userIds, needle, needleEvery, needles }: PostSeed): Post => {
   const written = new Date(Date.UTC(2026, 0, 1) + id * 1_000);
   const userId = userIds[id % userIds.length] ?? 0;
   return {
     id,
     profile: userProfile(userId).ref,
     title: textOf(id, 3),
-    content: id % needleEvery === 1 ? `${textOf(id + 1, 6)} ${needle} ${id}` : `${textOf(id + 1, 8)} ${id}`,
+    content:
+      id % needleEvery === 1 && id <= needleEvery * needles
+        ? `${textOf(id + 1, 6)} ${needle} ${id}`
+        : `${textOf(id + 1, 8)} ${id}`,
     is_draft: id % 20 === 0,
     in_blog: id % 4 === 0,
     owner_user_id: userId,
@@ -68,8 +81,33 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
     }
   });
 
-export const openPostSeeder = async (uri: string, database: string, seed: PostSeed): Promise<PostSeeder> => {
-  const connection = await connectMongo({ uri, database });
+const fileOf = (post: Post, index: number): Record<string, unknown> & { _id: number } => {
+  const target = { attachable_type: 'App\\Models\\Posts\\Post', attachable_id: post.id };
+  const id = FIRST_FILE_ID + post.id * FILES_OF_A_POST + index;
+  return {
+    _id: id,
+    ...target,
+    target: targetKey(target),
+    public_target: targetKey(target),
+    purpose: null,
+    filename: `photo-${index}.webp`,
+    mime_type: 'image/webp',
+    size: 80_000 + id,
+    sha256: createHash('sha256').update(String(id)).digest('hex'),
+    storage_key: `bench-${id}`,
+    uploaded_by: post.owner_user_id,
+    created_at: post.created_at,
+  };
+};
+
+/** The files have rows only, no bytes: lists do not read them. */
+export const openPostSeeder = async (
+  uri: string,
+  databases: { content: string; media: string },
+  seed: PostSeed,
+): Promise<PostSeeder> => {
+  const connection = await connectMongo({ uri, database: databases.content });
+  const files = connection.getClient().db(databases.media).collection<{ _id: number }>('media');
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
   for (const id of seed.userIds) {
@@ -93,6 +131,11 @@ export const openPostSeeder = async (uri: string, database: string, seed: PostSe
           const batch = Array.from({ length }, (_, index) => postOf(first + index, seed));
           await posts.insertMany(
             batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
+          );
+          await files.insertMany(
+            batch.flatMap((post) =>
+              Array.from({ length: FILES_OF_A_POST }, (_, index) => fileOf(post, index)),
+            ),
           );
           await countPosts(store, batch);
         }

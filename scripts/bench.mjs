@@ -1,8 +1,10 @@
 /**
  * `npm run bench`: starts the product with its own servers and data, and runs the benchmarks of `bench/`.
  *
- *   npm run bench                      every benchmark
- *   npm run bench -- delete-account    those named
+ *   npm run bench                    every benchmark
+ *   npm run bench -- requests        those named
+ *   BENCH_MARKDOWN=<file>            also writes the tables there
+ *   BENCH_SECONDS=1 BENCH_ROUNDS=1   a short run
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +12,7 @@ import { basename, join } from 'node:path';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { preparePeers } from './lib/peers.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { startServers } from './lib/servers/index.mjs';
@@ -42,6 +45,9 @@ function end(exitCode) {
   return ending;
 }
 
+/** They make load with wrk or compare with peers. */
+const withPeers = new Set(['growth', 'peers', 'replicas', 'requests'].map((name) => `${name}.bench.ts`));
+
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
   const wanted = process.argv.slice(2);
@@ -73,6 +79,8 @@ async function main() {
   const names = chosenBenchmarks();
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
+  const needPeers = names.some((name) => withPeers.has(name));
+  const peers = needPeers ? await preparePeers(supervisor, { logDirectory, log }) : {};
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
@@ -84,6 +92,10 @@ async function main() {
   log(`the product is up after ${elapsed()}`);
   const environment = {
     ...servers.environment,
+    ...peers,
+    BENCH_SERVERS: [servers.mongodb, servers.redis, servers.rabbitmq]
+      .map(({ name, choice }) => `${name}: ${choice}`)
+      .join(', '),
     E2E_BASE_URL: stack.url,
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,

@@ -1,0 +1,223 @@
+/** The data of the benchmarks, written with the stores of the services or as copies of what the product has written. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { connectStack } from '../scripts/lib/stack-client.mjs';
+import { createStore as createContentStore } from '../services/content/src/store/store.ts';
+import { newGym } from '../services/gyms/src/domain/gym.ts';
+import { createStore as createGymStore } from '../services/gyms/src/store/store.ts';
+import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
+import { measure } from './figures.ts';
+import { FILES_OF_A_POST, openPostSeeder, type PostSeed } from './seed-posts.ts';
+
+/** How many there are of each. */
+export interface Size {
+  posts: number;
+  gyms: number;
+  trainingServices: number;
+  users: number;
+  payments: number;
+}
+
+export const REQUESTS_SIZE: Size = {
+  posts: 10_000,
+  gyms: 500,
+  trainingServices: 500,
+  users: 1_000,
+  payments: 1_000,
+};
+
+/** In one post of so many. */
+export const NEEDLE = 'qxz';
+export const NEEDLE_MATCHES = 50;
+/** One of the words of which the texts are made: a third of the posts contain it. */
+export const COMMON_WORD = 'protein';
+export const PER_PAGE = 30;
+
+const AUTHORS = 40;
+/** Of one transaction. */
+const BATCH = 100;
+/** Above those that the product gives. */
+const FIRST_COPY_ID = 500_000_000;
+const COPY_BATCH = 1_000;
+
+const product = connectStack();
+const { servers } = product.describe();
+const log = createLog({ service: 'bench', level: 'warn' });
+
+const databaseOf = (service: string): string => product.part(service).environment.MONGODB_DATABASE ?? '';
+const open = (service: string) => connectMongo({ uri: servers.MONGODB_URI, database: databaseOf(service) });
+
+const batches = (from: number, to: number): number[][] => {
+  const ids = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+  return Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) =>
+    ids.slice(index * BATCH, (index + 1) * BATCH),
+  );
+};
+
+const newestIn = async (
+  connection: Awaited<ReturnType<typeof open>>,
+  collection: string,
+): Promise<number> => {
+  const rows = connection.collection<{ _id: number }>(collection);
+  const [last] = await rows
+    .find({}, { projection: { _id: 1 } })
+    .sort({ _id: -1 })
+    .limit(1)
+    .toArray();
+  return last?._id ?? 0;
+};
+
+const raiseSequence = async (
+  connection: Awaited<ReturnType<typeof open>>,
+  name: string,
+  value: number,
+): Promise<void> => {
+  const sequences = connection.collection<{ _id: string; value: number }>('sequences');
+  await sequences.updateOne({ _id: name }, { $max: { value } }, { upsert: true });
+};
+
+const seedGyms = async (count: number): Promise<void> => {
+  const connection = await open('gyms');
+  const store = createGymStore(connection, log);
+  const newest = await newestIn(connection, 'gyms');
+  const now = new Date();
+  for (const ids of batches(newest + 1, count + 1))
+    await store.transaction(async (session) => {
+      for (const id of ids) {
+        const place = { lat: 35 + (id % 100) / 100, lng: 51 + ((id * 7) % 100) / 100 };
+        const text = { name: `Gym ${id}`, address: `Street ${id}`, description: 'Strength and cardio' };
+        await store.gyms.insert(session, newGym(id, { ...text, ...place, isActive: true }, now));
+      }
+    });
+  await raiseSequence(connection, 'gym', count);
+  await connection.close();
+};
+
+const seedTrainingServices = async (count: number, userIds: readonly number[]): Promise<void> => {
+  const connection = await open('content');
+  const store = createContentStore(connection);
+  const newest = await newestIn(connection, 'training_services');
+  const now = new Date();
+  for (const ids of batches(newest + 1, count + 1))
+    await store.transaction(async (session) => {
+      for (const id of ids) {
+        const user_id = userIds[id % userIds.length] ?? 0;
+        const text = { title: `Plan ${id}`, description: 'Twelve weeks of strength and cardio' };
+        const sold = { price: 1_000 + id, duration_days: 30, is_active: true };
+        const times = { created_at: now, updated_at: now, version: 1 };
+        await store.trainingServices.insert(session, { id, user_id, ...text, ...sold, ...times });
+      }
+      await store.counters.incrementServices(session, { active: ids.length }, ids.at(-1));
+    });
+  await raiseSequence(connection, 'training_services', count);
+  await connection.close();
+};
+
+/**
+ * Copies of the newest document that the product has written, until there are `count` of them; `change` makes the copy
+ * number `id` differ where an index is unique.
+ */
+const copies = async (
+  service: string,
+  collection: string,
+  count: number,
+  change: (id: number) => object,
+): Promise<void> => {
+  const connection = await open(service);
+  const rows = connection.collection<{ _id: never }>(collection);
+  const own = { _id: { $lt: FIRST_COPY_ID as never } };
+  const [model] = await rows
+    .find(collection === 'tokens' ? {} : own)
+    .sort({ _id: -1 })
+    .limit(1)
+    .toArray();
+  if (model === null || model === undefined) throw new Error(`${service} has no ${collection}`);
+  const present = await rows.countDocuments({ [COPY_FIELD]: true });
+  for (let from = present; from < count; from += COPY_BATCH) {
+    const ids = Array.from(
+      { length: Math.min(COPY_BATCH, count - from) },
+      (_, index) => FIRST_COPY_ID + from + index,
+    );
+    await rows.insertMany(ids.map((id) => ({ ...model, [COPY_FIELD]: true, ...change(id) })) as never);
+  }
+  await connection.close();
+};
+const COPY_FIELD = 'bench_copy';
+
+const seedAccounts = async ({ users, payments }: Size): Promise<void> => {
+  await copies('identity', 'users', users, (id) => ({
+    _id: id,
+    username: `copy${id}`,
+    email: `copy${id}@example.com`,
+    phone: `+98${id}`,
+    referral_code: `COPY${id}`,
+    role_ids: [],
+  }));
+  await copies('identity', 'tokens', users, (id) => ({
+    _id: randomBytes(32).toString('hex'),
+    user_id: id,
+    token_number: id,
+  }));
+  await copies('wallet', 'payments', payments, (id) => ({ _id: id, user_id: id }));
+  await copies('wallet', 'wallets', payments, (id) => ({ _id: id }));
+};
+
+/** Content keeps copies of what other services own; the operator's command corrects them. */
+const rebuildContent = async (): Promise<void> => {
+  const command = fileURLToPath(new URL('../services/content/src/rebuild-cli.ts', import.meta.url));
+  const { environment } = product.part('content');
+  await promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', command], {
+    env: environment,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+};
+
+const allPostsShowFiles = async (): Promise<boolean> => {
+  const { data } = expectStatus(await api('GET', `/posts?per_page=${PER_PAGE}`), 200).body;
+  return (
+    data.length === PER_PAGE &&
+    data.every(({ media }: { media: unknown[] }) => media.length === FILES_OF_A_POST)
+  );
+};
+
+export interface Data {
+  seed: PostSeed;
+  reader: Account;
+  /** Adds what is missing; nothing is removed. */
+  grow(size: Size): Promise<void>;
+}
+
+/** `posts`: the first ones, among which those with the needle are. */
+export const prepareData = async (posts: number): Promise<Data> => {
+  const authors: Account[] = [];
+  await measure(AUTHORS, 4, async () => authors.push(await register()));
+  const userIds = authors.map(({ id }) => id);
+  const seed = {
+    userIds,
+    needle: NEEDLE,
+    needleEvery: Math.floor(posts / NEEDLE_MATCHES),
+    needles: NEEDLE_MATCHES,
+  };
+  const [reader] = authors;
+  if (reader === undefined) throw new Error('there is no author');
+  return {
+    seed,
+    reader,
+    grow: async (size) => {
+      const databases = { content: databaseOf('content'), media: databaseOf('media') };
+      const posts = await openPostSeeder(servers.MONGODB_URI, databases, seed);
+      await posts.upTo(size.posts);
+      await posts.close();
+      await seedGyms(size.gyms);
+      await seedTrainingServices(size.trainingServices, userIds);
+      await seedAccounts(size);
+      if (await allPostsShowFiles()) return;
+      await rebuildContent();
+      if (!(await allPostsShowFiles())) throw new Error('the list of posts does not show their files');
+    },
+  };
+};

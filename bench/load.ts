@@ -1,0 +1,84 @@
+/** Load by wrk (https://github.com/wg/wrk): connections that send the next request when the last one is answered. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** What was done in a time. */
+export interface Run {
+  count: number;
+  seconds: number;
+}
+
+export interface Load {
+  origin: string;
+  /** They are requested in turn. */
+  paths: readonly string[];
+  headers?: Readonly<Record<string, string>>;
+  seconds?: number;
+  connections?: number;
+}
+
+/** Of one measurement of one side. */
+export const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
+export const CONNECTIONS = 32;
+
+/** One thread of wrk sends more than all measured processes answer, and leaves them the other cores. */
+const THREADS = 1;
+
+const SCRIPT = `
+local requests, at = {}, 0
+function init()
+  for path in io.lines(os.getenv("BENCH_PATHS")) do
+    requests[#requests + 1] = wrk.format("GET", path)
+  end
+end
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
+function done(summary)
+  local errors = summary.errors
+  local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
+  io.write(string.format('\\n{"count":%d,"seconds":%f,"failed":%d}\\n', summary.requests, summary.duration / 1e6, failed))
+end
+`;
+
+const directory = mkdtempSync(join(tmpdir(), 'fitness-wrk-'));
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+const script = join(directory, 'load.lua');
+writeFileSync(script, SCRIPT);
+let lists = 0;
+
+/** Throws when an answer is missing or is no success. */
+export const load = async ({
+  origin,
+  paths,
+  headers = {},
+  seconds = SECONDS,
+  connections = CONNECTIONS,
+}: Load): Promise<Run> => {
+  const wrk = process.env.BENCH_WRK;
+  if (wrk === undefined) throw new Error('wrk is not installed');
+  lists += 1;
+  const list = join(directory, `paths-${lists}`);
+  writeFileSync(list, `${paths.join('\n')}\n`);
+  const options = [
+    `-t${THREADS}`,
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--timeout',
+    '30s',
+    '-s',
+    script,
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    origin,
+  ];
+  const env = { ...process.env, BENCH_PATHS: list };
+  const { stdout } = await promisify(execFile)(wrk, options, { env });
+  const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
+  if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
+  if (run.count === 0) throw new Error(`no answer within ${seconds} s`);
+  return run;
+};

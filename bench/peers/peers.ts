@@ -1,0 +1,37 @@
+/** The peers that `scripts/lib/peers.mjs` has installed. */
+import type { PostSeed } from '../seed-posts.ts';
+import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
+import { type PocketBase, startPocketBase } from './pocketbase.ts';
+
+export interface Peers {
+  fastify: FastifyPeers | undefined;
+  pocketBase: PocketBase | undefined;
+  /** Of npm, among them medici. */
+  hasPackages: boolean;
+  /** One sentence for each that is missing. */
+  skipped: string[];
+  stop: () => void;
+}
+
+export interface PeerData {
+  /** What the page of the proxy answers. */
+  answer: string;
+  posts: number;
+  seed: PostSeed;
+}
+
+export const startPeers = async ({ answer, posts, seed }: PeerData): Promise<Peers> => {
+  const hasPackages = Boolean(process.env.BENCH_PEERS);
+  const fastify = hasPackages ? await startFastifyPeers(answer) : undefined;
+  const pocketBase = process.env.BENCH_POCKETBASE ? await startPocketBase(posts, seed) : undefined;
+  return {
+    fastify,
+    pocketBase,
+    hasPackages,
+    skipped: JSON.parse(process.env.BENCH_SKIPPED ?? '[]') as string[],
+    stop: () => {
+      fastify?.stop();
+      pocketBase?.stop();
+    },
+  };
+};

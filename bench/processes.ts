@@ -1,0 +1,54 @@
+/** The CPU time of the product's processes and of its servers. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { connectStack } from '../scripts/lib/stack-client.mjs';
+import { cpuMs } from './figures.ts';
+
+/** Milliseconds by the name of the process. */
+export type Cpu = Record<string, number>;
+
+const LISTENING = '0A';
+
+/** The process that listens on a port of this machine; undefined for one in a container. */
+const listenerOn = (port: number): number | undefined => {
+  const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'));
+  const sockets = new Set<string>();
+  for (const row of rows) {
+    const [, local = '', , state, , , , , , inode] = row.trim().split(/\s+/);
+    if (state === LISTENING && Number.parseInt(local.split(':')[1] ?? '', 16) === port)
+      sockets.add(`socket:[${inode}]`);
+  }
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return pids.find((pid) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`)));
+    } catch {
+      // It has ended, or is another user's.
+      return false;
+    }
+  });
+};
+
+const { servers } = connectStack().describe();
+const serverPids = Object.entries({
+  database: servers.MONGODB_URI,
+  Redis: servers.REDIS_URL,
+  RabbitMQ: servers.AMQP_URL,
+}).flatMap(([name, uri]) => {
+  const pid = listenerOn(Number(new URL(uri).port));
+  return pid === undefined ? [] : [{ name, pid }];
+});
+
+/** `replicas`: further processes, by the same names. */
+export const cpuByProcess = (replicas: readonly { name: string; pid: number }[] = []): Cpu => {
+  const parts = Object.entries(connectStack().describe().parts).map(([name, { pid }]) => ({ name, pid }));
+  const cpu: Cpu = {};
+  for (const { name, pid } of [...parts, ...replicas, ...serverPids])
+    if (name !== 'sandbox') cpu[name] = (cpu[name] ?? 0) + cpuMs(pid);
+  return cpu;
+};
+
+/** Milliseconds of CPU for each of `count` units between two measurements. */
+export const cpuPer = (count: number, before: Cpu, after: Cpu): Cpu =>
+  Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, (ms - (before[name] ?? 0)) / count]));
+
+export const totalOf = (cpu: Cpu): number => Object.values(cpu).reduce((sum, ms) => sum + ms, 0);

@@ -1,0 +1,69 @@
+/** Work of the product beside that of a peer: both take turns in one run, so that they share the state of the machine. */
+import { pause, quantile } from './figures.ts';
+import type { Run } from './load.ts';
+import { type Cpu, cpuByProcess, cpuPer, totalOf } from './processes.ts';
+
+export interface Work {
+  name: string;
+  run: () => Promise<Run>;
+  /** Undefined where there is nothing to compare with. */
+  peer?: { name: string; run: () => Promise<Run> } | undefined;
+  goals?: {
+    /** Our rate as a part of the peer's. */
+    rate?: number;
+    /** Our time as a multiple of the peer's. */
+    time?: number;
+    /** Milliseconds of CPU of all processes for one. */
+    totalCpu?: number;
+    /** Likewise of one process. */
+    cpu?: readonly [process: string, ms: number];
+  };
+}
+
+export interface Raced {
+  work: Work;
+  ours: Sample[];
+  peer: Sample[];
+}
+
+interface Sample {
+  perSecond: number;
+  /** Of the product, for one unit of work. */
+  cpu: Cpu;
+}
+
+export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+/** What the other side has left behind, such as events on their way, does not belong to the next measurement. */
+const SETTLE_MS = 500;
+
+export const sample = async (run: () => Promise<Run>): Promise<Sample> => {
+  await pause(SETTLE_MS);
+  const before = cpuByProcess();
+  const { count, seconds } = await run();
+  return { perSecond: count / seconds, cpu: cpuPer(count, before, cpuByProcess()) };
+};
+
+export const race = async (work: Work): Promise<Raced> => {
+  const raced: Raced = { work, ours: [], peer: [] };
+  await work.run();
+  await work.peer?.run();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    raced.ours.push(await sample(work.run));
+    if (work.peer !== undefined) raced.peer.push(await sample(work.peer.run));
+  }
+  return raced;
+};
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+export const medianCpu = (samples: readonly Sample[]): Cpu =>
+  Object.fromEntries(
+    Object.keys(samples[0]?.cpu ?? {}).map((name) => [
+      name,
+      median(samples.map(({ cpu }) => cpu[name] ?? 0)),
+    ]),
+  );
+
+export const totalCpu = (samples: readonly Sample[]): number[] => samples.map(({ cpu }) => totalOf(cpu));
+
+export const rates = (samples: readonly Sample[]): number[] => samples.map(({ perSecond }) => perSecond);

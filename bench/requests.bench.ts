@@ -1,0 +1,42 @@
+/**
+ * What a request costs, beside peers in the same run: the product and the peer take turns, and the ratio is that of the
+ * same round. `BENCH_SECONDS` and `BENCH_ROUNDS` shorten a run; `BENCH_ONLY` is a part of the names of the work to measure.
+ */
+import { api, expectStatus } from '../test/e2e/support.ts';
+import { prepareData, REQUESTS_SIZE } from './data.ts';
+import { startPeers } from './peers/peers.ts';
+import { type Raced, race } from './race.ts';
+import { report } from './report.ts';
+import { debits } from './work/debits.ts';
+import { passwords } from './work/passwords.ts';
+import { reads, WITHOUT_QUERY } from './work/reads.ts';
+
+const wanted = process.env.BENCH_ONLY ?? '';
+const skipped: string[] = [];
+const data = await prepareData(REQUESTS_SIZE.posts);
+await data.grow(REQUESTS_SIZE);
+const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
+const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, seed: data.seed });
+skipped.push(...peers.skipped);
+const wallets = await debits(peers.hasPackages);
+const checked = await passwords();
+
+const results: Raced[] = [];
+const works = [
+  ...(await reads(data, REQUESTS_SIZE.posts, peers)),
+  ...wallets.works,
+  // Last: their limits count by the minute.
+  ...checked.works,
+];
+for (const work of works.filter(({ name }) => name.includes(wanted))) {
+  try {
+    results.push(await race(work));
+    console.log(`measured: ${work.name}`);
+  } catch (error) {
+    skipped.push(`${work.name}: ${(error as Error).message}`);
+  }
+}
+report(results, skipped);
+checked.close();
+await wallets.close();
+peers.stop();

@@ -1,0 +1,162 @@
+/**
+ * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
+ * one argon2 check and the slowest of the five blockers that apply to the account.
+ */
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { hash, verify } from '@node-rs/argon2';
+import { connectStack } from '../../scripts/lib/stack-client.mjs';
+import {
+  type Account,
+  api,
+  arm,
+  deposit,
+  expectStatus,
+  login,
+  PASSWORD,
+  register,
+} from '../../test/e2e/support.ts';
+import { measure, timed } from '../figures.ts';
+import type { Run } from '../load.ts';
+import { median, ROUNDS, type Work } from '../race.ts';
+
+const LOGIN_GOAL = 0.85;
+const DELETION_GOAL = 1.3;
+const AT_ONCE = 8;
+/** As identity hashes. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const BANK_ACCOUNT = 'IR120570028780010957775103';
+/** At most so many calls of one account in a minute are answered. */
+const [LOGINS_A_MINUTE, CODES_A_MINUTE] = [10, 5];
+const LOGINS = 100;
+const DELETIONS = 12;
+
+const run = async (
+  count: number,
+  atOnce: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<Run> => ({
+  count,
+  seconds: (await timed(() => measure(count, atOnce, work))) / 1_000,
+});
+
+/** Calls of so many accounts that none exceeds its limit, the warm-up and further measurements (`times`) included. */
+const accountsFor = (calls: number, times: number, limit: number): number =>
+  Math.ceil((calls * (ROUNDS + 1) * times) / limit);
+
+const logins = async (times: number): Promise<Work> => {
+  const accounts: Account[] = [];
+  await measure(accountsFor(LOGINS, times, LOGINS_A_MINUTE), AT_ONCE, async () =>
+    accounts.push(await register()),
+  );
+  const digest = await hash(PASSWORD, COST);
+  let next = 0;
+  return {
+    name: 'log-in',
+    run: () =>
+      run(LOGINS, AT_ONCE, async () => {
+        const account = accounts[next++ % accounts.length];
+        expectStatus(await login(account?.username ?? ''), 200);
+      }),
+    peer: { name: 'argon2 alone', run: () => run(LOGINS, AT_ONCE, () => verify(digest, PASSWORD)) },
+    goals: { rate: LOGIN_GOAL },
+  };
+};
+
+/** An account with a gym, a balance, an open withdrawal, a subscription and an undelivered trainee. */
+const blockedAccount = async (premiumPrice: number): Promise<Account> => {
+  const [account, buyer] = [await register(), await register()];
+  const send = async (as: Account, path: string, body: unknown, method = 'POST') =>
+    api(method, path, { token: as.token, body });
+  const profile = { bank_account_number: BANK_ACCOUNT, current_password: PASSWORD };
+  expectStatus(await send(account, '/auth/me', profile, 'PUT'), 200);
+  const gym = { name: 'Bench', address: 'Here', location_lat: 35.7, location_lng: 51.4 };
+  expectStatus(await send(account, '/gyms', gym), 201);
+  const plan = { title: 'Plan', description: 'Plan', price: 1_000, duration_days: 30 };
+  const service = expectStatus(await send(account, '/training-services', plan), 201).body.data;
+  await deposit(buyer.token, 1_000);
+  expectStatus(await send(buyer, `/training-services/${service.id}/purchase`, undefined), 201);
+  await deposit(account.token, premiumPrice + 20_000);
+  expectStatus(await send(account, '/payments/buy-premium', { type: 'plus' }), 201);
+  expectStatus(await send(account, '/payments/withdrawals', { amount: 5_000 }), 201);
+  return account;
+};
+
+interface Blocker {
+  ask(userId: number): Promise<unknown>;
+  close(): void;
+}
+
+/** In the name of identity, which evaluates the blockers. */
+const openBlockers = (): Blocker[] => {
+  const { parts } = connectStack().describe();
+  const log = createLog({ service: 'bench', level: 'warn' });
+  const signer = openCallerSigner('identity', parts.identity?.environment as never, log);
+  return BLOCKERS.map(({ code, owner }) => {
+    const address = `127.0.0.1:${parts[owner]?.grpcPort}`;
+    const definition = grpcDefinitions.blockers();
+    const client = createGrpcClient({ definition, address, target: owner, signer });
+    return {
+      ask: (userId) => client.call('Evaluate', { user_id: userId, code }),
+      close: () => client.close(),
+    };
+  });
+};
+
+const slowestOf = async (blockers: readonly Blocker[], accounts: readonly Account[]): Promise<Blocker> => {
+  let slowest: { blocker: Blocker; took: number } | undefined;
+  for (const blocker of blockers) {
+    const ask = (index: number) => blocker.ask(accounts[index % accounts.length]?.id ?? 0);
+    await measure(accounts.length, 1, ask);
+    const took = median(await measure(accounts.length, 1, ask));
+    if (took > (slowest?.took ?? 0)) slowest = { blocker, took };
+  }
+  if (slowest === undefined) throw new Error('there are no blockers');
+  return slowest.blocker;
+};
+
+const deletions = async (times: number): Promise<{ work: Work; close: () => void }> => {
+  const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
+  const accounts: Account[] = [];
+  await measure(accountsFor(DELETIONS, times, CODES_A_MINUTE), 4, async () =>
+    accounts.push(await blockedAccount(prices.premium.plus)),
+  );
+  const blockers = openBlockers();
+  const slowest = await slowestOf(blockers, accounts);
+  const digest = await hash(PASSWORD, COST);
+  let next = 0;
+  const account = (): Account => accounts[next++ % accounts.length]!;
+  const work: Work = {
+    name: 'phase 1 of delete-account, five blockers',
+    run: () =>
+      run(DELETIONS, 1, async () => {
+        const answer = expectStatus(await arm(account()), 409);
+        if (answer.body.blockers.length !== BLOCKERS.length)
+          throw new Error(`not all blockers: ${answer.text}`);
+      }),
+    peer: {
+      name: 'one argon2 check and the slowest blocker',
+      run: () =>
+        run(DELETIONS, 1, async (index) => {
+          await verify(digest, PASSWORD);
+          await slowest.ask(accounts[index % accounts.length]?.id ?? 0);
+        }),
+    },
+    goals: { time: DELETION_GOAL },
+  };
+  return {
+    work,
+    close: () => {
+      for (const blocker of blockers) blocker.close();
+    },
+  };
+};
+
+/** `times`: how many races or as many measurements the accounts must suffice for within a minute. */
+export const passwords = async (times = 1): Promise<{ works: Work[]; close: () => void }> => {
+  const deletion = await deletions(times);
+  return { works: [await logins(times), deletion.work], close: deletion.close };
+};

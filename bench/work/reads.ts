@@ -1,0 +1,167 @@
+/** Reads through the gateway: a route without a query, lists with files and total, searches, and what a client opens with. */
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { connectStack } from '../../scripts/lib/stack-client.mjs';
+import { api, expectStatus } from '../../test/e2e/support.ts';
+import { COMMON_WORD, type Data, NEEDLE, PER_PAGE } from '../data.ts';
+import { load, SECONDS } from '../load.ts';
+import type { FastifyPeers } from '../peers/fastify.ts';
+import type { PocketBase } from '../peers/pocketbase.ts';
+import type { Work } from '../race.ts';
+
+/** No database, no call of another service. */
+export const WITHOUT_QUERY = '/payments/prices';
+const PAGES = 200;
+/** A page by a cursor of this depth; the largest page has a hundred rows. */
+const CURSOR_DEPTH = 500;
+/** Less than the lifetime of a signed context. */
+const DIRECT_SECONDS = Math.min(SECONDS, 6);
+const CPU_GOAL_MS = 3;
+
+interface Peers {
+  fastify: FastifyPeers | undefined;
+  pocketBase: PocketBase | undefined;
+}
+
+const product = connectStack();
+
+/** Paths are below the API's prefix. */
+const ofProduct = (paths: readonly string[], token?: string) => () =>
+  load({
+    origin: product.part('gateway').url,
+    paths: paths.map((path) => `/api/v1${path}`),
+    ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+  });
+
+const forwarding = (token: string, { fastify }: Peers): Work[] => {
+  const peer = fastify && {
+    name: '@fastify/http-proxy with JWT and limit',
+    run: () =>
+      load({
+        origin: fastify.proxy.origin,
+        paths: ['/page'],
+        headers: { authorization: `Bearer ${fastify.proxy.token}` },
+      }),
+  };
+  const paths = [WITHOUT_QUERY];
+  return [
+    {
+      name: 'trivial read, guest',
+      run: ofProduct(paths),
+      peer,
+      goals: { rate: 0.35, cpu: ['gateway', 0.15] },
+    },
+    {
+      name: 'trivial read, signed in',
+      run: ofProduct(paths, token),
+      peer,
+      goals: { rate: 0.25, cpu: ['gateway', 0.2] },
+    },
+  ];
+};
+
+/** As the gateway calls it. */
+const direct = ({ fastify }: Peers): Work => {
+  const { environment } = product.part('gateway');
+  const log = createLog({ service: 'bench', level: 'warn' });
+  return {
+    name: 'trivial read at the service',
+    run: () =>
+      load({
+        origin: product.part('wallet').url,
+        paths: [`/api/v1${WITHOUT_QUERY}`],
+        headers: {
+          // A signer of its own for each run: one signs anew only after seconds.
+          'x-caller-context': openCallerSigner('gateway', environment as never, log).sign('wallet', GUEST),
+        },
+        seconds: DIRECT_SECONDS,
+      }),
+    peer: fastify && {
+      name: 'bare Fastify',
+      run: () => load({ origin: fastify.page.origin, paths: ['/serialized'], seconds: DIRECT_SECONDS }),
+    },
+    goals: { cpu: ['wallet', 0.12] },
+  };
+};
+
+const pocketBaseRun = (pocketBase: PocketBase, queries: readonly string[], token?: string) => () =>
+  load({
+    origin: pocketBase.origin,
+    paths: queries.map(
+      (query) => `/api/collections/posts/records?perPage=${PER_PAGE}&sort=-created&${query}`,
+    ),
+    ...(token === undefined ? {} : { headers: { authorization: token } }),
+  });
+
+const peerOf = ({ pocketBase }: Peers, queries: readonly string[], isSignedIn = false): Work['peer'] =>
+  pocketBase && {
+    name: 'PocketBase',
+    run: pocketBaseRun(pocketBase, queries, isSignedIn ? pocketBase.token : undefined),
+  };
+
+const pages = (count: number, of: (page: number) => string): string[] =>
+  Array.from({ length: count }, (_, index) => of(index + 1));
+
+const containing = (word: string): string =>
+  `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
+
+/** `posts`: how many there are, which limits the pages. */
+const posts = (token: string, count: number, peers: Peers): Work[] => {
+  const available = Math.min(PAGES, Math.floor((count * 0.9) / PER_PAGE));
+  const paths = pages(available, (page) => `/posts?per_page=${PER_PAGE}&page=${page}`);
+  const queries = pages(available, (page) => `page=${page}`);
+  const list = `30 posts with files and total, ${available} pages`;
+  const search = (word: string) => ofProduct([`/posts?per_page=${PER_PAGE}&search=${word}`]);
+  return [
+    {
+      name: `${list}, guest`,
+      run: ofProduct(paths),
+      peer: peerOf(peers, queries),
+      goals: { rate: 1, totalCpu: CPU_GOAL_MS },
+    },
+    {
+      name: `${list}, signed in`,
+      run: ofProduct(paths, token),
+      peer: peerOf(peers, queries, true),
+      goals: { rate: 1, totalCpu: CPU_GOAL_MS },
+    },
+    {
+      name: 'search for a word in 50 posts',
+      run: search(NEEDLE),
+      peer: peerOf(peers, [containing(NEEDLE)]),
+      goals: { rate: 3 },
+    },
+    {
+      name: 'search for a common word',
+      run: search(COMMON_WORD),
+      peer: peerOf(peers, [containing(COMMON_WORD)]),
+      goals: { rate: 1.5 },
+    },
+  ];
+};
+
+const opening = (token: string): Work[] =>
+  ['/auth/me', '/payments/balance', '/gyms', '/training-services'].map((path) => ({
+    name: `GET ${path}, signed in`,
+    run: ofProduct([path], token),
+    goals: { totalCpu: CPU_GOAL_MS },
+  }));
+
+const pageByCursor = async (): Promise<Work> => {
+  const deep = `/posts?per_page=100&page=${CURSOR_DEPTH / 100}`;
+  const { meta } = expectStatus(await api('GET', deep), 200).body;
+  return {
+    name: `page of 30 posts by a cursor at depth ${CURSOR_DEPTH}`,
+    run: ofProduct([`/posts?per_page=${PER_PAGE}&cursor=${meta.next_cursor}`]),
+  };
+};
+
+/** `count`: of posts. */
+export const reads = async ({ reader }: Data, count: number, peers: Peers): Promise<Work[]> => [
+  ...forwarding(reader.token, peers),
+  direct(peers),
+  ...posts(reader.token, count, peers),
+  await pageByCursor(),
+  ...opening(reader.token),
+];

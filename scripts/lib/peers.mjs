@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataDirectory, findExecutable } from './paths.mjs';
+import { aptInstall, canInstall } from './servers/apt.mjs';
+import { runTool } from './supervisor.mjs';
+
+/** What the benchmarks compare the product with; no package of the product. */
+const packages = {
+  fastify: '5.12.8',
+  '@fastify/http-proxy': '11.6.3',
+  '@fastify/jwt': '10.2.8',
+  '@fastify/rate-limit': '11.2.0',
+  medici: '7.4.0',
+  mongoose: '9.12.1',
+};
+const pocketBase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
+
+const directory = join(dataDirectory, 'bench-peers');
+
+/**
+ * Installs, once, the tool that makes the load and the peers. The variables of what is missing are absent, and
+ * `BENCH_SKIPPED` has a sentence for each.
+ * @param {import('./supervisor.mjs').Supervisor} supervisor
+ * @param {{ logDirectory: string, log: (line: string) => void }} options
+ * @returns {Promise<NodeJS.ProcessEnv>}
+ */
+export async function preparePeers(supervisor, { logDirectory, log }) {
+  /** @type {string[]} */
+  const skipped = [];
+  const context = { supervisor, logDirectory, log, skipped };
+  const variables = {
+    BENCH_WRK: await ensureWrk(context),
+    BENCH_PEERS: await ensurePackages(context),
+    BENCH_POCKETBASE: await ensurePocketBase(context),
+  };
+  const present = Object.entries(variables).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(present), BENCH_SKIPPED: JSON.stringify(skipped) };
+}
+
+/**
+ * @typedef {object} Context
+ * @property {import('./supervisor.mjs').Supervisor} supervisor
+ * @property {string} logDirectory
+ * @property {(line: string) => void} log
+ * @property {string[]} skipped
+ */
+
+/** @param {Context} context */
+async function ensureWrk({ supervisor, logDirectory, skipped }) {
+  const found = findExecutable('wrk');
+  if (found) return found;
+  const installed = canInstall() && (await aptInstall(supervisor, ['wrk'], logDirectory));
+  if (!installed) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
+  return findExecutable('wrk');
+}
+
+/** @param {Context} context */
+async function ensurePackages({ supervisor, logDirectory, log, skipped }) {
+  const versions = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
+  const home = join(directory, 'npm');
+  const complete = join(home, `complete-${versions.join('_').replaceAll(/[^\w.@-]/g, '-')}`);
+  if (existsSync(complete)) return home;
+  const npm = findExecutable('npm');
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies: packages }));
+  log(`peers: installing ${versions.join(', ')} (once)`);
+  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
+  const logFile = join(logDirectory, 'npm-peers.log');
+  if (npm && (await runTool(supervisor, { name: 'npm', command: npm, args, cwd: home, logFile }))) {
+    writeFileSync(complete, '');
+    return home;
+  }
+  skipped.push(`npm could not install ${versions.join(', ')}; see ${logFile}.`);
+  return undefined;
+}
+
+/** @param {Context} context */
+async function ensurePocketBase({ supervisor, logDirectory, log, skipped }) {
+  const version = pocketBase.slice(pocketBase.lastIndexOf('@') + 1);
+  const home = join(directory, `pocketbase-${version}`);
+  const program = join(home, 'base');
+  if (existsSync(program)) return program;
+  const go = findExecutable('go');
+  if (!go) {
+    skipped.push('PocketBase is compiled by Go, which is not installed.');
+    return undefined;
+  }
+  mkdirSync(home, { recursive: true });
+  log(`peers: compiling PocketBase ${version} (once; it takes minutes)`);
+  const logFile = join(logDirectory, 'pocketbase.log');
+  const env = { ...process.env, GOBIN: home };
+  if (await runTool(supervisor, { name: 'go', command: go, args: ['install', pocketBase], env, logFile }))
+    return program;
+  skipped.push(`Go could not compile ${pocketBase}; see ${logFile}.`);
+  return undefined;
+}
