@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
-import { createStore as createGymStore } from '../services/gyms/src/store/store.ts';
+import { toDocument as toGymDocument } from '../services/gyms/src/store/gym-document.ts';
 import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
 import { measure } from './figures.ts';
 import { FILES_OF_A_POST, openPostSeeder, type PostSeed } from './seed-posts.ts';
@@ -38,15 +37,12 @@ export const COMMON_WORD = 'protein';
 export const PER_PAGE = 30;
 
 const AUTHORS = 40;
-/** Of one transaction. */
-const BATCH = 100;
+const BATCH = 1_000;
 /** Above those that the product gives. */
 const FIRST_COPY_ID = 500_000_000;
-const COPY_BATCH = 1_000;
 
 const product = connectStack();
 const { servers } = product.describe();
-const log = createLog({ service: 'bench', level: 'warn' });
 
 const databaseOf = (service: string): string => product.part(service).environment.MONGODB_DATABASE ?? '';
 const open = (service: string) => connectMongo({ uri: servers.MONGODB_URI, database: databaseOf(service) });
@@ -80,39 +76,56 @@ const raiseSequence = async (
   await sequences.updateOne({ _id: name }, { $max: { value } }, { upsert: true });
 };
 
+const gymOf = (id: number, now: Date) => {
+  const place = { lat: 35 + (id % 100) / 100, lng: 51 + ((id * 7) % 100) / 100 };
+  const text = { name: `Gym ${id}`, address: `Street ${id}`, description: 'Strength and cardio' };
+  return toGymDocument(newGym(id, { ...text, ...place, isActive: true }, now));
+};
+
 const seedGyms = async (count: number): Promise<void> => {
   const connection = await open('gyms');
-  const store = createGymStore(connection, log);
   const newest = await newestIn(connection, 'gyms');
   const now = new Date();
-  for (const ids of batches(newest + 1, count + 1))
-    await store.transaction(async (session) => {
-      for (const id of ids) {
-        const place = { lat: 35 + (id % 100) / 100, lng: 51 + ((id * 7) % 100) / 100 };
-        const text = { name: `Gym ${id}`, address: `Street ${id}`, description: 'Strength and cardio' };
-        await store.gyms.insert(session, newGym(id, { ...text, ...place, isActive: true }, now));
-      }
-    });
+  for (const ids of batches(newest + 1, count + 1)) {
+    await connection.collection<{ _id: number }>('gyms').insertMany(ids.map((id) => gymOf(id, now)));
+    const counted = { $inc: { active_placed: ids.length }, $max: { newest: ids.at(-1) } };
+    await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, counted);
+  }
   await raiseSequence(connection, 'gym', count);
   await connection.close();
 };
 
+/** The first one of each seller is written by the store, the further ones are copies of these. */
 const seedTrainingServices = async (count: number, userIds: readonly number[]): Promise<void> => {
   const connection = await open('content');
   const store = createContentStore(connection);
-  const newest = await newestIn(connection, 'training_services');
+  const rows = connection.collection<{ _id: number }>('training_services');
   const now = new Date();
-  for (const ids of batches(newest + 1, count + 1))
+  const newest = await newestIn(connection, 'training_services');
+  const present = await rows
+    .find({ user_id: { $in: [...userIds] } })
+    .sort({ _id: 1 })
+    .limit(userIds.length)
+    .toArray();
+  for (let id = newest + 1; present.length < userIds.length; id += 1) {
+    const user_id = userIds[present.length] ?? 0;
+    const text = { title: `Plan ${id}`, description: 'Twelve weeks of strength and cardio' };
+    const sold = { price: 1_000 + id, duration_days: 30, is_active: true };
+    const times = { created_at: now, updated_at: now, version: 1 };
+    const service = { id, user_id, ...text, ...sold, ...times };
     await store.transaction(async (session) => {
-      for (const id of ids) {
-        const user_id = userIds[id % userIds.length] ?? 0;
-        const text = { title: `Plan ${id}`, description: 'Twelve weeks of strength and cardio' };
-        const sold = { price: 1_000 + id, duration_days: 30, is_active: true };
-        const times = { created_at: now, updated_at: now, version: 1 };
-        await store.trainingServices.insert(session, { id, user_id, ...text, ...sold, ...times });
-      }
-      await store.counters.incrementServices(session, { active: ids.length }, ids.at(-1));
+      await store.trainingServices.insert(session, service);
+      await store.counters.incrementServices(session, { active: 1 }, id);
     });
+    const written = await rows.findOne({ _id: id });
+    if (written !== null) present.push(written);
+  }
+  for (const ids of batches((await newestIn(connection, 'training_services')) + 1, count + 1)) {
+    await rows.insertMany(ids.map((id) => ({ ...present[id % present.length], _id: id })));
+    await store.transaction((session) =>
+      store.counters.incrementServices(session, { active: ids.length }, ids.at(-1)),
+    );
+  }
   await raiseSequence(connection, 'training_services', count);
   await connection.close();
 };
@@ -137,9 +150,9 @@ const copies = async (
     .toArray();
   if (model === null || model === undefined) throw new Error(`${service} has no ${collection}`);
   const present = await rows.countDocuments({ [COPY_FIELD]: true });
-  for (let from = present; from < count; from += COPY_BATCH) {
+  for (let from = present; from < count; from += BATCH) {
     const ids = Array.from(
-      { length: Math.min(COPY_BATCH, count - from) },
+      { length: Math.min(BATCH, count - from) },
       (_, index) => FIRST_COPY_ID + from + index,
     );
     await rows.insertMany(ids.map((id) => ({ ...model, [COPY_FIELD]: true, ...change(id) })) as never);
