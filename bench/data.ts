@@ -126,7 +126,7 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
       store.counters.incrementServices(session, { active: ids.length }, ids.at(-1)),
     );
   }
-  await raiseSequence(connection, 'training_services', count);
+  await raiseSequence(connection, 'training_services', await newestIn(connection, 'training_services'));
   await connection.close();
 };
 
