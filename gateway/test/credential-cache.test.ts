@@ -21,6 +21,8 @@ let identity: Redis;
 beforeAll(async () => {
   proxy = await startTcpProxy(testServers().REDIS_URL);
   redis = await connectRedis({ url: proxy.uri, commandTimeoutMs: 200, socketTimeoutMs: 500 });
+  // Each cache of a test listens.
+  redis.setMaxListeners(0);
   identity = await connectRedis({ url: testServers().REDIS_URL });
 });
 afterAll(async () => {

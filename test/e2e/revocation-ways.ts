@@ -19,7 +19,7 @@ import {
   tokenOf,
 } from './support.ts';
 
-export interface Revocation {
+interface Revocation {
   /** All of them are refused after the answer. */
   tokens: string[];
   /** Resolves with the status of the answer. */
@@ -169,7 +169,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
 ];
 
 /** A public read that costs little; a token that is not valid is refused there too. */
-export const READ = '/api/v1/cities';
+const READ = '/api/v1/cities';
 
 export const readStatus = async (origin: string, token: string): Promise<number> => {
   const answer = await fetch(`${origin}${READ}`, { headers: { authorization: `Bearer ${token}` } });

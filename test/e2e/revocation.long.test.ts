@@ -83,6 +83,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   secondGateway.kill('SIGKILL');
+  // Also after a test that has failed.
+  for (const proxy of [fromGateways, fromIdentity]) proxy.restore();
   await Promise.all([stack().restart('identity'), stack().restart('gateway')]);
   await Promise.all([fromGateways.close(), fromIdentity.close()]);
   await killRedis();

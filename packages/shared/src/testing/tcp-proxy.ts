@@ -15,19 +15,19 @@ export interface TcpProxy {
 
 export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
   const target = new URL(uri);
-  const pairs = new Set<readonly [Socket, Socket]>();
+  /** To the other end. */
+  const ends = new Map<Socket, Socket>();
   let state: 'open' | 'held' | 'cut' = 'open';
   const server = createServer((client) => {
     if (state === 'cut') return void client.destroy();
     const upstream = connect(Number(target.port), target.hostname);
-    const pair = [client, upstream] as const;
-    pairs.add(pair);
     const pass = (from: Socket, to: Socket): void => {
+      ends.set(from, to);
       from.setNoDelay(true);
       from.on('error', () => undefined);
       from.on('data', (chunk) => to.write(chunk));
       from.once('close', () => {
-        pairs.delete(pair);
+        ends.delete(from);
         // A server that has ended is as silent as its network.
         if (state !== 'held') to.destroy();
       });
@@ -40,7 +40,7 @@ export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
   const proxied = new URL(uri);
   proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const each = (act: (socket: Socket) => void): void => {
-    for (const socket of [...pairs].flat()) act(socket);
+    for (const socket of [...ends.keys()]) act(socket);
   };
   return {
     uri: proxied.href,
@@ -54,7 +54,7 @@ export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
     },
     restore: () => {
       state = 'open';
-      each((socket) => socket.resume());
+      each((socket) => (ends.get(socket)?.destroyed === false ? socket.resume() : socket.destroy()));
     },
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
