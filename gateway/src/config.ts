@@ -53,7 +53,7 @@ const schema = z.object({
     .optional(),
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
-  /** Counts the address limit for all replicas; not used without that limit. */
+  /** Tells which tokens were revoked, and counts the address limit for all replicas. */
   REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
   EVENTS_NAMESPACE: z
     .string()

@@ -2,7 +2,7 @@
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
+import type { CallerSigner, UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Clock, type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -18,7 +18,9 @@ import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
 import { createConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
-import { type Authenticate, createAuthenticate } from './introspect.ts';
+import { createCredentialCache } from './credential-cache.ts';
+import { createCredentialEpochs } from './credential-epochs.ts';
+import { type Authenticate, createAuthenticate, createIntrospect } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
 import type { Service } from './routes.ts';
@@ -118,7 +120,9 @@ export const createDependencies = async (
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,
     identity,
-    authenticate: createAuthenticate(identity),
+    authenticate: createAuthenticate(
+      await createCallerOf(config, { identity, metrics, log, random, cleanup }),
+    ),
     signer,
     tls,
     serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),
@@ -165,6 +169,41 @@ const createAgents = (
     tools: create('tools', { connections: TOOL_CONNECTIONS_PER_SERVICE }),
     internal: create('internal'),
   };
+};
+
+/** A Redis that does not answer delays a request by this at most. */
+const EPOCH_TIMEOUT_MS = 200;
+/** After that the connection is replaced: behind a network that drops packets it would stay open. */
+const EPOCH_SOCKET_TIMEOUT_MS = 2_000;
+
+const createCallerOf = async (
+  config: GatewayConfig,
+  {
+    identity,
+    metrics,
+    log,
+    random,
+    cleanup,
+  }: Pick<Dependencies, 'identity' | 'metrics' | 'log' | 'random'> & { cleanup: Cleanup },
+): Promise<(token: string) => Promise<UserCaller>> => {
+  const redis = await connectRedis({
+    url: config.REDIS_URL,
+    log,
+    name: `${NAME}-credentials`,
+    firstWaitMs: 0,
+    commandTimeoutMs: EPOCH_TIMEOUT_MS,
+    socketTimeoutMs: EPOCH_SOCKET_TIMEOUT_MS,
+  });
+  cleanup.defer('redis for credentials', () => redis.disconnect());
+  return createCredentialCache({
+    introspect: createIntrospect(identity),
+    epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random }),
+    counter: metrics.counter({
+      name: 'credential_cache_total',
+      help: 'Tokens by outcome: hit (identity was not asked), miss, unavailable (no epoch in Redis)',
+      labelNames: ['outcome'],
+    }),
+  });
 };
 
 const connectAddressLimit = async (

@@ -1,17 +1,17 @@
-/**
- * Authentication. Every token is introspected at identity and never cached, so that a revocation is effective at once
- * (docs/adr/0002-no-token-cache.md).
- */
+/** Authentication: a token is resolved by identity, or by what the gateway has kept of its answer (docs/adr/0070). */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { ALL_TOKEN_KINDS, type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError, unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
-import { isPermission } from '@fitness/shared/kernel/permissions.ts';
+import { isPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import { LRUCache } from 'lru-cache';
 
 /** RFC 6750: a token68. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const DEADLINE_MS = 3_000;
+/** Few, because most tokens have the permissions of a role. */
+const MAX_PERMISSION_SETS = 1_000;
 
 /**
  * The caller of a request; the guest for a request without credentials. Throws 401 for any other credentials than a
@@ -20,7 +20,7 @@ const DEADLINE_MS = 3_000;
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 
 export const createAuthenticate =
-  (identity: GrpcClient<IdentityDefinition>): Authenticate =>
+  (callerOf: (token: string) => Promise<UserCaller>): Authenticate =>
   async (request) => {
     const header = request.headers.authorization;
     if (header === undefined) return GUEST;
@@ -28,25 +28,43 @@ export const createAuthenticate =
     if (request.headersDistinct.authorization?.length !== 1) throw unauthenticated();
     const token = BEARER.exec(header)?.[1];
     if (token === undefined) throw unauthenticated();
-    return introspect(identity, token);
+    return callerOf(token);
   };
 
-const introspect = async (identity: GrpcClient<IdentityDefinition>, token: string): Promise<UserCaller> => {
-  try {
-    const answer = await identity.call('Introspect', { token }, { deadlineMs: DEADLINE_MS, retry: true });
-    const tokenKind = ALL_TOKEN_KINDS.find((kind) => kind === answer.token_kind);
-    if (tokenKind === undefined) throw unavailable(`unknown kind of token ${answer.token_kind}`);
-    return {
-      kind: 'user',
-      userId: answer.user_id,
-      permissions: new Set(answer.permissions.filter(isPermission)),
-      ...(answer.withheld.length === 0 ? {} : { withheld: new Set(answer.withheld.filter(isPermission)) }),
-      tokenId: answer.token_id,
-      tokenKind,
-    };
-  } catch (error) {
-    throw isAppError(error) ? toPublic(error) : error;
-  }
+/** Asks identity. `validForMs`: how long the token is valid unless it is revoked. 401; 503 without an answer. */
+export type Introspect = (token: string) => Promise<{ caller: UserCaller; validForMs: number }>;
+
+export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Introspect => {
+  const toSet = createToSet();
+  return async (token) => {
+    try {
+      const answer = await identity.call('Introspect', { token }, { deadlineMs: DEADLINE_MS, retry: true });
+      const tokenKind = ALL_TOKEN_KINDS.find((kind) => kind === answer.token_kind);
+      if (tokenKind === undefined) throw unavailable(`unknown kind of token ${answer.token_kind}`);
+      const caller: UserCaller = {
+        kind: 'user',
+        userId: answer.user_id,
+        permissions: toSet(answer.permissions),
+        ...(answer.withheld.length === 0 ? {} : { withheld: toSet(answer.withheld) }),
+        tokenId: answer.token_id,
+        tokenKind,
+      };
+      return { caller, validForMs: answer.valid_for_ms };
+    } catch (error) {
+      throw isAppError(error) ? toPublic(error) : error;
+    }
+  };
+};
+
+/** Callers with the same permissions have one set in common, so that many of them can be kept. */
+const createToSet = () => {
+  const sets = new LRUCache<string, ReadonlySet<Permission>>({ max: MAX_PERMISSION_SETS });
+  return (names: readonly string[]): ReadonlySet<Permission> => {
+    const key = names.join();
+    const set = sets.get(key) ?? new Set(names.filter(isPermission));
+    sets.set(key, set);
+    return set;
+  };
 };
 
 /** A refused token is 401; every other failure is 503. */

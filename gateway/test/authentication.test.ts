@@ -49,7 +49,7 @@ describe('a caller with a valid token', () => {
     expect(harness.upstreams.content.received[0]?.caller).toMatchObject({ userId: 9, withheld });
   });
 
-  test('is introspected at every request', async () => {
+  test('is introspected at every request while Redis is not reachable', async () => {
     for (let time = 0; time < 3; time += 1) await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() });
     expect(harness.introspections()).toBe(3);
   });

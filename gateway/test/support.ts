@@ -154,6 +154,7 @@ export const startHarness = async (
           withheld: [...(user.withheld ?? [])],
           token_id: user.tokenId,
           token_kind: user.tokenKind,
+          valid_for_ms: 60_000,
         };
       },
       GetDeletionBlockers: async (_request, { caller: user }) => ({
@@ -180,6 +181,8 @@ export const startHarness = async (
       IDENTITY_GRPC_ADDRESS: identity.address,
       PUBLIC_BASE_URL: 'https://api.example.com',
       ...Object.fromEntries(urls),
+      // Nothing listens there: each token is introspected at each request.
+      REDIS_URL: 'redis://127.0.0.1:1',
       ...env,
     }),
     overrides,

@@ -45,6 +45,13 @@ describe.each(owners)('%s', (owner) => {
     expect(needs?.redis.includes('score-locks')).toBe(locksScores);
   });
 
+  test('reaches the epochs of credentials if it advances or reads them', () => {
+    const uses = sources.some((text) => /\bepochKey\(/.test(text));
+    const expected = uses ? [owner === 'gateway' ? 'credential-cache' : 'revocations'] : [];
+    const granted = needs?.redis.filter((use) => use === 'credential-cache' || use === 'revocations');
+    expect(granted).toEqual(expected);
+  });
+
   test('has the commands that it sends or serves', () => {
     const usesCommands = sources.some((text) => /\b(?:serveRpc|createRpcClient)\b/.test(text));
     expect((needs?.commands.length ?? 0) > 0).toBe(usesCommands);

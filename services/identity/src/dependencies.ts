@@ -17,6 +17,7 @@ import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/run
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/audit-logs.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
+import { createCredentialEpochs } from './clients/credential-epochs.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import { createPasswords, type PasswordCost, type Passwords } from './clients/passwords.ts';
@@ -98,6 +99,12 @@ export const createDependencies = async (
   { responseDelayMs = RESPONSE_DELAY_MS, passwordCost }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
   const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
+  const epochs = createCredentialEpochs({
+    redis: runtime.redis,
+    namespace: config.EVENTS_NAMESPACE,
+    random,
+    log,
+  });
   const kavenegar = createKavenegar({
     baseUrl: config.KAVENEGAR_BASE_URL,
     apiKey: config.KAVENEGAR_API_KEY,
@@ -113,7 +120,7 @@ export const createDependencies = async (
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
-    store: createStore(connection, log, config.RESET_CODE_TRIES),
+    store: createStore(connection, log, epochs, config.RESET_CODE_TRIES),
     ...createGrpcClients(runtime, config),
     sms,
     textSms: kavenegar,

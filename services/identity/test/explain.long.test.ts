@@ -12,7 +12,7 @@ import { hashCode } from '../src/domain/confirmation-code.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { deriveFields } from '../src/store/user-document.ts';
-import { identityConfig } from './support.ts';
+import { identityConfig, noEpochs } from './support.ts';
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt('it sorts the rows that an index has found, even if the index is in that order', [
@@ -98,6 +98,7 @@ beforeAll(async () => {
   ({ users, tokens, roles, oauth, notifications, scores, codes, transaction } = createStore(
     connection,
     createLog({ service: 'test', level: 'silent' }),
+    noEpochs,
   ));
   await ensureIndexes(connection);
   await fill();
@@ -278,9 +279,12 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       () => tokens.listNumbered(OWNER, 'personal', now, { skip: 0, limit: 5, beforeNumber: 16_000 }),
     ],
     ['the number of personal tokens', () => tokens.countNumbered(OWNER, 'personal', now)],
-    ['a revoked personal token', () => tokens.deleteNumbered(1, 'personal', 1)],
+    [
+      'a revoked personal token',
+      () => transaction((session) => tokens.deleteNumbered(session, 1, 'personal', 1)),
+    ],
     ['the use of a token', () => tokens.markUsed('hash-5', later, now)],
-    ['a sign-out', () => tokens.delete('hash-1')],
+    ['a sign-out', () => transaction((session) => tokens.delete(session, 1, 'hash-1'))],
     ['the revocation of all tokens', () => transaction((session) => tokens.revokeAll(session, 1))],
     [
       'the revocation of all other tokens',

@@ -5,7 +5,17 @@ import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildToken, hashToken } from '../src/domain/token.ts';
 import { createTokens } from '../src/store/tokens.ts';
-import { callerOf, giveRoles, type Harness, isLive, join, logIn, PASSWORD, startHarness } from './support.ts';
+import {
+  callerOf,
+  giveRoles,
+  type Harness,
+  isLive,
+  join,
+  logIn,
+  PASSWORD,
+  revocations,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -26,6 +36,7 @@ describe('introspection', () => {
       withheld: [],
       token_id: hashToken(person.token),
       token_kind: 'session',
+      valid_for_ms: 30 * DAY_MS,
     });
   });
 
@@ -92,7 +103,7 @@ describe('introspection', () => {
 
 describe('revocation', () => {
   const revokeAll = (userId: number) => {
-    const tokens = createTokens(harness.database);
+    const tokens = createTokens(harness.database, revocations);
     return inTransaction(harness.database, (session) => tokens.revokeAll(session, userId));
   };
 
@@ -150,7 +161,7 @@ describe('revocation', () => {
 
   test('prevents a token from being issued for a password that was checked before', async () => {
     const person = await join(harness);
-    const tokens = createTokens(harness.database);
+    const tokens = createTokens(harness.database, revocations);
     const user = await harness.database.collection('users').findOne({ _id: person.id as never });
     const epoch = Number(user?.credential_epoch);
     await revokeAll(person.id);
@@ -215,7 +226,7 @@ describe('GetUsers and GetHiddenUsers', () => {
   test('distinguish pending accounts from erased and unknown ones', async () => {
     const [active, pending, erased] = [await join(harness), await join(harness), await join(harness)];
     const { createUsers } = await import('../src/store/users.ts');
-    const users = createUsers(harness.database);
+    const users = createUsers(harness.database, revocations);
     const now = harness.clock.now();
     await inTransaction(harness.database, async (session) => {
       await users.scheduleDeletion(session, pending.id, { requestedAt: now, scheduledAt: now });

@@ -3,7 +3,16 @@ import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createUsers } from '../src/store/users.ts';
-import { callerOf, giveRoles, type Harness, join, joinAs, type Person, startHarness } from './support.ts';
+import {
+  callerOf,
+  giveRoles,
+  type Harness,
+  join,
+  joinAs,
+  type Person,
+  revocations,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 let first: Person;
@@ -53,7 +62,7 @@ describe('the last account that may manage roles', () => {
   test('is the last one even if there is another whose deletion is pending', async () => {
     const second = await joinAs(harness, 'administrator');
     await inTransaction(harness.database, (session) =>
-      createUsers(harness.database).scheduleDeletion(session, second.id, {
+      createUsers(harness.database, revocations).scheduleDeletion(session, second.id, {
         requestedAt: harness.clock.now(),
         scheduledAt: harness.clock.now(),
       }),

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAdapterFactory, toRecord } from '../src/oauth/adapter.ts';
 import { createStore } from '../src/store/store.ts';
 import { createOauthUser, fromGateway, type OauthUser, oauthOf } from './oauth-support.ts';
-import { type Harness, isLive, startHarness } from './support.ts';
+import { type Harness, isLive, noEpochs, startHarness } from './support.ts';
 
 let harness: Harness;
 let oauth: OauthClient;
@@ -169,7 +169,7 @@ describe('two requests that both read a secret as unused', () => {
     const person = await createOauthUser(harness);
     const grantId = randomBytes(8).toString('hex');
     const grant = { accountId: String(person.id), grantId };
-    const store = createStore(harness.database, createLog({ service: 'test', level: 'silent' }));
+    const store = createStore(harness.database, createLog({ service: 'test', level: 'silent' }), noEpochs);
     const epoch = (await harness.database.collection('users').findOne({ _id: person.id as never }))
       ?.credential_epoch as number;
     const later = new Date(harness.clock.now().getTime() + 60_000);

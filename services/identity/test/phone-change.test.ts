@@ -13,6 +13,7 @@ import {
   joinAs,
   logIn,
   newAddress,
+  noEpochs,
   PASSWORD,
   type Person,
   registration,
@@ -354,7 +355,7 @@ describe('an erasure', () => {
     await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
     const sent: unknown[] = [];
     const sendCode = createSendCode({
-      store: createStore(harness.database, createLog({ service: 'test', level: 'silent' })),
+      store: createStore(harness.database, createLog({ service: 'test', level: 'silent' }), noEpochs),
       sms: {
         send: async (sms) => {
           sent.push(sms);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { computeScore } from '../src/domain/referral-score.ts';
 import { createUsers } from '../src/store/users.ts';
-import { type Harness, join, type Person, startHarness } from './support.ts';
+import { type Harness, join, type Person, revocations, startHarness } from './support.ts';
 
 let harness: Harness;
 let connection: Connection;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   harness = await startHarness();
   const { MONGODB_URI, MONGODB_DATABASE } = monitored(harness.config);
   connection = await connectMongo({ uri: MONGODB_URI, database: MONGODB_DATABASE });
-  users = createUsers(connection);
+  users = createUsers(connection, revocations);
   watch = watchCommands(MONGODB_DATABASE);
 });
 afterAll(async () => {

@@ -9,7 +9,7 @@ import { createReferralsReader } from '../src/app/referrals-reader.ts';
 import { createScoreLocks, type ScoreLocks } from '../src/clients/score-locks.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { createUsers } from '../src/store/users.ts';
-import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
+import { type Harness, join, joinAs, noEpochs, type Person, revocations, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('referral_score', () => {
     const person = await join(harness);
     const friend = await invite(person);
     await inTransaction(harness.database, (session) =>
-      createUsers(harness.database).erase(session, friend.id, harness.clock.now()),
+      createUsers(harness.database, revocations).erase(session, friend.id, harness.clock.now()),
     );
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
@@ -109,7 +109,7 @@ describe('referral_score', () => {
 
 describe('a score that is not cached', () => {
   const log = createLog({ service: 'test', level: 'silent' });
-  const openStore = (): Store => createStore(harness.database, log);
+  const openStore = (): Store => createStore(harness.database, log, noEpochs);
   let redis: Redis;
   beforeAll(async () => {
     redis = await connectRedis({ url: harness.config.REDIS_URL });

@@ -17,9 +17,11 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import type { CredentialEpochs } from '../src/clients/credential-epochs.ts';
 import type { PasswordCost } from '../src/clients/passwords.ts';
 import { type IdentityConfig, readConfig } from '../src/config.ts';
 import { type IdentityOverrides, startIdentity } from '../src/service.ts';
+import { createRevocations } from '../src/store/revocations.ts';
 
 type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
@@ -182,6 +184,10 @@ export const startHarness = async (
     },
   };
 };
+
+/** Of stores beside the service: no gateway reads what they revoke. */
+export const noEpochs: CredentialEpochs = { close: async () => undefined, advance: async () => undefined };
+export const revocations = createRevocations(noEpochs);
 
 export const PASSWORD = 'correct horse battery';
 

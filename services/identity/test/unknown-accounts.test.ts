@@ -15,7 +15,7 @@ import { limitsOf } from '../src/config.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createCodes } from '../src/store/codes.ts';
 import { createUsers } from '../src/store/users.ts';
-import { identityConfig } from './support.ts';
+import { identityConfig, revocations } from './support.ts';
 
 const config = identityConfig();
 const now = new Date('2026-01-01T00:00:00Z');
@@ -42,7 +42,7 @@ beforeAll(async () => {
       autoCreate: false,
     })
     .asPromise();
-  users = createUsers(connection);
+  users = createUsers(connection, revocations);
   codes = createCodes(connection);
   await ensureIndexes(connection);
   await inTransaction(connection, (session) =>

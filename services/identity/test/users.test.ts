@@ -3,7 +3,16 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUsers } from '../src/store/users.ts';
-import { giveRoles, type Harness, join, joinAs, PASSWORD, type Person, startHarness } from './support.ts';
+import {
+  giveRoles,
+  type Harness,
+  join,
+  joinAs,
+  PASSWORD,
+  type Person,
+  revocations,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 let viewer: Person;
@@ -29,14 +38,14 @@ const idsOf = async (as: Person, query: Record<string, string | number>): Promis
 };
 const scheduleDeletion = (id: number) =>
   inTransaction(harness.database, (session) =>
-    createUsers(harness.database).scheduleDeletion(session, id, {
+    createUsers(harness.database, revocations).scheduleDeletion(session, id, {
       requestedAt: harness.clock.now(),
       scheduledAt: harness.clock.now(),
     }),
   );
 const erase = (id: number) =>
   inTransaction(harness.database, (session) =>
-    createUsers(harness.database).erase(session, id, harness.clock.now()),
+    createUsers(harness.database, revocations).erase(session, id, harness.clock.now()),
   );
 
 describe('GET /users', () => {

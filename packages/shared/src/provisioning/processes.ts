@@ -1,7 +1,7 @@
 /** What each process of the product needs of the servers. All permissions are derived from it. */
 import type { ProcessName } from '../kernel/process-keys.ts';
 
-export type RedisUse = 'limits' | 'idempotency' | 'score-locks';
+export type RedisUse = 'limits' | 'idempotency' | 'score-locks' | 'revocations' | 'credential-cache';
 
 export interface ProcessNeeds {
   name: ProcessName;
@@ -28,7 +28,7 @@ const service = (name: ProcessName, more: Partial<ProcessNeeds> = {}): ProcessNe
 const withIdempotency: Pick<ProcessNeeds, 'redis'> = { redis: ['limits', 'idempotency'] };
 
 export const PROCESSES: readonly ProcessNeeds[] = [
-  service('identity', { redis: ['limits', 'score-locks'], commands: ['sms.send'] }),
+  service('identity', { redis: ['limits', 'score-locks', 'revocations'], commands: ['sms.send'] }),
   service('wallet', withIdempotency),
   service('gyms'),
   service('content', withIdempotency),
@@ -37,7 +37,7 @@ export const PROCESSES: readonly ProcessNeeds[] = [
   {
     name: 'gateway',
     database: undefined,
-    redis: ['limits'],
+    redis: ['limits', 'credential-cache'],
     hasEvents: false,
     commands: [],
   },

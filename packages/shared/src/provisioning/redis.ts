@@ -11,6 +11,8 @@ const USES: Record<RedisUse, { keys: (process: string) => string; commands: read
     commands: ['eval', 'evalsha', 'set', 'incrby', 'expire', 'pttl', 'multi', 'exec', 'get'],
   },
   idempotency: { keys: () => 'idempotency:*', commands: ['eval', 'get', 'set', 'del'] },
+  revocations: { keys: () => 'credential-epoch:*', commands: ['set'] },
+  'credential-cache': { keys: () => 'credential-epoch:*', commands: ['mget', 'set'] },
   'score-locks': { keys: () => 'referral-score:*', commands: ['set', 'eval', 'get', 'pexpire', 'del'] },
 };
 

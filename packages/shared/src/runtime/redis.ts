@@ -1,4 +1,7 @@
-/** The Redis client of a process. Redis holds rate limits, idempotency checks and locks only: its data may be lost. */
+/**
+ * The Redis client of a process. Redis holds rate limits, idempotency checks, locks and the epochs of credentials: its data may
+ * be lost.
+ */
 import { Redis } from 'ioredis';
 import type { Logger } from '../kernel/log.ts';
 
@@ -15,6 +18,10 @@ export interface ConnectRedisOptions {
   name?: string | undefined;
   /** How long to wait for the first connection. Default 2 s. */
   firstWaitMs?: number | undefined;
+  /** Default 1 s. */
+  commandTimeoutMs?: number | undefined;
+  /** Replaces a connection on which nothing has answered for so long. Default: none. */
+  socketTimeoutMs?: number | undefined;
 }
 
 /**
@@ -28,10 +35,13 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
     ...(name === undefined ? {} : { connectionName: name }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    // A command that was sent may have been executed.
+    autoResendUnfulfilledCommands: false,
     // Older servers do not know it, and the users of a process may not send it.
     disableClientInfo: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
+    ...(options.socketTimeoutMs === undefined ? {} : { socketTimeout: options.socketTimeoutMs }),
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RETRY_DELAY_MS),
   });
   logChanges(redis, log);

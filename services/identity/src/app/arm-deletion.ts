@@ -28,7 +28,10 @@ export const createArmDeletion =
     const user = await findOwnAccount(dependencies, userId);
     await assertPassword(dependencies, user, given);
     const schedule = pendingSchedule(user);
-    if (schedule !== undefined) return { state: 'already_pending', schedule };
+    if (schedule !== undefined) {
+      await dependencies.store.repeatRevocation(userId);
+      return { state: 'already_pending', schedule };
+    }
     await unblocked;
     await dependencies.smsBudget.takeSignedIn(user.phone);
     const { outcome } = await dependencies.sendCode('deletion', { userId, phone: user.phone, locale });

@@ -4,7 +4,7 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { scheduleDeletion } from '../domain/deletion.ts';
-import type { User } from '../domain/user.ts';
+import { isPendingDeletion, type User } from '../domain/user.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from './own-account.ts';
@@ -60,6 +60,7 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
   return async (userId, { code, locale, ...given }) => {
     const user = await findOwnAccount(dependencies, userId);
     await assertPassword(dependencies, user, given);
+    if (isPendingDeletion(user)) await store.repeatRevocation(userId);
     const codeId = await checkCode(user, code);
     if (codeId === undefined) throw codeRejected();
     await assertNoBlockers(dependencies, userId);

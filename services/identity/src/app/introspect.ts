@@ -1,4 +1,4 @@
-/** Resolves a token to its user and permissions. Nothing is cached: revocations and role changes apply at once. */
+/** Resolves a token to its user and permissions, from the database. What the gateway may keep of it: docs/adr/0070. */
 import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
@@ -20,6 +20,8 @@ interface Introspection {
   withheld: Permission[];
   tokenId: string;
   tokenKind: CallerTokenKind;
+  /** How long from now the token is valid, unless it is revoked. */
+  validForMs: number;
 }
 
 /** 401 for a token that is malformed, unknown, expired or revoked. */
@@ -30,7 +32,8 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
   const markUsed = createMarkUsed(dependencies);
   return async (token) => {
     if (!isWellFormedToken(token)) throw unauthenticated();
-    const credential = await store.tokens.findLive(hashToken(token), clock.now());
+    const now = clock.now();
+    const credential = await store.tokens.findLive(hashToken(token), now);
     if (credential === null) throw unauthenticated();
     const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
@@ -42,6 +45,7 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       withheld: effectivePermissions(credential, withheld),
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
+      validForMs: credential.expires_at.getTime() - now.getTime(),
     };
   };
 };

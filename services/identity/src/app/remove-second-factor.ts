@@ -24,6 +24,8 @@ export const createRemoveSecondFactor =
     if (caller.userId === userId) throw forbidden('the own account');
     await store.transaction(async (session) => {
       const user = await findManageableUser(dependencies, caller, userId, session);
+      // Also for a repeat, which may be the first answer.
+      store.revocations.add(session, userId);
       const factor = await store.secondFactors.find(userId, session);
       if (factor === null || factor.secret === null) return;
       await store.secondFactors.delete(session, userId);

@@ -6,5 +6,9 @@ import type { NumberedKind } from '../store/tokens.ts';
 export const createRevokeToken =
   ({ store }: Pick<Dependencies, 'store'>, kind: NumberedKind) =>
   async (userId: number, id: number): Promise<void> => {
-    if (!(await store.tokens.deleteNumbered(userId, kind, id))) throw notFound();
+    // The 404 comes after the commit, so that it also waits until no gateway remembers: a repeat may be the first answer.
+    const isDeleted = await store.transaction((session) =>
+      store.tokens.deleteNumbered(session, userId, kind, id),
+    );
+    if (!isDeleted) throw notFound();
   };

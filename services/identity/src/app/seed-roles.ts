@@ -8,5 +8,7 @@ export const createSeedRoles =
   async (): Promise<void> => {
     await store.roles.seed(SEEDED_ROLES);
     // Only a holder of a permission can assign it: a permission without a holder could never be assigned.
-    await store.roles.addPermissions(ADMINISTRATOR_ROLE_ID, PERMISSIONS);
+    await store.transaction((session) =>
+      store.roles.addPermissions(session, ADMINISTRATOR_ROLE_ID, PERMISSIONS),
+    );
   };

@@ -1,8 +1,8 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** Revokes the presented token; a repeated call has no effect. */
+/** Revokes the presented token; a repeated call has no further effect. */
 export const createSignOut =
   ({ store }: Pick<Dependencies, 'store'>) =>
-  ({ tokenId }: UserCaller): Promise<void> =>
-    store.tokens.delete(tokenId);
+  ({ userId, tokenId }: UserCaller): Promise<void> =>
+    store.transaction((session) => store.tokens.delete(session, userId, tokenId));

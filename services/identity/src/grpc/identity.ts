@@ -32,8 +32,15 @@ export const createIdentityService = ({
 }: IdentityUseCases): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
-      const { userId, permissions, withheld, tokenId, tokenKind } = await introspect(token);
-      return { user_id: userId, permissions, withheld, token_id: tokenId, token_kind: tokenKind };
+      const { userId, permissions, withheld, tokenId, tokenKind, validForMs } = await introspect(token);
+      return {
+        user_id: userId,
+        permissions,
+        withheld,
+        token_id: tokenId,
+        token_kind: tokenKind,
+        valid_for_ms: validForMs,
+      };
     },
     GetUsers: async ({ ids }) => {
       assertMaxItems('ids', ids, MAX_IDS);

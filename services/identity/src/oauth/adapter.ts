@@ -202,6 +202,10 @@ const createAccessTokenAdapter = (
   findByUid: unused,
   findByUserCode: unused,
   consume: unused,
-  destroy: (id) => store.tokens.delete(hashToken(id)),
+  destroy: async (id) => {
+    const token = await store.oauth.findAccessToken(hashToken(id));
+    if (token === null) return;
+    await store.transaction((session) => store.tokens.delete(session, token.user_id, token._id));
+  },
   revokeByGrantId: revokeGrant,
 });

@@ -4,6 +4,7 @@
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
+import type { Revocations } from './revocations.ts';
 import { type Token, tokenModel } from './tokens.ts';
 import { userModel } from './user-document.ts';
 
@@ -13,9 +14,9 @@ export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'issued'>;
 
 export type OauthRecords = ReturnType<typeof createOauthRecords>;
 
-export const createOauthRecords = (connection: Connection) => ({
+export const createOauthRecords = (connection: Connection, revocations: Revocations) => ({
   ...createRecords(connection),
-  ...createGrants(connection),
+  ...createGrants(connection, revocations),
   ...createClients(connection),
 });
 
@@ -56,7 +57,7 @@ const createRecords = (connection: Connection) => {
   };
 };
 
-const createGrants = (connection: Connection) => {
+const createGrants = (connection: Connection, revocations: Revocations) => {
   const records = oauthRecordModel(connection);
   const tokens = tokenModel(connection);
   const users = userModel(connection);
@@ -112,8 +113,10 @@ const createGrants = (connection: Connection) => {
 
     /** Deletes the grant and everything issued under it. Idempotent. */
     revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
-      const { deletedCount } = await records.deleteOne({ _id: grantKey }, { session });
-      if (deletedCount === 0) return;
+      const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
+      if (grant === null) return;
+      if (grant.user_id === null) throw new Error('a grant without a user');
+      revocations.add(session, grant.user_id);
       await records.deleteMany({ grant_id: grantId }, { session });
       await tokens.deleteMany({ grant_id: grantId }, { session });
     },

@@ -4,6 +4,7 @@ import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 import type { Role } from '../domain/roles.ts';
+import { guardRevocations, type Revocations } from './revocations.ts';
 
 const schema = new mongoose.Schema<Role>(
   {
@@ -17,9 +18,11 @@ const schema = new mongoose.Schema<Role>(
 
 privacy(schema, retain('not about a person', '_id', 'name', 'title', 'permissions'));
 
+guardRevocations(schema, ['permissions']);
+
 export type Roles = ReturnType<typeof createRoles>;
 
-export const createRoles = (connection: Connection) => {
+export const createRoles = (connection: Connection, revocations: Revocations) => {
   const roles = connection.model<Role>('Role', schema);
   return {
     /** In the order of ids. There are few roles. */
@@ -48,14 +51,24 @@ export const createRoles = (connection: Connection) => {
       session: ClientSession,
       id: number,
       changes: Partial<Pick<Role, 'title' | 'permissions'>>,
-    ): Promise<Role | null> =>
-      roles
+    ): Promise<Role | null> => {
+      if (changes.permissions !== undefined) revocations.add(session, 'roles');
+      return roles
         .findOneAndUpdate({ _id: id }, { $set: changes }, { returnDocument: 'after', session })
-        .lean<Role>(),
+        .lean<Role>();
+    },
 
     /** Idempotent, and safe with several replicas. */
-    addPermissions: async (id: number, permissions: readonly string[]): Promise<void> => {
-      await roles.updateOne({ _id: id }, { $addToSet: { permissions: { $each: [...permissions] } } });
+    addPermissions: async (
+      session: ClientSession,
+      id: number,
+      permissions: readonly string[],
+    ): Promise<void> => {
+      const isComplete = { _id: id, permissions: trusted({ $all: [...permissions] }) };
+      if ((await roles.exists(isComplete).session(session)) !== null) return;
+      revocations.add(session, 'roles');
+      const added = { $addToSet: { permissions: { $each: [...permissions] } } };
+      await roles.updateOne({ _id: id }, added, { session });
     },
 
     /** Inserts the missing roles; existing ones stay as they are. Safe with several replicas. */

@@ -2,6 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
+import { guardRevocations, type Revocations } from './revocations.ts';
 
 interface Setup {
   /** Encrypted. */
@@ -44,10 +45,12 @@ privacy(
   erase('likewise', 'recovery_codes'),
 );
 
+guardRevocations(schema, ['secret']);
+
 export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
 /** Writes belong into transactions that write the account as well: they order them with log-ins and with an erasure. */
-export const createSecondFactors = (connection: Connection) => {
+export const createSecondFactors = (connection: Connection, revocations: Revocations) => {
   const factors = connection.model<SecondFactor>('SecondFactor', schema);
 
   const changes = async (
@@ -76,12 +79,14 @@ export const createSecondFactors = (connection: Connection) => {
       session: ClientSession,
       userId: number,
       { secret, step, recoveryCodes }: { secret: string; step: number; recoveryCodes: string[] },
-    ): Promise<boolean> =>
-      changes(
+    ): Promise<boolean> => {
+      revocations.add(session, userId);
+      return changes(
         session,
         { _id: userId, secret: null, 'setup.secret': secret },
         { $set: { setup: null, secret, last_step: step, recovery_codes: recoveryCodes } },
-      ),
+      );
+    },
 
     /** False when this factor is off, or a code of this step or a later one was accepted. */
     acceptStep: (session: ClientSession, userId: number, secret: string, step: number): Promise<boolean> =>
@@ -101,6 +106,7 @@ export const createSecondFactors = (connection: Connection) => {
       changes(session, { _id: userId, secret, recovery_codes: hash }, { $pull: { recovery_codes: hash } }),
 
     delete: async (session: ClientSession, userId: number): Promise<void> => {
+      revocations.add(session, userId);
       await factors.deleteOne({ _id: userId }, { session });
     },
   };

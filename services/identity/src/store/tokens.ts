@@ -4,6 +4,7 @@ import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { oauthRecordModel } from './oauth-record.ts';
+import { guardRevocations, type Revocations } from './revocations.ts';
 import { userModel } from './user-document.ts';
 
 export interface Token {
@@ -55,6 +56,8 @@ privacy(
   erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at', 'address', 'last_used_at'),
 );
 
+guardRevocations(schema, ['user_id', 'kind', 'permissions', 'expires_at']);
+
 export const tokenModel = (connection: Connection): Model<Token> => connection.model<Token>('Token', schema);
 
 /** Tokens with a public id. */
@@ -65,13 +68,14 @@ const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: use
 
 export type Tokens = ReturnType<typeof createTokens>;
 
-export const createTokens = (connection: Connection) => {
+export const createTokens = (connection: Connection, revocations: Revocations) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
 
   /** Writes the user first: issuing a credential writes the same document, so that the two conflict. */
   const beginRevoking = async (session: ClientSession, userId: number): Promise<void> => {
+    revocations.add(session, userId);
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
     await oauthRecords.deleteMany({ user_id: userId }, { session });
   };
@@ -113,14 +117,21 @@ export const createTokens = (connection: Connection) => {
       await tokens.deleteMany({ user_id: userId, _id: trusted({ $ne: keptHash }) }, { session });
     },
 
-    delete: async (hash: string): Promise<void> => {
-      await tokens.deleteOne({ _id: hash });
+    delete: async (session: ClientSession, userId: number, hash: string): Promise<void> => {
+      revocations.add(session, userId);
+      await tokens.deleteOne({ _id: hash, user_id: userId }, { session });
     },
 
     /** False when the user has no token of this kind and number. */
-    deleteNumbered: async (userId: number, kind: NumberedKind, tokenNumber: number): Promise<boolean> => {
+    deleteNumbered: async (
+      session: ClientSession,
+      userId: number,
+      kind: NumberedKind,
+      tokenNumber: number,
+    ): Promise<boolean> => {
+      revocations.add(session, userId);
       const own = { user_id: userId, kind, token_number: tokenNumber } as const;
-      return (await tokens.deleteOne(own)).deletedCount === 1;
+      return (await tokens.deleteOne(own, { session })).deletedCount === 1;
     },
 
     /** Writes nothing when the token was used after `before` already, or is revoked. */

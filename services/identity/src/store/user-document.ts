@@ -5,6 +5,7 @@ import mongoose, { type Model } from 'mongoose';
 import { localPhone } from '../domain/phone.ts';
 import { indexText } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
+import { guardRevocations } from './revocations.ts';
 
 /** Derived from names and contact data, and written with them. */
 interface DerivedFields {
@@ -111,6 +112,8 @@ privacy(
 );
 
 export const isPersonalUserField = personalFieldsOf(schema);
+
+guardRevocations(schema, ['role_ids', 'erased_at']);
 
 export const userModel = (connection: Connection): Model<StoredUser> =>
   connection.model<StoredUser>('User', schema);

@@ -4,6 +4,7 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { createLoginKeys, type LoginKeys, TakenError } from './login-keys.ts';
+import type { Revocations } from './revocations.ts';
 import {
   deriveFields,
   ERASURE,
@@ -37,15 +38,15 @@ const takenField = (error: unknown): LoginField | 'referral_code' | undefined =>
 
 export type Users = ReturnType<typeof createUsers>;
 
-export const createUsers = (connection: Connection) => {
+export const createUsers = (connection: Connection, revocations: Revocations) => {
   const keys = createLoginKeys(connection);
   return {
     /** The unique field that made a write fail; undefined for every other error. */
     takenField,
     isPersonal: isPersonalUserField,
     ...createReads(connection, keys),
-    ...createWrites(connection, keys),
-    ...createDeletionWrites(connection, keys),
+    ...createWrites(connection, keys, revocations),
+    ...createDeletionWrites(connection, keys, revocations),
     ...createUserQueries(connection),
     ...createReferralQueries(connection),
   };
@@ -137,7 +138,7 @@ const createUpdateOne =
       .select(WITHOUT_INTERNAL_FIELDS)
       .lean<User>();
 
-const createWrites = (connection: Connection, keys: LoginKeys) => {
+const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revocations) => {
   const users = userModel(connection);
   const findOne = createFindOne(connection);
   const updateOne = createUpdateOne(connection);
@@ -163,6 +164,7 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
     update: async (session: ClientSession, id: number, changes: UserChanges): Promise<User | null> => {
       const current = await findOne({ _id: id }, session);
       if (current === null || Object.keys(changes).length === 0) return current;
+      if (changes.role_ids !== undefined) revocations.add(session, id);
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
       return updateOne(session, { _id: id }, { ...changes, ...deriveFields(next) });
@@ -184,7 +186,7 @@ const createWrites = (connection: Connection, keys: LoginKeys) => {
 };
 
 /** Scheduling, cancelling, postponing and completing the deletion of an account. */
-const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
+const createDeletionWrites = (connection: Connection, keys: LoginKeys, revocations: Revocations) => {
   const users = userModel(connection);
   const updateOne = createUpdateOne(connection);
   return {
@@ -230,6 +232,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys) => {
       erasedAt: Date,
       dueOn?: Date,
     ): Promise<number | null> => {
+      revocations.add(session, id);
       const due = dueOn === undefined ? {} : { deletion_scheduled_at: dueOn };
       const tombstone = await users
         .findOneAndUpdate(

@@ -8,6 +8,7 @@ export interface IntrospectResponse {
   'token_id'?: (string);
   'token_kind'?: (string);
   'withheld'?: (string)[];
+  'valid_for_ms'?: (number | string | Long);
 }
 
 export interface IntrospectResponse__Output {
@@ -16,4 +17,5 @@ export interface IntrospectResponse__Output {
   'token_id': (string);
   'token_kind': (string);
   'withheld': (string)[];
+  'valid_for_ms': (number);
 }

@@ -1,0 +1,99 @@
+/** Reads the epochs of credentials (docs/adr/0070) from Redis, on a connection of its own. */
+import {
+  EPOCH_LIFETIME_S,
+  type EpochSubject,
+  epochKey,
+  REVOKING,
+} from '@fitness/contracts/credential-epochs.ts';
+import type { Random } from '@fitness/shared/kernel/clock.ts';
+import type { Redis } from '@fitness/shared/runtime/redis.ts';
+
+export interface CredentialEpochs {
+  /**
+   * A text that is another one after each revocation that concerns the user. It is read by a command that is sent after this
+   * call. Undefined without an answer of Redis, and while a revocation is being committed.
+   */
+  read(userId: number): Promise<string | undefined>;
+}
+
+interface EpochOptions {
+  /** A command that was sent must never be sent again: it could bring back an epoch that was advanced. */
+  redis: Redis;
+  namespace: string;
+  random: Random;
+}
+
+/** How long Redis is not asked after it has failed to answer, so that it does not delay every request. */
+const PAUSE_MS = 500;
+
+type Stamps = ReadonlyMap<number, string>;
+
+const NONE: Stamps = new Map();
+
+export const createCredentialEpochs = ({ redis, namespace, random }: EpochOptions): CredentialEpochs => {
+  /** Of the connection. A Redis with older data than before can only be met on a new one. */
+  let generation = 0;
+  redis.on('close', () => {
+    generation += 1;
+  });
+  let isDown = false;
+  let askAgainAt = 0;
+  let batch: { userIds: Set<number>; stamps: Promise<Stamps> } | undefined;
+
+  const read = async (subjects: readonly EpochSubject[]): Promise<(string | null)[]> => {
+    const keys = subjects.map((subject) => epochKey(namespace, subject));
+    const found = await redis.mget(keys);
+    const missing = keys.filter((_key, index) => found[index] === null);
+    if (missing.length === 0) return found;
+    const created = missing.map((key) => redis.set(key, random.uuid(), 'EX', EPOCH_LIFETIME_S, 'NX'));
+    const [values] = await Promise.all([redis.mget(keys), ...created]);
+    return values;
+  };
+
+  const ask = async (userIds: readonly number[]): Promise<Stamps> => {
+    const asked = generation;
+    const [roles, ...users] = await read(['roles', ...userIds]);
+    const isOpen = (epoch: string | null | undefined): boolean =>
+      typeof epoch === 'string' && epoch !== REVOKING;
+    if (generation !== asked || !isOpen(roles)) return NONE;
+    const stamps = new Map<number, string>();
+    for (const [index, userId] of userIds.entries()) {
+      if (isOpen(users[index])) stamps.set(userId, `${asked} ${roles} ${users[index]}`);
+    }
+    return stamps;
+  };
+
+  const answer = async (userIds: ReadonlySet<number>): Promise<Stamps> => {
+    if (isDown) askAgainAt = performance.now() + PAUSE_MS;
+    try {
+      const stamps = await ask([...userIds]);
+      isDown = false;
+      return stamps;
+    } catch {
+      isDown = true;
+      askAgainAt = performance.now() + PAUSE_MS;
+      return NONE;
+    }
+  };
+
+  /** One command for all requests that arrive in the same turn of the event loop. */
+  const openBatch = () => {
+    const userIds = new Set<number>();
+    const turn = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        batch = undefined;
+        resolve();
+      });
+    });
+    return { userIds, stamps: turn.then(() => answer(userIds)) };
+  };
+
+  return {
+    read: async (userId) => {
+      if (isDown && performance.now() < askAgainAt) return undefined;
+      batch ??= openBatch();
+      batch.userIds.add(userId);
+      return (await batch.stamps).get(userId);
+    },
+  };
+};

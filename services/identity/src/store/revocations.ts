@@ -1,0 +1,61 @@
+/**
+ * Every write that makes an introspection answer less, or otherwise, names whom it concerns, so that no gateway goes on with
+ * an earlier answer (docs/adr/0070). A write that does not throws.
+ */
+import type { EpochSubject } from '@fitness/contracts/credential-epochs.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { afterCommit, attemptKey, beforeCommit } from '@fitness/shared/mongo/transaction.ts';
+import type { Query, Schema, UpdateQuery } from 'mongoose';
+import type { CredentialEpochs } from '../clients/credential-epochs.ts';
+
+export interface Revocations {
+  /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
+  add(session: ClientSession, subject: EpochSubject): void;
+}
+
+/** By the attempt of a transaction. */
+const named = new WeakMap<object, Set<EpochSubject>>();
+
+export const createRevocations = (epochs: CredentialEpochs): Revocations => ({
+  add: (session, subject) => {
+    const attempt = attemptKey(session);
+    const known = named.get(attempt);
+    if (known !== undefined) return void known.add(subject);
+    const subjects = new Set([subject]);
+    named.set(attempt, subjects);
+    beforeCommit(session, () => epochs.close(subjects));
+    afterCommit(session, () => epochs.advance(subjects));
+  },
+});
+
+const WRITES = [
+  ...['updateOne', 'updateMany', 'findOneAndUpdate', 'replaceOne', 'findOneAndReplace'],
+  ...['deleteOne', 'deleteMany', 'findOneAndDelete'],
+] as const;
+
+type Update = UpdateQuery<unknown> | unknown[] | null | undefined;
+
+/** The paths that an update writes; undefined for a deletion, and when it cannot be told. */
+const pathsOf = (update: Update): string[] | undefined => {
+  if (update == null || Array.isArray(update)) return undefined;
+  const entries = Object.entries(update);
+  if (entries.some(([operator]) => !operator.startsWith('$'))) return undefined;
+  return entries.flatMap(([, fields]) => Object.keys(fields as object));
+};
+
+/** Refuses to delete a document, and to change what introspection reads of it, unless a revocation is named. */
+export const guardRevocations = <T>(schema: Schema<T>, readFields: readonly (keyof T & string)[]): void => {
+  const isRead = (path: string): boolean => readFields.some((field) => path.split('.')[0] === field);
+  const assertNamed = function (this: Query<unknown, T>): void {
+    const paths = pathsOf(this.getUpdate() as Update);
+    if (paths !== undefined && !paths.some(isRead)) return;
+    const { session } = this.getOptions();
+    if (session == null || !named.has(attemptKey(session))) {
+      throw new Error(`${this.model.modelName}: the write names no revocation`);
+    }
+  };
+  schema.pre(WRITES as never, { document: false, query: true } as never, assertNamed as never);
+  schema.pre('bulkWrite', () => {
+    throw new Error('a bulk write names no revocation');
+  });
+};

@@ -1,0 +1,206 @@
+/** Every write that revokes advances the epochs, and its answer waits for that (docs/adr/0070). */
+import { epochKey, REVOKING } from '@fitness/contracts/credential-epochs.ts';
+import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
+import { systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
+import { type Answer, eventually, testServers } from '@fitness/shared/testing/harness.ts';
+import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Model } from 'mongoose';
+import { createCredentialEpochs } from '../src/clients/credential-epochs.ts';
+import { createStore } from '../src/store/store.ts';
+import { setUp } from './second-factor-support.ts';
+import {
+  type Harness,
+  isLive,
+  join,
+  joinAs,
+  logIn,
+  noEpochs,
+  PASSWORD,
+  type Person,
+  startHarness,
+} from './support.ts';
+
+const log = createLog({ service: 'test', level: 'silent' });
+let proxy: TcpProxy;
+let harness: Harness;
+let redis: Redis;
+beforeAll(async () => {
+  proxy = await startTcpProxy(testServers().REDIS_URL);
+  harness = await startHarness({ REDIS_URL: proxy.uri });
+  redis = await connectRedis({ url: testServers().REDIS_URL });
+});
+afterAll(async () => {
+  redis.disconnect();
+  await harness.close();
+  await proxy.close();
+});
+
+const keyOf = (subject: number | 'roles'): string => epochKey(harness.config.EVENTS_NAMESPACE, subject);
+const epochOf = (subject: number | 'roles'): Promise<string | null> => redis.get(keyOf(subject));
+const send = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
+  harness.send(method, path, { as: person.caller, ...(body === undefined ? {} : { body }) });
+
+type Change = (person: Person) => Promise<Answer>;
+
+/** Revocations of single credentials, whose repetition is answered too; all others are in test/e2e/revocation.test.ts. */
+const CHANGES: readonly (readonly [string, Change, number])[] = [
+  ['a log-out', (person) => send(person, 'POST', '/auth/logout'), 204],
+  ['the end of an unknown session', (person) => send(person, 'DELETE', '/auth/sessions/999999'), 404],
+  ['the end of an unknown personal token', (person) => send(person, 'DELETE', '/auth/tokens/999999'), 404],
+];
+
+describe('an epoch', () => {
+  test.each(CHANGES)('is another one after %s, and after its repetition', async (_name, change, status) => {
+    const person = await join(harness);
+    const seen = new Set([await epochOf(person.id)]);
+    for (let time = 0; time < 3; time += 1) {
+      expect((await change(person)).status).toBe(status);
+      seen.add(await epochOf(person.id));
+    }
+    expect(seen.size).toBe(4);
+    expect(seen).not.toContain(REVOKING);
+    expect(await redis.ttl(keyOf(person.id))).toBeGreaterThan(800);
+  });
+
+  test('is another one when an operator removes a second factor that is gone already', async () => {
+    const [administrator, person] = [await joinAs(harness, 'administrator'), await join(harness)];
+    expect((await send(administrator, 'DELETE', `/users/${person.id}/second-factor`)).status).toBe(204);
+    expect(await epochOf(person.id)).not.toBeNull();
+  });
+
+  test('is another one when a second factor is turned off', async () => {
+    const person = await join(harness);
+    const { recoveryCodes } = await setUp(harness, person);
+    const before = await epochOf(person.id);
+    const body = { current_password: PASSWORD, totp: recoveryCodes[0] };
+    expect((await send(person, 'DELETE', '/auth/second-factor', body)).status).toBe(204);
+    expect(await epochOf(person.id)).not.toBe(before);
+  });
+
+  test('of the roles is another one after a change of permissions, and only then', async () => {
+    const administrator = await joinAs(harness, 'administrator');
+    const { data } = (await send(administrator, 'GET', '/roles')).body;
+    const { id, title, permissions } = data.find(({ name }: { name: string }) => name === 'operator');
+    expect((await send(administrator, 'PUT', `/roles/${id}`, { title })).status).toBe(200);
+    const before = await epochOf('roles');
+    expect((await send(administrator, 'PUT', `/roles/${id}`, { permissions })).status).toBe(200);
+    const after = await epochOf('roles');
+    expect(after).not.toBeNull();
+    expect(after).not.toBe(before);
+  });
+
+  test('is the mark of a revocation from before the commit until after it', async () => {
+    const person = await join(harness);
+    const epochs = createCredentialEpochs({
+      redis,
+      namespace: harness.config.EVENTS_NAMESPACE,
+      random: systemRandom,
+      log,
+    });
+    // The process ends right after its commit.
+    const store = createStore(harness.database, log, { ...epochs, advance: noEpochs.advance });
+    await store.transaction((session) => store.tokens.revokeAll(session, person.id));
+    expect(await isLive(harness, person.token)).toBe(false);
+    expect(await epochOf(person.id)).toBe(REVOKING);
+    // Another process repeats it.
+    expect((await send(person, 'POST', '/auth/logout')).status).toBe(204);
+    expect(await epochOf(person.id)).not.toBe(REVOKING);
+  });
+});
+
+describe('a write that names no revocation', () => {
+  const id = { _id: 1 as never };
+  // biome-ignore lint/suspicious/noExplicitAny: models by name have no type
+  type AnyModel = Model<any>;
+  const writes: readonly (readonly [string, string, (model: AnyModel) => PromiseLike<unknown>])[] = [
+    ['deletes tokens', 'Token', (model) => model.deleteMany({ user_id: 1 })],
+    [
+      'changes the permissions of a token',
+      'Token',
+      (model) => model.updateOne(id, { $set: { permissions: [] } }),
+    ],
+    ['changes roles of a user', 'User', (model) => model.updateOne(id, { role_ids: [] })],
+    ['erases a user', 'User', (model) => model.findOneAndUpdate(id, { $set: { erased_at: new Date(0) } })],
+    ['changes a role', 'Role', (model) => model.updateOne(id, { $pull: { permissions: 'posts.view' } })],
+    ['removes a second factor', 'SecondFactor', (model) => model.deleteOne(id)],
+    ['arms a second factor', 'SecondFactor', (model) => model.updateOne(id, { $set: { secret: 'x' } })],
+    ['writes many tokens', 'Token', (model) => model.bulkWrite([{ deleteOne: { filter: id } }])],
+  ];
+  test.each(writes)('is refused: %s', async (_name, name, write) => {
+    createStore(harness.database, log, noEpochs);
+    await expect(Promise.resolve(write(harness.database.model(name) as never))).rejects.toThrow(
+      'names no revocation',
+    );
+  });
+
+  test('is allowed of what introspection does not read', async () => {
+    createStore(harness.database, log, noEpochs);
+    await harness.database.model('User').updateOne({ _id: -1 }, { $inc: { pins: 1 } });
+    await harness.database.model('Token').updateOne({ _id: 'none' }, { $set: { last_used_at: new Date(0) } });
+  });
+});
+
+describe('while Redis does not answer', () => {
+  const WAIT_MS = 5_000;
+  /** Less than the time that the gateway waits for a service beyond its deadline (30 s, less 24 s). */
+  const MAX_MS = 6_000;
+
+  test.each(['hold', 'cut'] as const)(
+    '(%s) a revocation is answered when no gateway remembers',
+    async (fault) => {
+      const [person, other] = [await join(harness), await join(harness)];
+      proxy[fault]();
+      try {
+        const startedAt = performance.now();
+        const [answer, slow] = await Promise.all([
+          send(person, 'POST', '/auth/logout'),
+          // Its deadline passes while it waits; it has committed before.
+          harness.send('POST', '/auth/logout', {
+            as: other.caller,
+            headers: { [REQUEST_TIMEOUT_HEADER]: '2000' },
+          }),
+        ]);
+        const took = performance.now() - startedAt;
+        expect([answer.status, slow.status]).toEqual([204, 204]);
+        expect(took).toBeGreaterThan(WAIT_MS);
+        expect(took).toBeLessThan(MAX_MS + 4_000);
+        expect(await isLive(harness, person.token)).toBe(false);
+      } finally {
+        proxy.restore();
+      }
+      await eventually(
+        async () =>
+          (
+            await fetch(`${harness.url}/health/ready`).then(
+              (ready) => ready.json() as never as { dependencies: { redis: { state: string } } },
+            )
+          ).dependencies.redis.state === 'up',
+      );
+    },
+  );
+
+  test('the answer does not wait longer than Redis does', async () => {
+    const person = await join(harness);
+    proxy.cut();
+    const startedAt = performance.now();
+    const answer = send(person, 'POST', '/auth/logout');
+    await eventually(async () => !(await isLive(harness, person.token)));
+    proxy.restore();
+    expect((await answer).status).toBe(204);
+    expect(performance.now() - startedAt).toBeLessThan(WAIT_MS);
+    expect(await epochOf(person.id)).not.toBeNull();
+  });
+
+  test('a log-in is not slower than the limits without Redis', async () => {
+    const person = await join(harness);
+    proxy.cut();
+    try {
+      expect((await logIn(harness, person.user.username)).status).toBe(200);
+    } finally {
+      proxy.restore();
+    }
+  });
+});

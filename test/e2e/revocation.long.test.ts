@@ -1,0 +1,205 @@
+/**
+ * Revocations while Redis is killed, frozen, cut off from either side, or restored from an old snapshot, over two gateways: no
+ * request that begins after the answer is let in. REVOCATION_REQUESTS: for each fault (default 1,100).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
+import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { nodeFlags } from '../../scripts/lib/node-flags.mjs';
+import { freePorts } from '../../scripts/lib/ports.mjs';
+import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
+import { baseUrl, eventually, register, stack } from './support.ts';
+
+const REQUESTS = Number(process.env.REVOCATION_REQUESTS ?? 1_100);
+const AT_ONCE = 4;
+/** Five seconds, and what password checks and the limits without Redis take. */
+const LONGEST_ANSWER_MS = 20_000;
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const directory = mkdtempSync(join(tmpdir(), 'revocation-'));
+const snapshot = join(directory, 'old.rdb');
+let redisPort = 0;
+let server: ChildProcess;
+/** To Redis, past both proxies. */
+let redis: Redis;
+let fromGateways: TcpProxy;
+let fromIdentity: TcpProxy;
+let secondGateway: ChildProcess;
+let origins: string[] = [];
+let operations: string[] = [];
+
+const startRedis = async (): Promise<void> => {
+  const args = ['--port', String(redisPort), '--bind', '127.0.0.1', '--dir', directory];
+  server = spawn('redis-server', [...args, '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
+  // Rejects where it is not on the PATH.
+  await once(server, 'spawn');
+  redis = await connectRedis({ url: `redis://127.0.0.1:${redisPort}` });
+  await eventually(() => redis.ping().catch(() => false) as Promise<string | false>);
+};
+
+const killRedis = async (): Promise<void> => {
+  redis.disconnect();
+  const ended = once(server, 'exit');
+  server.kill('SIGKILL');
+  await ended;
+};
+
+const startSecondGateway = async (): Promise<void> => {
+  const [http = 0, grpc = 0, operationsPort = 0] = await freePorts(3);
+  const first = stack().part('gateway');
+  secondGateway = spawn(process.execPath, [...nodeFlags, 'gateway/src/main.ts'], {
+    cwd: root,
+    env: {
+      ...first.environment,
+      HTTP_PORT: String(http),
+      GRPC_PORT: String(grpc),
+      OPERATIONS_PORT: String(operationsPort),
+      SEED_DEMO: 'false',
+    },
+    stdio: ['ignore', 'ignore', openSync(join(directory, 'gateway.log'), 'a')],
+  });
+  origins = [baseUrl(), `http://127.0.0.1:${http}`];
+  operations = [first.operationsUrl ?? '', `http://127.0.0.1:${operationsPort}`];
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`${origins[1]}/health/ready`).catch(() => undefined))?.ok === true;
+  await eventually(isReady);
+};
+
+beforeAll(async () => {
+  [redisPort = 0] = await freePorts(1);
+  await startRedis();
+  const uri = `redis://127.0.0.1:${redisPort}`;
+  [fromGateways, fromIdentity] = await Promise.all([startTcpProxy(uri), startTcpProxy(uri)]);
+  await stack().restart('identity', { REDIS_URL: fromIdentity.uri });
+  await stack().restart('gateway', { REDIS_URL: fromGateways.uri });
+  await startSecondGateway();
+});
+
+afterAll(async () => {
+  secondGateway.kill('SIGKILL');
+  // Also after a test that has failed.
+  for (const proxy of [fromGateways, fromIdentity]) proxy.restore();
+  await Promise.all([stack().restart('identity'), stack().restart('gateway')]);
+  await Promise.all([fromGateways.close(), fromIdentity.close()]);
+  await killRedis();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const hits = async (): Promise<number[]> =>
+  Promise.all(operations.map(async (url) => (await cacheOutcomes(url)).hit ?? 0));
+
+/** Until both gateways answer this token without identity. */
+const untilRemembered = async (token: string): Promise<void> => {
+  const before = await hits();
+  await eventually(async () => {
+    for (const origin of origins) for (let time = 0; time < 4; time += 1) await readStatus(origin, token);
+    return (await hits()).every((now, index) => now > (before[index] ?? 0));
+  });
+};
+
+interface Fault {
+  name: string;
+  /** Before the revocations. */
+  begin(): Promise<void>;
+  /** After their answers, before the requests. */
+  follow?: () => Promise<void>;
+  /** After the requests. */
+  end?: () => Promise<void>;
+  /** Whether Redis can acknowledge a revocation. */
+  isAcknowledged: boolean;
+}
+
+const none = async (): Promise<void> => undefined;
+
+const FAULTS: readonly Fault[] = [
+  { name: 'reachable', begin: none, isAcknowledged: true },
+  { name: 'killed', begin: killRedis, end: startRedis, isAcknowledged: false },
+  {
+    name: 'frozen',
+    begin: async () => void server.kill('SIGSTOP'),
+    end: async () => void server.kill('SIGCONT'),
+    isAcknowledged: false,
+  },
+  {
+    name: 'cut off from the gateways',
+    begin: async () => fromGateways.hold(),
+    end: async () => fromGateways.restore(),
+    isAcknowledged: true,
+  },
+  {
+    name: 'cut off from identity',
+    begin: async () => fromIdentity.hold(),
+    end: async () => fromIdentity.restore(),
+    isAcknowledged: false,
+  },
+  {
+    name: 'restored from a snapshot of before',
+    begin: async () => {
+      await redis.save();
+      copyFileSync(join(directory, 'dump.rdb'), snapshot);
+    },
+    follow: async () => {
+      await killRedis();
+      copyFileSync(snapshot, join(directory, 'dump.rdb'));
+      await startRedis();
+    },
+    isAcknowledged: true,
+  },
+];
+
+const total = (statuses: readonly Map<number, number>[]): Record<string, number> => {
+  const sums: Record<string, number> = {};
+  for (const [status, count] of statuses.flatMap((each) => [...each])) {
+    sums[status] = (sums[status] ?? 0) + count;
+  }
+  return sums;
+};
+
+describe('while Redis is', () => {
+  test.each(FAULTS)('$name, nobody is let in after a revocation', async (fault) => {
+    const control = await register();
+    const revocations = await Promise.all(
+      REVOCATION_WAYS.map(async (way) => ({ way, ...(await way.prepare()) })),
+    );
+    await untilRemembered(control.token);
+    const readers = revocations.map(({ tokens }) => keepReading(origins, tokens));
+    try {
+      await eventually(() => readers.every(({ seen }) => seen.admitted > 10));
+      await fault.begin();
+      const answers = await Promise.all(
+        revocations.map(async ({ way, revoke }, index) => {
+          const startedAt = performance.now();
+          const status = await revoke();
+          readers[index]?.revoked();
+          return { name: way.name, status, tookMs: performance.now() - startedAt };
+        }),
+      );
+      expect(answers.map(({ name, status }) => [name, status])).toEqual(
+        REVOCATION_WAYS.map(({ name, status }) => [name, status]),
+      );
+      for (const { name, tookMs } of answers) {
+        if (!fault.isAcknowledged) expect([name, tookMs > 5_000]).toEqual([name, true]);
+        expect([name, tookMs < LONGEST_ANSWER_MS]).toEqual([name, true]);
+      }
+      await fault.follow?.();
+      const share = Math.ceil(REQUESTS / revocations.length);
+      const statuses = await Promise.all(
+        revocations.map(({ tokens }) => readMany(origins, tokens, share, AT_ONCE)),
+      );
+      expect(total(statuses)).toEqual({ 401: share * revocations.length });
+      // The product works meanwhile.
+      expect(await readStatus(origins[1] ?? '', control.token)).toBe(200);
+      await fault.end?.();
+      await untilRemembered(control.token);
+    } finally {
+      await Promise.all(readers.map(({ stop }) => stop()));
+    }
+    expect(readers.flatMap(({ seen }) => seen.late)).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+/** No request that begins after the answer to a revocation is let in, although the gateway remembers tokens. */
+import { describe, expect, test } from '@jest/globals';
+import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany } from './revocation-ways.ts';
+import { administratorToken, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
+
+const hits = async (): Promise<number> =>
+  (await cacheOutcomes(stack().part('gateway').operationsUrl ?? '')).hit ?? 0;
+
+describe('after the answer to', () => {
+  test.each(REVOCATION_WAYS)('$name, a request with the token is 401', async ({ prepare, status }) => {
+    const { tokens, revoke } = await prepare();
+    const before = await hits();
+    const readers = keepReading([baseUrl()], tokens);
+    try {
+      await eventually(async () => (await hits()) > before + 10);
+      expect(await revoke()).toBe(status);
+      readers.revoked();
+      expect([...(await readMany([baseUrl()], tokens, 100, 10)).keys()]).toEqual([401]);
+    } finally {
+      await readers.stop();
+    }
+    expect(readers.seen.late).toEqual([]);
+    expect(readers.seen.refused).toBeGreaterThan(0);
+  });
+});
+
+describe('after the answer to a change of permissions', () => {
+  /** Needs `payments.view_all`. */
+  const OF_OTHERS = '/payments/balance?user_id=1';
+  const readOthers = async (token: string): Promise<number> =>
+    (await api('GET', OF_OTHERS, { token })).status;
+  const roleOf = async (administrator: string, wanted: string) => {
+    const { data } = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body;
+    return data.find(({ name }: { name: string }) => name === wanted) as {
+      id: number;
+      permissions: string[];
+    };
+  };
+
+  test('of the roles of a user, and of a role, every request has the new ones', async () => {
+    const [administrator, { id, token }] = [await administratorToken(), await register()];
+    const put = async (path: string, body: unknown) =>
+      expectStatus(await api('PUT', path, { token: administrator, body }), 200);
+    const [operator, member] = [
+      await roleOf(administrator, 'operator'),
+      await roleOf(administrator, 'member'),
+    ];
+    const statuses = async (): Promise<number[]> => {
+      const all = await Promise.all(Array.from({ length: 20 }, () => readOthers(token)));
+      return [...new Set(all)];
+    };
+    for (let round = 0; round < 3; round += 1) {
+      await put(`/users/${id}`, { role_ids: [operator.id] });
+      expect(await statuses()).toEqual([200]);
+      await put(`/users/${id}`, { role_ids: [member.id] });
+      expect(await statuses()).toEqual([403]);
+    }
+    await put(`/users/${id}`, { role_ids: [operator.id] });
+    const fewer = operator.permissions.filter((permission) => permission !== 'payments.view_all');
+    try {
+      expect(await statuses()).toEqual([200]);
+      await put(`/roles/${operator.id}`, { permissions: fewer });
+      expect(await statuses()).toEqual([403]);
+    } finally {
+      await put(`/roles/${operator.id}`, { permissions: operator.permissions });
+    }
+    expect(await statuses()).toEqual([200]);
+  });
+});
