@@ -147,7 +147,7 @@ const fill = async (): Promise<void> => {
   await scores.save({ _id: real, score: 1, computed_at: later });
   await codes.replace(real, 'reset', CODE);
   await like('users', accountChange);
-  await like('login_keys', (n) => ({ _id: `username:user.${n}`, user_id: n }));
+  await like('login_keys', (n) => ({ _id: `username:user.${n}`, user_id: n, stamp: `${n}` }));
   await like('tokens', (n) => ({
     _id: `filled-${n}`,
     user_id: ownerOf(n),
@@ -272,6 +272,15 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['a live account that is written to', () => transaction((session) => users.touchIfLive(session, 1))],
     ['a deleted score', () => transaction((session) => scores.eraseAccount(session, 1))],
     ['a new token', () => transaction((session) => tokens.insert(session, token(1), 0))],
+    [
+      'the session of a log-in',
+      async () => {
+        const found = await users.findLogin('user.5');
+        if (found === null) throw new Error('there is no user.5');
+        const session = { ...token(5), _id: 'of a log-in' };
+        expect(await transaction((within) => tokens.insertSession(within, session, found.key))).toBe(true);
+      },
+    ],
     ['a token', () => tokens.findLive('hash-1', now)],
     ['personal tokens', () => tokens.listNumbered(OWNER, 'personal', now, { skip: 0, limit: 5 })],
     [

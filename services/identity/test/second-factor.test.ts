@@ -409,8 +409,10 @@ describe('wrong codes', () => {
     try {
       const { signIn } = createUseCases(other.dependencies);
       const client = { address: '192.0.2.1', userAgent: undefined };
+      const { username: login } = person.user;
+      const found = await other.dependencies.store.users.findLogin(login);
       const signInWith = (totp: string | undefined) =>
-        signIn.signIn({ login: person.user.username, password: PASSWORD, totp, client });
+        signIn.signIn({ login, password: PASSWORD, totp, client, found });
       await expect(signInWith(codeOf(harness, secret))).rejects.toMatchObject({
         kind: 'validation',
         fields: { totp: [{ key: 'auth.totp_rejected' }] },
@@ -559,10 +561,11 @@ describe('removing by an operator', () => {
 });
 
 describe('a log-in whose second factor is changed after it was verified', () => {
-  const signIn = ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
+  const signIn = async ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
     meanwhile = during;
     const client = { address: '192.0.2.1', userAgent: undefined };
-    const credentials = { login: user.username, password: PASSWORD, totp, client };
+    const found = await replica.dependencies.store.users.findLogin(user.username);
+    const credentials = { login: user.username, password: PASSWORD, totp, client, found };
     return createUseCases(replica.dependencies).signIn.signIn(credentials);
   };
   const tokensOf = ({ id }: Person): Promise<number> =>

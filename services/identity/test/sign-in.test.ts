@@ -1,5 +1,10 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, isLive, join, logIn, PASSWORD, startHarness } from './support.ts';
+import { hashToken } from '../src/domain/token.ts';
+import { createTokens } from '../src/store/tokens.ts';
+import { createUsers, type FoundLogin } from '../src/store/users.ts';
+import { type Harness, isLive, join, logIn, PASSWORD, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -151,5 +156,88 @@ describe('signing out', () => {
   test('requires a token', async () => {
     const { status, body } = await harness.send('POST', '/auth/logout');
     expect([status, body]).toEqual([401, { message: 'Unauthenticated.' }]);
+  });
+});
+
+describe('a log-in whose password was verified stores no session', () => {
+  const stores = () => ({ users: createUsers(harness.database), tokens: createTokens(harness.database) });
+  const inOneTransaction = <T>(work: (session: ClientSession) => Promise<T>) =>
+    inTransaction(harness.database, work);
+
+  const find = async (person: Person): Promise<FoundLogin> => {
+    const found = await stores().users.findLogin(person.user.username);
+    if (found === null) throw new Error('the account was not found');
+    return found;
+  };
+
+  let rows = 0;
+  const storeSession = ({ user, key }: FoundLogin): Promise<boolean> => {
+    rows += 1;
+    const row = {
+      _id: hashToken(`session ${rows}`),
+      user_id: user._id,
+      kind: 'session' as const,
+      token_number: rows,
+      name: null,
+      permissions: null,
+      created_at: new Date(0),
+      expires_at: new Date('2100-01-01T00:00:00Z'),
+    };
+    return inOneTransaction((session) => stores().tokens.insertSession(session, row, key));
+  };
+
+  /** Whether a log-in stores its session when `meanwhile` has happened since the account was found. */
+  const isStoredAfter = async (
+    meanwhile: (id: number, username: string) => Promise<unknown>,
+  ): Promise<boolean> => {
+    const person = await join(harness);
+    const found = await find(person);
+    await meanwhile(person.id, person.user.username);
+    const tokens = harness.database.collection('tokens');
+    const before = await tokens.countDocuments({ user_id: person.id });
+    const isStored = await storeSession(found);
+    expect(await tokens.countDocuments({ user_id: person.id })).toBe(before + (isStored ? 1 : 0));
+    return isStored;
+  };
+
+  test('but does when nothing has happened to the account', async () => {
+    expect(await isStoredAfter(async () => undefined)).toBe(true);
+  });
+
+  test('when the credentials were revoked, also by a key of an earlier version, without a stamp', async () => {
+    const revoke = (id: number) => inOneTransaction((session) => stores().tokens.revokeAll(session, id));
+    expect(await isStoredAfter(revoke)).toBe(false);
+    const person = await join(harness);
+    const keys = harness.database.collection('login_keys');
+    await keys.updateMany({ user_id: person.id }, { $unset: { stamp: 1 } });
+    const found = await find(person);
+    expect(await storeSession(found)).toBe(true);
+    await revoke(person.id);
+    expect(await storeSession(found)).toBe(false);
+  });
+
+  test('when the other credentials were revoked', async () => {
+    const revoke = (id: number) =>
+      inOneTransaction((session) => stores().tokens.revokeOthers(session, id, 'kept'));
+    expect(await isStoredAfter(revoke)).toBe(false);
+  });
+
+  test('when the account was erased', async () => {
+    const { users } = stores();
+    const erase = (id: number) =>
+      inOneTransaction((session) => users.erase(session, id, harness.clock.now()));
+    expect(await isStoredAfter(erase)).toBe(false);
+  });
+
+  test('when the user name was given up, also when it was claimed again', async () => {
+    const { users } = stores();
+    const rename = (id: number, username: string) =>
+      inOneTransaction((session) => users.update(session, id, { username }));
+    expect(await isStoredAfter((id, username) => rename(id, `${username}.new`))).toBe(false);
+    const thereAndBack = async (id: number, username: string): Promise<void> => {
+      await rename(id, `${username}.new`);
+      await rename(id, username);
+    };
+    expect(await isStoredAfter(thereAndBack)).toBe(false);
   });
 });

@@ -136,8 +136,8 @@ describe('a refused sign-in', () => {
     const client = { address: ADDRESS, userAgent: undefined };
     const credentials = { login, password: 'not the password', totp: undefined, client };
     const signIn = createSignIn(dependencies);
-    await signIn.consumeLimit(login, ADDRESS);
-    await expect(signIn.signIn(credentials)).rejects.toMatchObject({
+    const { found } = await signIn.consumeLimit(login, ADDRESS);
+    await expect(signIn.signIn({ ...credentials, found })).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };
@@ -149,8 +149,7 @@ describe('a refused sign-in', () => {
     expect(verifications).toBe(1);
     const missing = await commandsOf(() => signIn('nobody'));
     expect(verifications).toBe(2);
-    const reads = ['find login_keys', 'find users'];
-    expect(found).toEqual([...reads, ...reads]);
+    expect(found).toEqual(['find login_keys', 'find users']);
     expect(missing).toEqual(found);
   });
 

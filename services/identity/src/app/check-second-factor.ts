@@ -17,7 +17,7 @@ interface CheckSecondFactorDependencies
 }
 
 /** A right code, not used yet. `secret` names the factor that it belongs to. */
-type Proof =
+export type Proof =
   | { kind: 'none' }
   | { kind: 'totp'; secret: string; step: number }
   | { kind: 'recovery'; secret: string; hash: string };

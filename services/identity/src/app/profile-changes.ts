@@ -15,6 +15,7 @@ type ExcludedField =
   | 'is_gym_owner'
   | `trainer_license_${string}`
   | 'role_ids'
+  | 'has_referrals'
   | `deletion_${string}`
   | 'version'
   | 'credential_epoch';

@@ -15,7 +15,7 @@ const CACHE_MS = 10 * HOUR_MS;
 const MAX_COMPUTATIONS = 4;
 const POLL_INTERVAL_MS = 50;
 
-interface Referrals {
+export interface Referrals {
   count: number;
   score: number;
 }

@@ -5,7 +5,8 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Client } from '../domain/client.ts';
 import type { User } from '../domain/user.ts';
-import type { CheckSecondFactor } from './check-second-factor.ts';
+import type { FoundLogin } from '../store/users.ts';
+import type { CheckSecondFactor, Proof } from './check-second-factor.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 import { accountLimitKey } from './rate-limits.ts';
 
@@ -14,7 +15,14 @@ interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 
   checkSecondFactor: CheckSecondFactor;
 }
 
-interface Credentials {
+/** A login that a limit was consumed for. */
+interface Attempt {
+  limit: RateLimitState;
+  /** As it was then; null for an unknown login. */
+  found: FoundLogin | null;
+}
+
+interface Credentials extends Pick<Attempt, 'found'> {
   login: string;
   password: string;
   /** A code of the second factor, or a recovery code. */
@@ -27,7 +35,7 @@ export interface SignIn {
    * Consumes one attempt at the account from this address, by whichever of its names. 429 when none is left, or after
    * too many failures of the address over all accounts.
    */
-  consumeLimit(login: string, clientAddress: string): Promise<RateLimitState>;
+  consumeLimit(login: string, clientAddress: string): Promise<Attempt>;
   /**
    * 422 under `login` when login and password do not match, and under `totp` when they do and a second factor is set up
    * whose code is missing, wrong or used; 429. Issues no token.
@@ -48,61 +56,74 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
     return state;
   };
 
-  const findByPassword = async ({ login, password, client }: Credentials): Promise<User> => {
+  const assertPassword = async (
+    found: FoundLogin | null,
+    { password, client }: Credentials,
+  ): Promise<FoundLogin> => {
     const clientAddress = client.address;
-    const user = await store.users.findByLogin(login);
     const matches =
-      user === null
+      found === null
         ? await passwords.verifyDummy(password, clientAddress)
-        : await passwords.verify(user.password_hash, password, clientAddress);
-    if (user === null || !matches) {
+        : await passwords.verify(found.user.password_hash, password, clientAddress);
+    if (found === null || !matches) {
       assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
       throw wrongLogin();
     }
     // Of concurrent guesses no more than the limit are answered, not even a right one.
     assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
-    return user;
+    return found;
   };
 
-  /** Verifies all factors, then uses the code in the transaction of `work`. */
+  /** Verifies all factors, then lets `use` use the code; again when `use` finds that one of them has changed. */
   const withProof = async <T>(
     credentials: Credentials,
-    work: (session: ClientSession, user: User) => Promise<T>,
+    use: (found: FoundLogin, proof: Proof) => Promise<T>,
   ): Promise<T> => {
+    let { found } = credentials;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const user = await findByPassword(credentials);
-      const proof = await checkSecondFactor.verify(user._id, credentials.totp);
+      const verified = await assertPassword(found, credentials);
+      const proof = await checkSecondFactor.verify(verified.user._id, credentials.totp);
       try {
-        return await store.transaction(async (session) => {
-          const result = await work(session, user);
-          if (!(await checkSecondFactor.redeem(session, user._id, proof))) throw new Outdated();
-          return result;
-        });
+        return await use(verified, proof);
       } catch (error) {
         // Verified again: the password may be another one, and the code may be used.
         if (!(error instanceof Outdated)) throw error;
       }
+      found = await store.users.findLogin(credentials.login);
     }
     throw unavailable('the credentials of an account were changed during every attempt');
+  };
+
+  const redeem = async (session: ClientSession, userId: number, proof: Proof): Promise<void> => {
+    if (!(await checkSecondFactor.redeem(session, userId, proof))) throw new Outdated();
   };
 
   return {
     consumeLimit: async (login, clientAddress) => {
       assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
-      const user = await store.users.findByLogin(login);
-      const account = accountLimitKey(login, user?._id);
-      return assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
+      const found = await store.users.findLogin(login);
+      const account = accountLimitKey(login, found?.user._id);
+      const limit = assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
+      return { limit, found };
     },
 
-    authenticate: (credentials) => withProof(credentials, async (_session, user) => user),
+    authenticate: (credentials) =>
+      withProof(credentials, ({ user }, proof) =>
+        store.transaction(async (session) => {
+          await redeem(session, user._id, proof);
+          return user;
+        }),
+      ),
 
     signIn: (credentials) =>
-      withProof(credentials, async (session, user) => {
+      withProof(credentials, async ({ user, key }, proof) => {
         const { token, row } = await newSessionToken(user._id, credentials.client);
-        if (!(await store.tokens.insert(session, row, user.credential_epoch))) throw new Outdated();
-        const current = await store.users.find(user._id, session);
-        if (current === null) throw new Outdated();
-        return { token, expiresAt: row.expires_at, user: current };
+        await store.transaction(async (session) => {
+          if (!(await store.tokens.insertSession(session, row, key))) throw new Outdated();
+          // Setting up a second factor revokes credentials: without a code the key has told that there is none.
+          if (proof.kind !== 'none') await redeem(session, user._id, proof);
+        });
+        return { token, expiresAt: row.expires_at, user };
       }),
   };
 };

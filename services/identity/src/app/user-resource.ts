@@ -11,7 +11,7 @@ import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { StoredUserFields, User } from '../domain/user.ts';
-import type { ReferralsReader } from './referrals-reader.ts';
+import type { Referrals, ReferralsReader } from './referrals-reader.ts';
 import { toRole } from './role-resource.ts';
 
 interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'media' | 'subscriptions'> {
@@ -57,10 +57,13 @@ const present = async (
 ): Promise<UserResource[]> => {
   const ids = users.map((user) => user._id);
   // The hidden fields are read only for users that the viewer sees completely.
-  const visibleIds = ids.filter((id) => canSeeAllFields(viewer, id));
-  const [referrals, allRoles, mediaByUser, subscriptionByUser] = await Promise.all([
-    referralsReader.read(visibleIds, { timeoutMs: scoreTimeoutMs }),
-    visibleIds.length === 0 ? [] : store.roles.findAll(),
+  const visible = users.filter((user) => canSeeAllFields(viewer, user._id));
+  const referrerIds = visible.filter((user) => user.has_referrals).map((user) => user._id);
+  const [referrals, rolesInUse, mediaByUser, subscriptionByUser] = await Promise.all([
+    referrerIds.length === 0
+      ? new Map<number, Referrals>()
+      : referralsReader.read(referrerIds, { timeoutMs: scoreTimeoutMs }),
+    store.roles.findMany([...new Set(visible.flatMap((user) => user.role_ids))]),
     media.findOrEmpty(MODEL.user, ids),
     subscriptions.findOrEmpty(ids),
   ]);
@@ -69,7 +72,7 @@ const present = async (
       ...storedFields(user),
       referral_score: referrals.get(user._id)?.score ?? 0,
       referrals_count: referrals.get(user._id)?.count ?? 0,
-      roles: allRoles.filter((role) => user.role_ids.includes(role._id)).map(toRole),
+      roles: rolesInUse.filter((role) => user.role_ids.includes(role._id)).map(toRole),
       media: mediaByUser.get(user._id) ?? [],
       current_subscription: subscriptionByUser.get(user._id) ?? null,
     };

@@ -29,6 +29,8 @@ export interface User extends StoredUserFields {
   /** The newest document ever seen, even if it is deleted by now. An older one is never attached. */
   trainer_license_newest_media_id: number | null;
   role_ids: number[];
+  /** Whether the user has ever referred somebody. */
+  has_referrals: boolean;
   /** Both are set while a deletion is pending, otherwise both are null. */
   deletion_requested_at: Date | null;
   deletion_scheduled_at: Date | null;

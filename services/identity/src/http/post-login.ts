@@ -21,10 +21,9 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     errorStatuses: [429],
     handle: async ({ body, clientAddress, request, reply }) => {
       // The limits are consumed here and not by the server, because their keys are in the body.
-      const state = await signIn.consumeLimit(body.login, clientAddress);
-      reply.headers(rateLimitHeaders(state));
-      const { login, password, totp } = body;
-      const client = clientOf(request, clientAddress);
-      return ok(await toSession(await signIn.signIn({ login, password, totp, client }), presentUser));
+      const { limit, found } = await signIn.consumeLimit(body.login, clientAddress);
+      reply.headers(rateLimitHeaders(limit));
+      const credentials = { ...body, totp: body.totp, found, client: clientOf(request, clientAddress) };
+      return ok(await toSession(await signIn.signIn(credentials), presentUser));
     },
   });

@@ -2,6 +2,8 @@
  * The user names, e-mails and phones in use, one document each; the unique `_id` decides races. They are not unique
  * indexes of the accounts, because those would have to contain the shard key once the accounts are sharded.
  */
+
+import { randomUUID } from 'node:crypto';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -11,7 +13,14 @@ import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
 interface LoginKey {
   _id: string;
   user_id: number;
+  /** Another one after every revocation of the owner's credentials. Missing in documents of earlier versions. */
+  stamp?: string;
+  /** Incremented by each log-in with this value. */
+  sign_ins?: number;
 }
+
+/** A value by which an account was found, with the stamp of that moment. */
+export type FoundKey = Pick<LoginKey, '_id' | 'user_id' | 'stamp'>;
 
 type LoginValues = Record<LoginField, string>;
 
@@ -27,11 +36,14 @@ export class TakenError extends Error {
 }
 
 const schema = new mongoose.Schema<LoginKey>(
-  { _id: String, user_id: { type: Number, required: true } },
+  { _id: String, user_id: { type: Number, required: true }, stamp: String, sign_ins: Number },
   { versionKey: false, collection: 'login_keys' },
 ).index({ user_id: 1 });
 
-privacy(schema, erase('user names, e-mails and phones become available again', '_id', 'user_id'));
+privacy(
+  schema,
+  erase('user names, e-mails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
+);
 
 export type LoginKeys = ReturnType<typeof createLoginKeys>;
 
@@ -45,7 +57,7 @@ export const createLoginKeys = (connection: Connection) => {
     value: string,
   ): Promise<void> => {
     try {
-      await keys.create([{ _id: loginKey(field, value), user_id: userId }], { session });
+      await keys.create([{ _id: loginKey(field, value), user_id: userId, stamp: randomUUID() }], { session });
     } catch (error) {
       throw isDuplicateKey(error) ? new TakenError(field, error) : error;
     }
@@ -76,10 +88,28 @@ export const createLoginKeys = (connection: Connection) => {
       await keys.deleteMany({ user_id: userId }, { session });
     },
 
-    /** User ids by key. Unused keys are missing. */
-    findOwners: async (wanted: readonly string[]): Promise<Map<string, number>> => {
-      const found = await keys.find({ _id: trusted({ $in: [...wanted] }) }).lean<LoginKey[]>();
-      return new Map(found.map((key) => [key._id, key.user_id]));
+    /** By value. Unused values are missing. */
+    find: async (wanted: readonly string[]): Promise<Map<string, FoundKey>> => {
+      const found = await keys.find({ _id: trusted({ $in: [...wanted] }) }).lean<FoundKey[]>();
+      return new Map(found.map((key) => [key._id, key]));
+    },
+
+    /** Makes log-ins that have found the account before fail. */
+    revoke: async (session: ClientSession, userId: number): Promise<void> => {
+      await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
+    },
+
+    /**
+     * False if the owner's credentials were revoked, the account was erased, or the value was released since `found` was
+     * read. Writes the document, so that a concurrent one of these conflicts.
+     */
+    recordSignIn: async (session: ClientSession, { _id, user_id, stamp }: FoundKey): Promise<boolean> => {
+      const recorded = await keys.updateOne(
+        { _id, user_id, stamp: stamp ?? null },
+        { $inc: { sign_ins: 1 } },
+        { session },
+      );
+      return recorded.matchedCount === 1;
     },
   };
 };

@@ -33,11 +33,15 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
         .session(session ?? null)
         .lean<Role[]>(),
 
-    findMany: (ids: readonly number[], session?: ClientSession): Promise<Role[]> =>
-      roles
+    /** In the order of ids. */
+    findMany: async (ids: readonly number[], session?: ClientSession): Promise<Role[]> => {
+      if (ids.length === 0) return [];
+      const found = await roles
         .find({ _id: trusted({ $in: [...ids] }) })
         .session(session ?? null)
-        .lean<Role[]>(),
+        .lean<Role[]>();
+      return found.toSorted((one, other) => one._id - other._id);
+    },
 
     find: (id: number, session?: ClientSession): Promise<Role | null> =>
       roles

@@ -3,6 +3,7 @@ import { type ClientSession, type Connection, trusted } from '@fitness/shared/mo
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
+import { createLoginKeys, type FoundKey } from './login-keys.ts';
 import { oauthRecordModel } from './oauth-record.ts';
 import { guardRevocations, type Revocations } from './revocations.ts';
 import { userModel } from './user-document.ts';
@@ -72,11 +73,13 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
   const tokens = tokenModel(connection);
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
+  const loginKeys = createLoginKeys(connection);
 
-  /** Writes the user first: issuing a credential writes the same document, so that the two conflict. */
+  /** Writes the user and the login keys first: issuing a credential writes one of them, so that the two conflict. */
   const beginRevoking = async (session: ClientSession, userId: number): Promise<void> => {
     revocations.add(session, userId);
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
+    await loginKeys.revoke(session, userId);
     await oauthRecords.deleteMany({ user_id: userId }, { session });
   };
 
@@ -92,6 +95,16 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
         { session },
       );
       if (touched.matchedCount === 0) return false;
+      await tokens.create([token], { session });
+      return true;
+    },
+
+    /**
+     * The session of a log-in. False, and nothing is stored, if the user's credentials were revoked or the account was
+     * erased since `key` was read. Does not write the user's document: its search indexes make that several times dearer.
+     */
+    insertSession: async (session: ClientSession, token: Token, key: FoundKey): Promise<boolean> => {
+      if (!(await loginKeys.recordSignIn(session, key))) return false;
       await tokens.create([token], { session });
       return true;
     },

@@ -26,8 +26,6 @@ export type StoredUser = User &
     tokens_issued: number;
     /** Incremented by a write that must conflict with an erasure. */
     pins: number;
-    /** Whether the user has ever referred somebody. */
-    has_referrals: boolean;
   };
 
 /** A partial index is used only by queries that repeat its condition, here `$gt: EPOCH`. */
@@ -142,7 +140,6 @@ export const WITHOUT_INTERNAL_FIELDS = {
   search_all_grams: 0,
   tokens_issued: 0,
   pins: 0,
-  has_referrals: 0,
   erased_at: 0,
   standing: 0,
 } as const;

@@ -3,7 +3,7 @@ import { type ClientSession, type Connection, trusted } from '@fitness/shared/mo
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
-import { createLoginKeys, type LoginKeys, TakenError } from './login-keys.ts';
+import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
 import type { Revocations } from './revocations.ts';
 import {
   deriveFields,
@@ -20,8 +20,16 @@ import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';
 
+/** An account as it was found by one of its user name, e-mail and phone. */
+export interface FoundLogin {
+  user: User;
+  key: FoundKey;
+}
+
 /** Login keys and search fields are updated with them. */
-type UserChanges = Partial<Omit<User, '_id' | 'version' | 'credential_epoch' | 'created_at'>>;
+type UserChanges = Partial<
+  Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at'>
+>;
 
 type FieldWithDefault = {
   [Field in keyof User]: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
@@ -69,6 +77,16 @@ const createFindOne =
 const createReads = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
   const findOne = createFindOne(connection);
+
+  /** By user name, e-mail or phone in any usual spelling. An unknown login costs as many reads as a known one. */
+  const findLogin = async (login: string): Promise<FoundLogin | null> => {
+    const wanted = loginKeysOf(login);
+    const found = await keys.find(wanted);
+    const key = wanted.map((value) => found.get(value)).find((candidate) => candidate !== undefined);
+    const user = await findOne({ _id: key?.user_id ?? NO_USER_ID });
+    return user === null || key === undefined ? null : { user, key };
+  };
+
   return {
     /** null for an erased or unknown account. */
     find: (id: number, session?: ClientSession) => findOne({ _id: id }, session),
@@ -93,13 +111,9 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
         .map(({ _id, created_at }) => ({ _id, created_at }));
     },
 
-    /** By user name, e-mail or phone in any usual spelling. An unknown login costs as many reads as a known one. */
-    findByLogin: async (login: string): Promise<User | null> => {
-      const wanted = loginKeysOf(login);
-      const owners = await keys.findOwners(wanted);
-      const key = wanted.find((candidate) => owners.has(candidate));
-      return findOne({ _id: (key === undefined ? undefined : owners.get(key)) ?? NO_USER_ID });
-    },
+    findLogin,
+
+    findByLogin: async (login: string): Promise<User | null> => (await findLogin(login))?.user ?? null,
 
     findByReferralCode: (code: string) => findOne({ referral_code: code }),
 
@@ -113,9 +127,9 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
         return value === undefined ? [] : [{ field, key: loginKey(field, value) }];
       });
       if (wanted.length === 0) return [];
-      const owners = await keys.findOwners(wanted.map(({ key }) => key));
+      const owners = await keys.find(wanted.map(({ key }) => key));
       return wanted
-        .filter(({ key }) => owners.has(key) && owners.get(key) !== exceptUserId)
+        .filter(({ key }) => owners.has(key) && owners.get(key)?.user_id !== exceptUserId)
         .map(({ field }) => field);
     },
   };
