@@ -13,6 +13,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Permission } from '../../src/kernel/permissions.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
+import { sleep } from '../../src/kernel/timing.ts';
 import { gatewayContext, strangerSigner, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
@@ -26,6 +27,7 @@ const member: Caller = {
 
 const thing = z.object({ id: z.int(), name: z.string() }).meta({ id: 'Thing' });
 let bodiesRead = 0;
+const lines: Record<string, unknown>[] = [];
 
 const routes: Route[] = [
   defineRoute({
@@ -48,6 +50,18 @@ const routes: Route[] = [
           data: [{ id: 1, name: 'a', secret: 'x' }],
         }),
       );
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/slow',
+    summary: 'Slow',
+    tag: 'things',
+    access: 'guest',
+    responses: { 200: z.object({ data: z.string() }) },
+    handle: async () => {
+      await sleep(1_050);
+      return ok({ data: 'at last' });
     },
   }),
   defineRoute({
@@ -165,7 +179,7 @@ beforeAll(async () => {
     },
     health: createHealth(),
     metrics: createMetrics('test', { defaults: false }),
-    log: createLog({ service: 'test', level: 'silent' }),
+    log: createLog({ service: 'test', destination: { write: (line) => lines.push(JSON.parse(line)) } }),
     uuid: () => 'generated-id',
   });
   await app.ready();
@@ -443,6 +457,26 @@ describe('bad input', () => {
   });
 });
 
+describe('the log of a service', () => {
+  test('has no line for a request, but for its error and for one that is slow', async () => {
+    lines.length = 0;
+    await send('GET', '/things');
+    await send('GET', '/things/0');
+    expect(lines).toEqual([]);
+    await send('GET', '/things/2');
+    expect(lines).toEqual([expect.objectContaining({ level: 'error', request_id: 'generated-id' })]);
+    await send('GET', '/slow');
+    expect(lines[1]).toMatchObject({
+      level: 'warn',
+      msg: 'slow request',
+      route: '/api/v1/slow',
+      status: '200',
+      request_id: 'generated-id',
+      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+  });
+});
+
 describe('answers', () => {
   test('fields that are not declared are removed', async () => {
     const answer = await send('GET', '/things?per_page=500&page=2');
@@ -516,6 +550,7 @@ describe('answers', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths)).toEqual([
       '/api/v1/things',
+      '/api/v1/slow',
       '/api/v1/things/{id}',
       '/api/v1/things/count',
       '/api/v1/things/own',
