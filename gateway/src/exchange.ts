@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import type { FastifyReply } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
+import type { Keeper } from './guest-cache.ts';
 
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -19,6 +20,8 @@ interface ExchangeOptions {
   isRepeatable: boolean;
   /** Called once, before anything is written to the client, for the headers that it gets. */
   beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** Sees the answer as well. */
+  keeper?: Keeper | undefined;
   /** There will be no answer, and nothing was written to the client. */
   onLost(error: Error & { code?: string }): void;
 }
@@ -63,11 +66,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     // 103 and the like are for the gateway.
     if (status < 200) return;
     const answer = this.#options.beginAnswer(status, headers);
+    this.#options.keeper?.begin(status, headers);
     this.#options.reply.hijack();
     this.#response.writeHead(status, answer);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#options.keeper?.data(chunk);
     if (this.#response.write(chunk)) return;
     controller.pause();
     if (this.#isDraining) return;
@@ -77,15 +82,19 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#response.end();
+    this.#options.keeper?.end();
   }
 
   onResponseError(_controller: unknown, error: Error & { code?: string }): void {
     const { destroyed, headersSent } = this.#response;
-    const { isRepeatable, onLost } = this.#options;
+    const { isRepeatable, keeper, onLost } = this.#options;
     // The client must not take what it has for a whole answer.
-    if (headersSent) this.#response.destroy();
-    else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {
+    if (headersSent) {
+      this.#response.destroy();
+      keeper?.fail();
+    } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {
       onLost(error);
+      keeper?.fail();
     } else {
       this.#isRepeated = true;
       setTimeout(() => this.#send(), RETRY_DELAY_MS);

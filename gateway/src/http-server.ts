@@ -1,5 +1,6 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
+import { addValidator, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance } from 'fastify';
@@ -98,7 +99,12 @@ const addChallenge = (app: FastifyInstance): void => {
 };
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
-  app.get(OPENAPI_PATH, async () => readOpenapi());
+  app.get(OPENAPI_PATH, async (request, reply) => {
+    const text = JSON.stringify(await readOpenapi());
+    reply.header('vary', VARY).type('application/json; charset=utf-8');
+    if (!addValidator(PUBLIC, text, request, reply)) return reply.send(text);
+    return reply.removeHeader('content-type').code(304).send();
+  });
   // Without this route the proxy would take the other methods: the path is below the API's prefix.
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],

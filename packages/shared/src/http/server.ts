@@ -35,6 +35,7 @@ import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
 import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, currentScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
+import { addValidator, cacheControlOf, isRead, VARY } from './caching.ts';
 import { networkOf } from './client-network.ts';
 import {
   answerUnreadable,
@@ -44,7 +45,7 @@ import {
 } from './connections.ts';
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
-import { openApiSchema, withJsonErrors } from './openapi.ts';
+import { openApiSchema, withEtags, withJsonErrors } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
@@ -313,7 +314,7 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => withJsonErrors(jsonSchemaTransformObject(document)),
+    transformObject: (document) => withEtags(withJsonErrors(jsonSchemaTransformObject(document))),
   });
   app.addHook('preValidation', (request, _reply, done) => {
     startDeadline(request);
@@ -364,6 +365,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
     schema: openApiSchema(route),
     onRequest: async (request, reply) => {
       reply.header(ROUTE_HEADER, `${API_PREFIX}${route.path}`);
+      if (route.method === 'GET') reply.header('vary', VARY);
       request.caller = callerOf(request, options.signer);
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
       if (route.limit !== undefined) await takeLimit(route.limit, route, request, reply, options.limiter);
@@ -460,7 +462,7 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
     reply,
   };
   const result = await route.handle(input as never);
-  return result === undefined ? reply : sendReply(route, result, reply);
+  return result === undefined ? reply : sendReply(route, result, request, reply);
 };
 
 const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
@@ -471,7 +473,12 @@ const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
   throw invalid(issuesToFields(parsed.error.issues, 'idempotency_key'));
 };
 
-const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): FastifyReply => {
+const sendReply = (
+  route: Route,
+  result: RouteReply,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply => {
   const schema = route.responses[result.status];
   if (schema === undefined)
     throw new Error(`${route.method} ${route.path} does not declare ${result.status}`);
@@ -479,7 +486,12 @@ const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): Fasti
   if (result.headers !== undefined) reply.headers(result.headers);
   if (schema === null) return reply.send();
   // Fields that the schema does not declare are removed.
-  return reply.type('application/json; charset=utf-8').send(schema.parse(result.body));
+  const text = JSON.stringify(schema.parse(result.body));
+  if (result.status === 200 && isRead(route)) {
+    const cacheControl = cacheControlOf(route, request.caller);
+    if (addValidator(cacheControl, text, request, reply)) return reply.code(304).send();
+  }
+  return reply.type('application/json; charset=utf-8').send(text);
 };
 
 /**

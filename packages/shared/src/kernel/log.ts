@@ -153,7 +153,7 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
     ...(destination === undefined ? [] : [destination]),
   );
 
-export interface AccessEntry {
+interface AccessEntry {
   trace_id: string;
   request_id: string;
   method: string;
