@@ -12,7 +12,8 @@ const WITH_PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
  */
 export const clientAddressOf = (request: IncomingMessage, trustedProxies: number): string => {
   const socketAddress = request.socket.remoteAddress ?? '';
-  const forwarded = trustedProxies === 0 ? [] : (request.headersDistinct['x-forwarded-for'] ?? []);
+  if (trustedProxies === 0) return socketAddress.replace(MAPPED_IPV4, '');
+  const forwarded = request.headersDistinct['x-forwarded-for'] ?? [];
   const hops = [...forwarded.flatMap((line) => line.split(',')), socketAddress];
   const hop = hops[Math.max(0, hops.length - 1 - trustedProxies)]?.trim() ?? '';
   const [, v6, v4] = WITH_PORT.exec(hop) ?? [];

@@ -39,18 +39,19 @@ const PREFLIGHT_MAX_AGE_S = 7_200;
 
 /** Registered before the routes are matched: a page may read a 404 too. */
 export const allowOrigins = (app: FastifyInstance, origins: CorsOrigins): void => {
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.url.split('?')[0] === MCP_PATH) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.url.split('?', 1)[0] === MCP_PATH) return done();
     if (origins !== '*' && origins.length > 0) reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined) return;
+    if (origin === undefined) return done();
     if (!(origins === '*' || origins.includes(origin))) {
       // A service would answer 401 or 405, and the browser would not show why.
-      return isPreflight(request) ? reply.code(204).send() : undefined;
+      return isPreflight(request) ? void reply.code(204).send() : done();
     }
     reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
-    if (isPreflight(request)) return answerPreflight(reply);
+    if (isPreflight(request)) return void answerPreflight(reply);
     reply.header('access-control-expose-headers', RESPONSE_HEADERS);
+    done();
   });
 };
 

@@ -20,6 +20,7 @@ import { createConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import { createCredentialEpochs } from './credential-epochs.ts';
+import { createGuestCache, type GuestCache } from './guest-cache.ts';
 import { type Authenticate, createAuthenticate, createIntrospect } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
@@ -59,6 +60,8 @@ export interface Dependencies {
   /** Where each service answers HTTP. */
   urls: Record<Service, string>;
   agents: Agents;
+  /** Undefined when it is not configured. */
+  guestCache: GuestCache | undefined;
   openRequests: OpenRequests;
   /** Time without a byte after which an upload is refused. */
   uploadIdleMs: number;
@@ -116,6 +119,7 @@ export const createDependencies = async (
     baseUrl: config.PUBLIC_BASE_URL,
     urls,
     agents,
+    guestCache: config.GUEST_CACHE_MIB === 0 ? undefined : createGuestCache(config.GUEST_CACHE_MIB),
     openRequests: createOpenRequests(config, readBody),
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,

@@ -1,5 +1,6 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
+import { addValidator, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance } from 'fastify';
@@ -8,8 +9,8 @@ import { type Dependencies, NAME } from './dependencies.ts';
 import { addDocs, OPENAPI_PATH } from './docs.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
-import { shareOf } from './open-requests.ts';
-import { addProxy } from './proxy.ts';
+import { limitReading, shareOf } from './open-requests.ts';
+import { addProxy, CHALLENGE } from './proxy.ts';
 import { addSecurityTxt } from './security-txt.ts';
 import { askServices } from './services-health.ts';
 
@@ -18,6 +19,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   const { openRequests, baseUrl, corsOrigins } = dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
+    logsRequests: true,
     readBody: openRequests.readBody,
     addFirstHooks: (server) => {
       requireTls(server, baseUrl);
@@ -63,8 +65,9 @@ const HSTS_MAX_AGE_S = 31_536_000;
 /** A browser uses TLS only, from its first answer on (RFC 6797). A proxy ends the TLS, so that the public origin tells. */
 const requireTls = (app: FastifyInstance, baseUrl: string): void => {
   if (!baseUrl.startsWith('https:')) return;
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     reply.header('strict-transport-security', `max-age=${HSTS_MAX_AGE_S}`);
+    done();
   });
 };
 
@@ -73,28 +76,35 @@ const limitOpenRequests = (
   app: FastifyInstance,
   { openRequests, readTimeoutMs }: Pick<Dependencies, 'openRequests' | 'readTimeoutMs'>,
 ): void => {
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url?.startsWith('/health/')) return;
-    openRequests.admit(request.raw, reply.raw);
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.url?.startsWith('/health/') !== true) {
+      openRequests.admit(request.raw, reply.raw);
+    }
+    done();
   });
-  app.addHook('onSend', async (request, reply) => {
-    if (shareOf(request.raw) === 'downloads') return;
-    const late = setTimeout(() => reply.raw.destroy(), readTimeoutMs).unref();
-    reply.raw.once('close', () => clearTimeout(late));
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (shareOf(request.raw) !== 'downloads') limitReading(reply.raw, readTimeoutMs);
+    done();
   });
 };
 
-/** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
+/** Of what the gateway answers itself; forwarded answers do not pass through this hook. */
 const addChallenge = (app: FastifyInstance): void => {
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode === 401 && !reply.hasHeader('www-authenticate')) {
-      reply.header('www-authenticate', 'Bearer');
+      reply.header('www-authenticate', CHALLENGE);
     }
+    done();
   });
 };
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
-  app.get(OPENAPI_PATH, async () => readOpenapi());
+  app.get(OPENAPI_PATH, async (request, reply) => {
+    const text = JSON.stringify(await readOpenapi());
+    reply.header('vary', VARY).type('application/json; charset=utf-8');
+    if (!addValidator(PUBLIC, text, request, reply)) return reply.send(text);
+    return reply.removeHeader('content-type').code(304).send();
+  });
   // Without this route the proxy would take the other methods: the path is below the API's prefix.
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],

@@ -58,14 +58,16 @@ export const createOpenRequests = (
   const placesOf = (request: IncomingMessage): Places => shares.get(shareOf(request)) ?? all;
   return {
     admit: (request, response) => {
-      const places = [all, placesOf(request)];
-      if (places.some(isFull)) {
+      const share = placesOf(request);
+      if (isFull(all) || isFull(share)) {
         endLater(request);
         throw overloaded();
       }
-      for (const { taken } of places) taken.add(request);
+      all.taken.add(request);
+      share.taken.add(request);
       response.once('close', () => {
-        for (const { taken } of places) taken.delete(request);
+        all.taken.delete(request);
+        share.taken.delete(request);
       });
     },
     readBody: async (request) => {
@@ -79,6 +81,12 @@ export const createOpenRequests = (
       return body;
     },
   };
+};
+
+/** Ends an answer that its client has not read in time. */
+export const limitReading = (response: ServerResponse, timeoutMs: number): void => {
+  const late = setTimeout(() => response.destroy(), timeoutMs).unref();
+  response.once('close', () => clearTimeout(late));
 };
 
 const endLater = (request: IncomingMessage): void => {

@@ -1,29 +1,37 @@
 /** Forwards `/api/v1` to the services with the authenticated caller, and `/oauth` to identity. */
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { IncomingMessage } from 'node:http';
-import replyFrom, { type FastifyReplyFromHooks, type FastifyReplyFromOptions } from '@fastify/reply-from';
-import { API_PREFIX, CLIENT_ADDRESS_HEADER, REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { isNamed } from '@fitness/shared/http/caching.ts';
+import {
+  API_PREFIX,
+  CLIENT_ADDRESS_HEADER,
+  REQUEST_TIMEOUT_HEADER,
+  ROUTE_HEADER,
+} from '@fitness/shared/http/server.ts';
 import { CALLER_HEADER, type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
+import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { BODY_LIMIT_BYTES, clientGone, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
+import { startExchange } from './exchange.ts';
+import type { GuestCache, Keeper, KeptAnswer } from './guest-cache.ts';
 import { lostAnswer } from './lost-answer.ts';
+import { limitReading } from './open-requests.ts';
 import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
 import { createUserLimit, type UserLimit } from './user-limit.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
 const REPEATABLE = new Set(['GET', 'HEAD']);
-/** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
-const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
-const RETRY_DELAY_MS = 50;
 /** How long a token counts as valid after its check, within one request. */
 export const TOKEN_CHECK_VALID_MS = 500;
 /** An eighth of the default limit on all uploads: one user must not take the places of the others. */
 const UPLOADS_PER_USER = 32;
+/** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
+export const CHALLENGE = 'Bearer';
 /** nginx's status for a request whose client disconnected; visible in metrics only. */
 const CLIENT_GONE = 499;
 
@@ -47,7 +55,7 @@ const REQUEST_HEADERS = [
 ] as const;
 /** Required by the pages of the authorization server for their session and CSRF checks. */
 const PAGE_HEADERS = ['cookie', 'origin', 'sec-fetch-site'] as const;
-const BODY_HEADERS = ['content-encoding', 'content-language', 'content-length', 'content-type'] as const;
+const BODY_HEADERS = ['content-encoding', 'content-language'] as const;
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), headers of the server software, and headers that the gateway sets. */
 const HIDDEN_RESPONSE_HEADERS = new Set([
@@ -95,7 +103,7 @@ type ForwardDependencies = Pick<
 >;
 type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
 type ProxyDependencies = AdmitDependencies &
-  Pick<Dependencies, 'urls' | 'agents' | 'openRequests' | 'uploadIdleMs'>;
+  Pick<Dependencies, 'urls' | 'agents' | 'guestCache' | 'openRequests' | 'uploadIdleMs' | 'readTimeoutMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   const uploads = createUserLimit(UPLOADS_PER_USER);
@@ -104,11 +112,6 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
     scope.removeAllContentTypeParsers();
     // Read by the handler.
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    await scope.register(replyFrom, {
-      undici: forwarder,
-      disableCache: true,
-      disableRequestLogging: true,
-    });
     for (const prefix of [API_PREFIX, OAUTH_PREFIX]) {
       scope.route({
         method: METHODS,
@@ -124,30 +127,115 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
   });
 };
 
-const forward = async (
+const forward = (request: FastifyRequest, reply: FastifyReply, dependencies: ProxyDependencies): void => {
+  if (request.body === undefined) {
+    const { guestCache } = dependencies;
+    if (guestCache === undefined || !isCacheable(request)) exchange(request, reply, dependencies);
+    else answerGuest(request, reply, dependencies, guestCache);
+  } else if (transferOf(request.forward.target, request.method) === 'uploads') {
+    const startedAt = performance.now();
+    const check = () => assertStillValid(request, startedAt, dependencies);
+    const body = forwardUpload(request.raw, dependencies.uploadIdleMs, check);
+    exchange(request, reply, dependencies, { body });
+  } else {
+    readWhileValid(request, dependencies)
+      .then((body) => exchange(request, reply, dependencies, { body }))
+      .catch((error: unknown) => reply.send(error));
+  }
+};
+
+/** To a guest, from the cache where it has the answer. */
+const answerGuest = (
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: ProxyDependencies,
-): Promise<FastifyReply> => {
-  const { urls, agents, uploadIdleMs } = dependencies;
-  const { target } = request.forward;
-  const transfer = transferOf(target, request.method);
-  const signal = abortSignalOf(reply);
-  const body: { body?: Buffer; contentType?: string } = {};
-  if (request.body !== undefined && transfer === 'uploads') {
-    const startedAt = performance.now();
-    request.body = forwardUpload(request.raw, uploadIdleMs, () =>
-      assertStillValid(request, startedAt, dependencies),
-    );
-  } else if (request.body !== undefined) {
-    body.body = await readWhileValid(request, dependencies);
-    body.contentType = request.headers['content-type'] ?? UNKNOWN_TYPE;
+  cache: GuestCache,
+): void => {
+  const { path, query } = request.forward.target;
+  // No answer of a service depends on another header: `Origin` concerns those of the gateway.
+  const key = `${path}${query} ${request.headers['accept-language'] ?? ''}`;
+  const onHit = (kept: KeptAnswer): void => answerKept(request, reply, dependencies, kept);
+  const fetch = (keeper?: Keeper): void => exchange(request, reply, dependencies, { keeper });
+  if (request.headers['if-none-match'] === undefined) {
+    cache.answer(key, onHit, fetch);
+  } else {
+    // Its own answer may be a 304, which nobody else can use.
+    const kept = cache.get(key);
+    if (kept === undefined) fetch();
+    else onHit(kept);
   }
-  const isRepeatable = REPEATABLE.has(request.method) && !isOauth(target);
-  const hooks = isRepeatable ? repeatableHooks : oneShotHooks;
-  return forwarding.run({ signal, agent: agents[transfer] }, () =>
-    reply.from(`${urls[target.service]}${target.path}`, { ...hooks, ...body }),
-  );
+};
+
+const answerKept = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { readTimeoutMs }: ProxyDependencies,
+  { headers, body }: KeptAnswer,
+): void => {
+  const { raw } = reply;
+  if (raw.destroyed) return;
+  limitReading(raw, readTimeoutMs);
+  request.answeredBy = { upstream: 'cache', ...routeIn(headers) };
+  const answer = answerHeaders(reply, 200, { ...headers, age: '0' });
+  const isKnown = isNamed(request.headers['if-none-match'], headers.etag ?? '');
+  reply.hijack();
+  if (isKnown) {
+    const { 'content-length': _length, 'content-type': _type, ...rest } = answer;
+    raw.writeHead(304, rest).end();
+  } else {
+    raw.writeHead(200, answer).end(body);
+  }
+};
+
+const routeIn = ({ [ROUTE_HEADER]: route }: IncomingHttpHeaders): { route?: string } =>
+  typeof route === 'string' ? { route } : {};
+
+/** A guest's read without conditions on its bytes. */
+const isCacheable = ({ method, headers, forward }: FastifyRequest): boolean =>
+  method === 'GET' &&
+  forward.caller.kind === 'guest' &&
+  headers.range === undefined &&
+  forward.target.service !== 'media' &&
+  !isOauth(forward.target);
+
+interface ExchangeExtras {
+  body?: Buffer | Readable;
+  keeper?: Keeper | undefined;
+}
+
+const exchange = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { urls, agents, readTimeoutMs }: ProxyDependencies,
+  { body, keeper }: ExchangeExtras = {},
+): void => {
+  const { method, forward } = request;
+  const { target } = forward;
+  const transfer = transferOf(target, method);
+  startExchange({
+    reply,
+    agent: agents[transfer],
+    request: {
+      origin: urls[target.service],
+      path: `${target.path}${target.query}`,
+      method: method as Dispatcher.HttpMethod,
+      headers: requestHeaders(request, Buffer.isBuffer(body)),
+      body: body ?? null,
+    },
+    keeper,
+    isRepeatable: REPEATABLE.has(method) && !isOauth(target),
+    beginAnswer: (status, headers) => {
+      if (transfer !== 'downloads') limitReading(reply.raw, readTimeoutMs);
+      request.answeredBy = { upstream: target.service, ...routeIn(headers) };
+      return answerHeaders(reply, status, headers);
+    },
+    onLost: (error) => {
+      const { traceparent } = request.headers;
+      runWithTrace({ traceparent: String(traceparent), requestId: request.id }, () =>
+        answerLost(reply, target, error),
+      );
+    },
+  });
 };
 
 const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDependencies): Promise<Buffer> => {
@@ -211,22 +299,32 @@ export const prepareForward = async (
 
 const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);
 
-const rewriteRequestHeaders: NonNullable<FastifyReplyFromHooks['rewriteRequestHeaders']> = (
-  request,
-  headers,
-) => {
-  const { target } = request.forward;
-  const names = [
-    ...REQUEST_HEADERS,
-    ...(WITHOUT_BODY.has(request.method) ? [] : BODY_HEADERS),
-    ...(isOauth(target) ? PAGE_HEADERS : []),
-  ];
-  const forwarded = names.filter((name) => headers[name] !== undefined).map((name) => [name, headers[name]]);
-  return {
-    ...Object.fromEntries(forwarded),
-    host: headers.host,
-    ...internalHeaders(request.id, request.forward),
-  };
+/** As undici takes them: names and values in turn. */
+const requestHeaders = (request: FastifyRequest, hasWholeBody: boolean): string[] => {
+  const { headers, method, forward } = request;
+  const forwarded = pickHeaders(headers, REQUEST_HEADERS);
+  if (!WITHOUT_BODY.has(method)) forwarded.push(...bodyHeaders(headers, hasWholeBody));
+  if (isOauth(forward.target)) forwarded.push(...pickHeaders(headers, PAGE_HEADERS));
+  if (headers.host !== undefined) forwarded.push('host', headers.host);
+  for (const [name, value] of Object.entries(internalHeaders(request.id, forward))) {
+    forwarded.push(name, value);
+  }
+  return forwarded;
+};
+
+const pickHeaders = (headers: IncomingHttpHeaders, names: readonly string[]): string[] => {
+  const picked: string[] = [];
+  for (const name of names) {
+    const value = headers[name];
+    if (typeof value === 'string') picked.push(name, value);
+  }
+  return picked;
+};
+
+/** The length of a body that the gateway has read is that of its bytes. */
+const bodyHeaders = (headers: IncomingHttpHeaders, hasWholeBody: boolean): string[] => {
+  if (!hasWholeBody) return pickHeaders(headers, [...BODY_HEADERS, 'content-length', 'content-type']);
+  return [...pickHeaders(headers, BODY_HEADERS), 'content-type', headers['content-type'] ?? UNKNOWN_TYPE];
 };
 
 /** Trusted by the services: the gateway never forwards these headers from outside. */
@@ -240,75 +338,35 @@ export const internalHeaders = (
   [REQUEST_TIMEOUT_HEADER]: String(timeoutMs),
 });
 
-const rewriteHeaders: NonNullable<FastifyReplyFromHooks['rewriteHeaders']> = (headers) => {
-  const ofThisConnection = new Set(
-    String(headers.connection ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((name) => name.trim()),
-  );
-  const isHidden = (name: string): boolean =>
-    HIDDEN_RESPONSE_HEADERS.has(name) ||
-    HIDDEN_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix)) ||
-    ofThisConnection.has(name);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isHidden(name)));
+/** Those of the gateway, and those of the service that are for the client. */
+const answerHeaders = (
+  reply: FastifyReply,
+  status: number,
+  headers: IncomingHttpHeaders,
+): OutgoingHttpHeaders => {
+  const answer = reply.getHeaders() as OutgoingHttpHeaders;
+  const ofThisConnection = namesIn(headers.connection);
+  for (const [name, value] of Object.entries(headers)) {
+    if (isHidden(name) || ofThisConnection?.includes(name) === true) continue;
+    answer[name] = value;
+  }
+  if (status === 401) answer['www-authenticate'] ??= CHALLENGE;
+  return answer;
 };
+
+const isHidden = (name: string): boolean =>
+  HIDDEN_RESPONSE_HEADERS.has(name) || HIDDEN_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix));
+
+const namesIn = (connection: string | undefined): string[] | undefined =>
+  connection === undefined || connection === 'keep-alive'
+    ? undefined
+    : connection
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim());
 
 /** The service did not answer. */
-const onError: NonNullable<FastifyReplyFromHooks['onError']> = (reply, { error }) => {
-  const cause = (error.cause ?? error) as Error & { code?: string };
-  if (isAppError(cause)) return void reply.send(cause);
-  if (reply.raw.destroyed) return void reply.code(CLIENT_GONE).send();
-  const { service } = reply.request.forward.target;
-  reply.send(lostAnswer(reply.request.method, service, cause));
+const answerLost = (reply: FastifyReply, { service }: Target, error: Error & { code?: string }): void => {
+  if (reply.raw.destroyed) reply.code(CLIENT_GONE).send();
+  else reply.send(isAppError(error) ? error : lostAnswer(reply.request.method, service, error));
 };
-
-const commonHooks = {
-  rewriteRequestHeaders,
-  rewriteHeaders,
-  onError,
-  onResponse: (_request, reply, { stream }) => {
-    // The library sets this header when the service did not read the whole body. The gateway reads it to its end
-    // (body.ts); a closed connection would make a client that is still sending lose the answer.
-    reply.removeHeader('connection');
-    reply.send(stream);
-  },
-  queryString: (_search, _url, request) => request.forward.target.query.slice(1),
-} satisfies FastifyReplyFromHooks;
-
-/** The library's default would also retry a GET after a 503 of the service. */
-const oneShotHooks: FastifyReplyFromHooks = { ...commonHooks, retryDelay: () => null };
-
-const repeatableHooks: FastifyReplyFromHooks = {
-  ...commonHooks,
-  retryDelay: ({ err, attempt }) => {
-    const code = (err as { code?: unknown } | null)?.code;
-    return attempt === 0 && LOST_CONNECTION.has(String(code)) ? RETRY_DELAY_MS : null;
-  },
-};
-
-/** Of the request that is being forwarded: the library has no options for them. */
-const forwarding = new AsyncLocalStorage<{ signal: AbortSignal; agent: Agent }>();
-
-const abortSignalOf = (reply: FastifyReply): AbortSignal => {
-  const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
-};
-
-type Undici = NonNullable<FastifyReplyFromOptions['undici']>;
-type AgentCallback = (error: Error | null, data: Dispatcher.ResponseData) => void;
-
-/**
- * Uses the connections of the kind of transfer, and aborts the request to the service when the client disconnects. The
- * library's types are of an older undici.
- */
-const forwarder = {
-  request: (given: Dispatcher.RequestOptions, callback: AgentCallback): void => {
-    const store = forwarding.getStore();
-    if (store === undefined) throw new Error('no request is being forwarded');
-    store.agent.request({ ...given, signal: store.signal }, callback);
-  },
-} as unknown as Undici;

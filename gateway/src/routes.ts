@@ -30,9 +30,9 @@ const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
 ];
 
 const ROUTES = [
-  ...TABLE.map(([prefix, service]) => ({ segments: `${API_PREFIX}${prefix}`.split('/'), service })),
+  ...TABLE.map(([prefix, service]) => ({ prefix: `${API_PREFIX}${prefix}`, service })),
   // The authorization server: outside the API, without tokens.
-  { segments: OAUTH_PREFIX.split('/'), service: 'identity' as const },
+  { prefix: OAUTH_PREFIX, service: 'identity' as const },
 ];
 
 export interface Target {
@@ -50,6 +50,9 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const UNSAFE_SEGMENT = /^\.$|^\.\.|\.\.$|[/\\\u0000-\u001f\u007f]/;
 
+/** Equal to what decoding and encoding makes of it: most paths are. */
+const PLAIN_PATH = /^(?:\/[\w~-]+)+$/;
+
 const decodeSegment = (segment: string): string | undefined => {
   try {
     const decoded = decodeURIComponent(segment);
@@ -65,25 +68,27 @@ const decodeSegment = (segment: string): string | undefined => {
  * service could normalise it differently.
  */
 export const findTarget = (url: string): Target | undefined => {
-  const target = url.replace(ABSOLUTE_FORM, '');
+  const target = url.startsWith('/') ? url : url.replace(ABSOLUTE_FORM, '');
   const queryAt = target.indexOf('?');
   const rawPath = queryAt < 0 ? target : target.slice(0, queryAt);
+  const path = PLAIN_PATH.test(rawPath) ? rawPath : encodeAgain(rawPath);
+  if (path === undefined) return undefined;
+  const route = ROUTES.find(
+    ({ prefix }) => path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/'),
+  );
+  if (route === undefined) return undefined;
+  return { service: route.service, path, query: queryAt < 0 ? '' : target.slice(queryAt) };
+};
+
+/** Undefined for a path that is rejected. */
+const encodeAgain = (rawPath: string): string | undefined => {
   const [beforeFirstSlash, ...rawSegments] = rawPath.split('/');
   if (beforeFirstSlash !== '') return undefined;
   // One trailing slash is ignored.
   if (rawSegments.at(-1) === '') rawSegments.pop();
   const decoded = rawSegments.map(decodeSegment);
   if (decoded.some((segment) => segment === undefined || segment === '')) return undefined;
-  const segments = ['', ...(decoded as string[])];
-  const route = ROUTES.find((candidate) =>
-    candidate.segments.every((part, index) => part === segments[index]),
-  );
-  if (route === undefined) return undefined;
-  return {
-    service: route.service,
-    path: segments.map(encodeURIComponent).join('/'),
-    query: queryAt < 0 ? '' : target.slice(queryAt),
-  };
+  return ['', ...(decoded as string[])].map(encodeURIComponent).join('/');
 };
 
 /** Files are streamed in both directions, as slowly as the client is. */

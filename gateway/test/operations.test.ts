@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
-import { testKeys, testSigner } from '@fitness/shared/testing/harness.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { eventually, testKeys, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { service as healthDefinition } from 'grpc-health-check';
 import { SERVICES } from '../src/routes.ts';
@@ -185,6 +186,41 @@ describe('metrics', () => {
     expect(find('grpc_client_duration_seconds_count', 'target="identity"', 'UNAUTHENTICATED')).toHaveLength(
       1,
     );
+  });
+});
+
+describe('the log', () => {
+  test('has one line for each request, with the route of the service, and no secret', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({
+      service: 'gateway',
+      destination: { write: (line) => lines.push(JSON.parse(line)) },
+    });
+    const logged = await startHarness({}, { log });
+    try {
+      lines.length = 0;
+      logged.upstreams.content.handler = (_request, response) =>
+        response.writeHead(404, { 'x-internal-route': '/api/v1/posts/:id' }).end('{}');
+      const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+      await fetch(`${logged.url}/api/v1/posts/7?token=secret`, { headers: { traceparent } });
+      await fetch(`${logged.url}/health/live`);
+      await fetch(`${logged.url}/docs`, { headers: { 'x-request-id': '00989121234567' } });
+      await eventually(() => lines.length >= 2);
+      const common = { level: 'info', service: 'gateway', msg: 'request', method: 'GET' };
+      const rest = { time: expect.any(String), ms: expect.any(Number), request_id: expect.any(String) };
+      expect(lines[0]).toEqual({
+        ...common,
+        ...rest,
+        trace_id: 'a'.repeat(32),
+        route: '/api/v1/posts/:id',
+        upstream: 'content',
+        status: '404',
+      });
+      expect(lines[1]).toMatchObject({ ...common, request_id: '[redacted number]', status: '200' });
+      expect(lines).toHaveLength(2);
+    } finally {
+      await logged.close();
+    }
   });
 });
 

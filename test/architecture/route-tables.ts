@@ -9,6 +9,8 @@ export interface Route {
   permissions?: readonly string[];
   alsoNeeds?: readonly string[];
   audits?: readonly string[];
+  access: string;
+  guestCache?: boolean;
 }
 
 /** A placeholder for the dependencies of routes, which are not used while the routes are created. */

@@ -101,6 +101,11 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   idempotent?: boolean;
   /** The body is not JSON; the handler reads the stream. */
   rawBody?: boolean;
+  /**
+   * What guests read may be shown for some seconds more: caches keep it (docs/adr/0072, with the reviewed list of these
+   * routes). Not where anything must hide at once.
+   */
+  guestCache?: boolean;
   /** For OpenAPI: the media type and the fields of a raw body. */
   rawBodySchema?: { mediaType: string; fields: z.ZodType };
   /** For OpenAPI: the media type of the response, if it is not JSON. */

@@ -3,6 +3,7 @@ import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
 import { OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
+import { isRead } from './caching.ts';
 import { type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
@@ -25,12 +26,39 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
       : { body: route.rawBodySchema.fields, consumes: [route.rawBodySchema.mediaType] }),
     ...(route.produces === undefined ? {} : { produces: [route.produces] }),
     ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
+    ...(isRead(route) ? { headers: conditionHeaders } : {}),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    response: { ...errorResponses(route), ...Object.fromEntries(responses) },
+    response: {
+      ...errorResponses(route),
+      ...(isRead(route) ? { 304: notModified } : {}),
+      ...Object.fromEntries(responses),
+    },
   };
 };
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
+const conditionHeaders = z.object({
+  'if-none-match': z.string().optional().meta({
+    description: 'The `ETag` of an earlier answer: 304 without a body while the content is the same.',
+  }),
+});
+const notModified = z.null().meta({ description: 'The content is that of the `ETag` in `If-None-Match`' });
+
+/** On the two answers to a read that have it. */
+export const withEtags = (document: Document): Document => {
+  for (const operations of Object.values(document.paths ?? {})) {
+    for (const { responses = {} } of Object.values(operations ?? {}) as {
+      responses?: DocumentedResponses;
+    }[]) {
+      if (responses[304] === undefined) continue;
+      for (const status of [200, 304]) {
+        Object.assign(responses[status] ?? {}, { headers: { ETag: { schema: { type: 'string' } } } });
+      }
+    }
+  }
+  return document;
+};
 
 /** Errors are JSON on every route, whatever media type it produces. */
 export const withJsonErrors = (document: Document): Document => {

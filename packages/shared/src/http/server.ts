@@ -12,6 +12,7 @@ import Fastify, {
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { CALLER_HEADER, type Caller, type CallerSigner, can } from '../kernel/caller.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
 import {
   AppError,
   badRequest,
@@ -27,13 +28,14 @@ import {
 import type { Health } from '../kernel/health.ts';
 import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
-import type { Logger } from '../kernel/log.ts';
+import { createAccessLog, type Logger, redactText } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
-import { type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
-import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
-import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
+import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
+import { createRequestScope, currentScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
+import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
+import { addValidator, cacheControlOf, isRead, VARY } from './caching.ts';
 import { networkOf } from './client-network.ts';
 import {
   answerUnreadable,
@@ -43,7 +45,7 @@ import {
 } from './connections.ts';
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
-import { openApiSchema, withJsonErrors } from './openapi.ts';
+import { openApiSchema, withEtags, withJsonErrors } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
@@ -58,6 +60,10 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
  * removes it from incoming requests. A duration and not an instant: the clocks of two machines differ.
  */
 export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
+/** The route that has answered, for the log of the gateway, which removes it from the answer. */
+export const ROUTE_HEADER = 'x-internal-route';
+/** A service logs requests that take longer. */
+const SLOW_MS = SECOND_MS;
 const REQUEST_TIMEOUT = /^[1-9]\d{0,6}$/;
 
 declare module 'fastify' {
@@ -68,6 +74,8 @@ declare module 'fastify' {
     caller: Caller;
     /** Null when the request could not be read. */
     scope: RequestScope | null;
+    /** For the log, at the gateway: the service and its route, where a service has answered. */
+    answeredBy: { upstream: string; route?: string } | null;
   }
 }
 
@@ -77,6 +85,8 @@ export interface BaseServerOptions {
   metrics: Metrics;
   log: Logger;
   uuid: () => string;
+  /** Logs every request. Otherwise those that take longer than a second, and errors. */
+  logsRequests?: boolean;
   /** Serves HTTPS; a client may have a certificate. */
   tls?: ProcessTls | undefined;
   /** For tests of limits that take minutes. */
@@ -102,6 +112,8 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    // The request id is in every line (log.ts); a logger for each request would cost as much as the rest of Fastify.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_LIMIT_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: limits.requestMs,
@@ -127,6 +139,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
   app.decorateRequest('scope', null);
+  app.decorateRequest('answeredBy', null);
   acceptJson(app, options.readBody);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -139,14 +152,15 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   });
   // The body arrives in the async context of its socket; restore that of the request.
   app.addHook('preValidation', (request, _reply, done) => {
-    runInContext(request, done);
+    if (request.scope !== null && currentScope() === request.scope) done();
+    else runInContext(request, done);
   });
+  const logAnswer = options.logsRequests === true ? logEvery(log) : logSlow(log);
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const labels = { method: request.method, route, status: String(reply.statusCode) };
     metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
-    const quiet = route.startsWith('/health') || route === '/metrics';
-    log[quiet ? 'debug' : 'info']({ ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    logAnswer(request, labels, reply.elapsedTime);
     done();
   });
   app.setErrorHandler((error, request, reply) => {
@@ -158,6 +172,38 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   addHealthRoutes(app, options.health);
   return app;
 };
+
+type Labels = Record<'method' | 'route' | 'status', string>;
+type LogAnswer = (request: FastifyRequest, labels: Labels, elapsedMs: number) => void;
+
+const isQuiet = (route: string): boolean => route.startsWith('/health') || route === '/metrics';
+
+/** One line for each request: at the gateway, through which all of them come. */
+const logEvery = (log: Logger): LogAnswer => {
+  const write = createAccessLog(log);
+  return (request, labels, elapsedMs) => {
+    if (isQuiet(labels.route)) return;
+    const { id, headers, answeredBy } = request;
+    write({
+      trace_id: traceIdOf(String(headers.traceparent)),
+      // The client may have chosen it.
+      request_id: id === headers['x-request-id'] ? redactText(id) : id,
+      ...labels,
+      ...answeredBy,
+      ms: Math.round(elapsedMs),
+    });
+  };
+};
+
+/** What failed is logged with its cause by the error handler. */
+const logSlow =
+  (log: Logger): LogAnswer =>
+  (request, labels, elapsedMs) => {
+    if (elapsedMs < SLOW_MS) return log.debug(labels, 'request');
+    const { id, headers } = request;
+    const trace = { trace_id: traceIdOf(String(headers.traceparent)), request_id: id };
+    log.warn({ ...trace, ...labels, ms: Math.round(elapsedMs) }, 'slow request');
+  };
 
 const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
   const common = {
@@ -196,12 +242,11 @@ const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
  * An unknown path is 404; a known path with another method is 405 with `Allow`. Decided before the body is read.
  */
 const refuseUnknown = (app: FastifyInstance): void => {
-  app.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
     const { url } = request;
     const allowed = ROUTED_METHODS.filter((method) => app.findRoute({ method, url }) !== null);
-    if (allowed.length === 0) return sendError(notFound(), request, reply);
-    return sendError(methodNotAllowed(allowed), request, reply);
+    sendError(allowed.length === 0 ? notFound() : methodNotAllowed(allowed), request, reply);
   });
 };
 
@@ -269,9 +314,12 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => withJsonErrors(jsonSchemaTransformObject(document)),
+    transformObject: (document) => withEtags(withJsonErrors(jsonSchemaTransformObject(document))),
   });
-  app.addHook('preValidation', async (request) => startDeadline(request));
+  app.addHook('preValidation', (request, _reply, done) => {
+    startDeadline(request);
+    done();
+  });
   await app.register(async (scope) => {
     await options.prepare?.(scope);
     for (const route of options.routes) addRoute(scope, route, options);
@@ -292,9 +340,9 @@ const requireCertificate = (app: FastifyInstance): void => {
     known.set(socket, found);
     return found;
   };
-  app.addHook('onRequest', async ({ raw, routeOptions: { url } }) => {
-    if (url === '/metrics' || url?.startsWith('/health/') === true) return;
-    if (!isOfGateway(raw.socket)) throw unauthenticated();
+  app.addHook('onRequest', ({ raw, routeOptions: { url } }, _reply, done) => {
+    const isOpen = url === '/metrics' || url?.startsWith('/health/') === true;
+    done(isOpen || isOfGateway(raw.socket) ? undefined : unauthenticated());
   });
 };
 
@@ -316,9 +364,11 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
     config: { route },
     schema: openApiSchema(route),
     onRequest: async (request, reply) => {
+      reply.header(ROUTE_HEADER, `${API_PREFIX}${route.path}`);
+      if (route.method === 'GET') reply.header('vary', VARY);
       request.caller = callerOf(request, options.signer);
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
-      await takeLimit(route, request, reply, options.limiter);
+      if (route.limit !== undefined) await takeLimit(route.limit, route, request, reply, options.limiter);
       const { caller } = request;
       if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
         throw forbidden(`not with a token of kind ${caller.tokenKind}`);
@@ -375,16 +425,16 @@ export const clientAddressOf = (request: FastifyRequest): string => {
 };
 
 const takeLimit = async (
+  limit: RateLimit,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
   limiter: Pick<RateLimiter, 'consume'>,
 ): Promise<void> => {
-  if (route.limit === undefined) return;
   const { caller } = request;
   const isPerUser = caller.kind === 'user' && route.limitPerAddress !== true;
   const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
-  const state = await limiter.consume(route.limit, key);
+  const state = await limiter.consume(limit, key);
   reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);
 };
@@ -412,7 +462,7 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
     reply,
   };
   const result = await route.handle(input as never);
-  return result === undefined ? reply : sendReply(route, result, reply);
+  return result === undefined ? reply : sendReply(route, result, request, reply);
 };
 
 const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
@@ -423,7 +473,12 @@ const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
   throw invalid(issuesToFields(parsed.error.issues, 'idempotency_key'));
 };
 
-const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): FastifyReply => {
+const sendReply = (
+  route: Route,
+  result: RouteReply,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply => {
   const schema = route.responses[result.status];
   if (schema === undefined)
     throw new Error(`${route.method} ${route.path} does not declare ${result.status}`);
@@ -431,7 +486,12 @@ const sendReply = (route: Route, result: RouteReply, reply: FastifyReply): Fasti
   if (result.headers !== undefined) reply.headers(result.headers);
   if (schema === null) return reply.send();
   // Fields that the schema does not declare are removed.
-  return reply.type('application/json; charset=utf-8').send(schema.parse(result.body));
+  const text = JSON.stringify(schema.parse(result.body));
+  if (result.status === 200 && isRead(route)) {
+    const cacheControl = cacheControlOf(route, request.caller);
+    if (addValidator(cacheControl, text, request, reply)) return reply.code(304).send();
+  }
+  return reply.type('application/json; charset=utf-8').send(text);
 };
 
 /**

@@ -4,7 +4,7 @@
  * Source: https://www.w3.org/TR/trace-context/
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 export interface TraceContext {
   /** `00-<32 hex trace id>-<16 hex span id>-<2 hex flags>` */
@@ -18,10 +18,23 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && TRACEPARENT.test(value);
 
+/** Filled for many ids at once: a call of the generator costs more than an id. */
+const random = Buffer.alloc(4_096);
+let used = random.length;
+
+const randomHex = (bytes: number): string => {
+  if (used + bytes > random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  used += bytes;
+  return random.toString('hex', used - bytes, used);
+};
+
 /** A child of `parent` (same trace id, a new span id), or a new trace when there is no valid parent. */
 export const childTraceparent = (parent?: string): string => {
-  const spanId = randomBytes(8).toString('hex');
-  if (!isTraceparent(parent)) return `00-${randomBytes(16).toString('hex')}-${spanId}-01`;
+  const spanId = randomHex(8);
+  if (!isTraceparent(parent)) return `00-${randomHex(16)}-${spanId}-01`;
   return `00-${parent.slice(3, 35)}-${spanId}-${parent.slice(-2)}`;
 };
 

@@ -13,6 +13,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Permission } from '../../src/kernel/permissions.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
+import { sleep } from '../../src/kernel/timing.ts';
 import { gatewayContext, strangerSigner, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
@@ -26,6 +27,8 @@ const member: Caller = {
 
 const thing = z.object({ id: z.int(), name: z.string() }).meta({ id: 'Thing' });
 let bodiesRead = 0;
+const lines: Record<string, unknown>[] = [];
+const PUBLIC = 'public, max-age=1, stale-while-revalidate=5';
 
 const routes: Route[] = [
   defineRoute({
@@ -48,6 +51,37 @@ const routes: Route[] = [
           data: [{ id: 1, name: 'a', secret: 'x' }],
         }),
       );
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/kinds',
+    summary: 'Kinds',
+    tag: 'things',
+    access: 'guest',
+    guestCache: true,
+    responses: { 200: z.object({ data: z.array(z.string()) }) },
+    handle: async ({ locale }) => ok({ data: [locale] }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/callback',
+    summary: 'Callback',
+    tag: 'things',
+    access: 'guest',
+    responses: { 200: z.object({ data: z.string() }), 302: null },
+    handle: async () => ok({ data: 'done' }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/slow',
+    summary: 'Slow',
+    tag: 'things',
+    access: 'guest',
+    responses: { 200: z.object({ data: z.string() }) },
+    handle: async () => {
+      await sleep(1_050);
+      return ok({ data: 'at last' });
     },
   }),
   defineRoute({
@@ -165,7 +199,7 @@ beforeAll(async () => {
     },
     health: createHealth(),
     metrics: createMetrics('test', { defaults: false }),
-    log: createLog({ service: 'test', level: 'silent' }),
+    log: createLog({ service: 'test', destination: { write: (line) => lines.push(JSON.parse(line)) } }),
     uuid: () => 'generated-id',
   });
   await app.ready();
@@ -443,6 +477,114 @@ describe('bad input', () => {
   });
 });
 
+describe('a read', () => {
+  const read = async (path: string, caller: Caller, headers: Record<string, string> = {}) =>
+    send('GET', path, { caller, headers });
+
+  test.each([
+    ['a guest', '/things', GUEST, 'private, no-cache'],
+    ['a user', '/things', member, 'private, no-cache'],
+    ['a guest, where guests may be shown what is some seconds old', '/kinds', GUEST, PUBLIC],
+    ['a user there', '/kinds', member, 'private, no-cache'],
+  ])('of %s: ETag, Vary and Cache-Control', async (_who, path, caller, cacheControl) => {
+    const answer = await read(path, caller);
+    expect([answer.statusCode, answer.headers]).toEqual([
+      200,
+      expect.objectContaining({
+        etag: expect.stringMatching(/^W\/"[\w-]{27}"$/),
+        vary: 'Authorization, Accept-Language, Origin',
+        'cache-control': cacheControl,
+      }),
+    ]);
+  });
+
+  test('has another ETag in another language, with other content', async () => {
+    const answers = await Promise.all([
+      read('/kinds', GUEST),
+      read('/kinds', GUEST, { 'accept-language': 'fa' }),
+      read('/kinds', GUEST, { 'accept-language': 'en' }),
+    ]);
+    const [first, persian, english] = answers.map(({ headers }) => headers.etag);
+    expect([persian === first, english === first]).toEqual([false, true]);
+  });
+
+  test.each(['GET', 'HEAD'] as const)('is 304 without a body for its ETag: %s', async (method) => {
+    const { headers } = await read('/kinds', GUEST);
+    const etag = String(headers.etag);
+    for (const given of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
+      const answer = await app.inject({
+        method,
+        url: '/api/v1/kinds',
+        headers: { [CALLER_HEADER]: gatewayContext('wallet', GUEST), 'if-none-match': given },
+      });
+      expect([given, answer.statusCode, answer.body]).toEqual([given, 304, '']);
+      expect(answer.headers).toMatchObject({ etag, vary: headers.vary, 'cache-control': PUBLIC });
+      expect(answer.headers['content-type']).toBeUndefined();
+    }
+    expect((await read('/kinds', GUEST, { 'if-none-match': '"x"' })).statusCode).toBe(200);
+  });
+
+  test('is 401 for a caller who is not let in, whatever ETag they name', async () => {
+    const answer = await app.inject({
+      method: 'GET',
+      url: '/api/v1/kinds',
+      headers: { 'if-none-match': '*' },
+    });
+    expect([answer.statusCode, answer.headers['cache-control'], answer.headers.etag]).toEqual([
+      401,
+      'no-store',
+      undefined,
+    ]);
+  });
+
+  test.each([
+    ['GET', '/things/2', GUEST],
+    ['GET', '/things/0', GUEST],
+    ['POST', '/things', member],
+  ] as const)('only a successful one may be kept: %s %s', async (method, path, caller) => {
+    const payload = method === 'POST' ? { headers: json, payload: '{"name":"abc","size":1}' } : {};
+    const { headers } = await send(method, path, { caller, ...payload });
+    expect([headers['cache-control'], headers.etag]).toEqual(['no-store', undefined]);
+  });
+
+  test('a callback, which may redirect, has an effect and is not kept', async () => {
+    const { statusCode, headers } = await read('/callback', GUEST);
+    expect([statusCode, headers['cache-control'], headers.etag]).toEqual([200, 'no-store', undefined]);
+  });
+
+  test('its 304 and its ETag are documented', async () => {
+    const { paths } = app.swagger() as unknown as {
+      paths: Record<string, { get: { responses: Record<string, { headers?: object; content?: object }> } }>;
+    };
+    const { responses = {} } = paths['/api/v1/kinds']?.get ?? {};
+    expect([responses[200]?.headers, responses[304]?.headers]).toEqual([
+      { ETag: { schema: { type: 'string' } } },
+      { ETag: { schema: { type: 'string' } } },
+    ]);
+    expect(paths['/api/v1/callback']?.get.responses[304]).toBeUndefined();
+  });
+});
+
+describe('the log of a service', () => {
+  test('has no line for a request, but for its error and for one that is slow', async () => {
+    lines.length = 0;
+    await send('GET', '/things');
+    await send('GET', '/things/0');
+    expect(lines).toEqual([]);
+    await send('GET', '/things/2');
+    expect(lines).toEqual([expect.objectContaining({ level: 'error', request_id: 'generated-id' })]);
+    await send('GET', '/slow');
+    expect(lines[1]).toMatchObject({
+      level: 'warn',
+      msg: 'slow request',
+      route: '/api/v1/slow',
+      status: '200',
+      request_id: 'generated-id',
+      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+  });
+});
+
 describe('answers', () => {
   test('fields that are not declared are removed', async () => {
     const answer = await send('GET', '/things?per_page=500&page=2');
@@ -471,7 +613,7 @@ describe('answers', () => {
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
+      'cache-control': status === 200 ? 'private, no-cache' : 'no-store',
       'x-request-id': 'generated-id',
       'content-language': 'fa',
     });
@@ -516,6 +658,9 @@ describe('answers', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths)).toEqual([
       '/api/v1/things',
+      '/api/v1/kinds',
+      '/api/v1/callback',
+      '/api/v1/slow',
       '/api/v1/things/{id}',
       '/api/v1/things/count',
       '/api/v1/things/own',

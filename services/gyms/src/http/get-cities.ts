@@ -13,6 +13,7 @@ export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, bas
     description: 'In the order of their ids, in the reader’s language; `state_id` for those of one state.',
     tag: 'Gyms',
     access: 'guest',
+    guestCache: true,
     query: z.object({ ...pageQuery, state_id: queryId.optional() }),
     responses: { 200: listOf(citySchema) },
     handle: async ({ query, locale, url }) => {

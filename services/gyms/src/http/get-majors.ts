@@ -12,6 +12,7 @@ export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, bas
     description: 'In the order of their ids, in the reader’s language.',
     tag: 'Gyms',
     access: 'guest',
+    guestCache: true,
     query: z.object(pageQuery),
     responses: { 200: listOf(majorSchema) },
     handle: async ({ query, locale, url }) => {

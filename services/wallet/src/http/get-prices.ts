@@ -11,6 +11,7 @@ export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Ro
     description: 'Prices in Tooman, rates in percent.',
     tag: 'Payments',
     access: 'guest',
+    guestCache: true,
     responses: { 200: z.object({ data: pricesSchema }) },
     handle: async () => ok({ data: await listPrices() }),
   });

@@ -7,6 +7,22 @@ import { DEFAULT_LOCALE, isLocale, LOCALES, type Locale } from './translate.ts';
  */
 export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
   if (acceptLanguage === undefined) return DEFAULT_LOCALE;
+  const known = negotiated.get(acceptLanguage);
+  if (known !== undefined) return known;
+  const locale = negotiate(acceptLanguage);
+  if (acceptLanguage.length <= MAX_KEPT_LENGTH) {
+    if (negotiated.size >= MAX_KEPT) negotiated.clear();
+    negotiated.set(acceptLanguage, locale);
+  }
+  return locale;
+};
+
+/** Browsers send few different headers. */
+const negotiated = new Map<string, Locale>();
+const MAX_KEPT = 1_000;
+const MAX_KEPT_LENGTH = 200;
+
+const negotiate = (acceptLanguage: string): Locale => {
   const negotiator = new Negotiator({ headers: { 'accept-language': acceptLanguage } });
   for (const tag of negotiator.languages()) {
     // The default, or another language if it has q=0 (`en;q=0, *`).

@@ -1,0 +1,103 @@
+/**
+ * One exchange with a service: sends the request, and streams the answer to the client as it arrives. Of undici the
+ * `dispatch` function alone is used: `request` adds streams, signals and async contexts that cost more than the exchange.
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { Agent, Dispatcher } from 'undici';
+import { clientGone } from './body.ts';
+import type { Keeper } from './guest-cache.ts';
+
+/** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
+const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const RETRY_DELAY_MS = 50;
+
+interface ExchangeOptions {
+  reply: FastifyReply;
+  agent: Agent;
+  request: Dispatcher.DispatchOptions;
+  /** Sent once more when its connection is lost before an answer. */
+  isRepeatable: boolean;
+  /** Called once, before anything is written to the client, for the headers that it gets. */
+  beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** Sees the answer as well. */
+  keeper?: Keeper | undefined;
+  /** There will be no answer, and nothing was written to the client. */
+  onLost(error: Error & { code?: string }): void;
+}
+
+/** Ends with the client: when it disconnects, the request to the service is aborted. */
+export const startExchange = (options: ExchangeOptions): void => new Exchange(options).start();
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  readonly #response: ServerResponse;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isRepeated = false;
+  #isDraining = false;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#response = options.reply.raw;
+  }
+
+  start(): void {
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) this.#controller?.abort(clientGone());
+    });
+    this.#send();
+  }
+
+  #send(): void {
+    this.#options.agent.dispatch(this.#options.request, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It disconnected while the request waited for a connection.
+    if (this.#response.destroyed) controller.abort(clientGone());
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // 103 and the like are for the gateway.
+    if (status < 200) return;
+    const answer = this.#options.beginAnswer(status, headers);
+    this.#options.keeper?.begin(status, headers);
+    this.#options.reply.hijack();
+    this.#response.writeHead(status, answer);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#options.keeper?.data(chunk);
+    if (this.#response.write(chunk)) return;
+    controller.pause();
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#response.on('drain', () => controller.resume());
+  }
+
+  onResponseEnd(): void {
+    this.#response.end();
+    this.#options.keeper?.end();
+  }
+
+  onResponseError(_controller: unknown, error: Error & { code?: string }): void {
+    const { destroyed, headersSent } = this.#response;
+    const { isRepeatable, keeper, onLost } = this.#options;
+    // The client must not take what it has for a whole answer.
+    if (headersSent) {
+      this.#response.destroy();
+      keeper?.fail();
+    } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {
+      onLost(error);
+      keeper?.fail();
+    } else {
+      this.#isRepeated = true;
+      setTimeout(() => this.#send(), RETRY_DELAY_MS);
+    }
+  }
+}
