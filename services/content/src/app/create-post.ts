@@ -44,7 +44,7 @@ export const createCreatePost = (
         version: 1,
       };
       await store.posts.insert(session, post, state);
-      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id);
+      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id, [id]);
       return post;
     };
     return toPostResource(await profileQueue.run(profileKey(ref), () => store.transaction(create)));

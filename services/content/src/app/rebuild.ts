@@ -61,6 +61,7 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
           version: Math.max(known.version, answer.version),
         });
         await store.posts.updateVisibility(session, ref, state);
+        await store.counters.incrementPosts(session, ref.id, {}, undefined, [profileKey(ref)]);
         if (state.gone) return;
         const { counts, newest } = await store.posts.recount(session, ref);
         await store.profiles.setCounts(session, ref, counts, newest);

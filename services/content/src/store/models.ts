@@ -48,6 +48,10 @@ export interface CounterDocument {
   counts: Record<string, number>;
   /** The largest id counted in this document. */
   newest: number;
+  /** Of posts: incremented by every change of a list. */
+  version?: number;
+  /** Of posts: what the last increments changed, the newest last: the id of a post, or a key in `profiles`. */
+  changes?: (number | string)[];
 }
 
 export interface TrainingServiceDocument extends TrainingServiceFields {
@@ -154,7 +158,13 @@ const profileSchema = new Schema<ProfileDocument>(
 ).index({ owner_user_id: 1 });
 
 const counterSchema = new Schema<CounterDocument>(
-  { _id: text, counts: { type: Schema.Types.Mixed, required: true }, newest: number },
+  {
+    _id: text,
+    counts: { type: Schema.Types.Mixed, required: true },
+    newest: number,
+    version: Number,
+    changes: { type: [Schema.Types.Mixed], default: undefined },
+  },
   settings('counters'),
 );
 
@@ -237,7 +247,11 @@ privacy(
   retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
 );
 
-privacy(counterSchema, retain('how many there are', '_id', 'counts', 'newest'));
+privacy(
+  counterSchema,
+  retain('how many there are', '_id', 'counts', 'newest', 'version'),
+  pseudonymise('the numbers of the posts and profiles that changed last', 'changes'),
+);
 
 privacy(
   trainingServiceSchema,
