@@ -1,4 +1,5 @@
 /** Writes many posts with the store of content, counters included. */
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
@@ -53,6 +54,7 @@ const postOf = (id: number, { userIds, needle, needleEvery }: PostSeed): Post =>
     created_at: written,
     updated_at: written,
     version: 1,
+    media: NO_MEDIA,
   };
 };
 

@@ -1,3 +1,4 @@
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -120,7 +121,7 @@ test('a process finds what others changed, also if that is more than the counter
   const { ref, state } = userProfile(3);
   const id = newest + 1;
   const written = { id, title: 'T', content: 'C', is_draft: false, in_blog: false, owner_user_id: 3 };
-  const moment = { created_at: new Date(), updated_at: new Date(), version: 1 };
+  const moment = { created_at: new Date(), updated_at: new Date(), version: 1, media: NO_MEDIA };
   await other.transaction(async (session) => {
     await other.posts.insert(
       session,

@@ -19,7 +19,7 @@ import { type ProfileKind, type ProfileRef, profileKey } from '../domain/profile
 import type { PostTotals } from '../store/counters.ts';
 import type { Profile } from '../store/profiles.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
-import { createPresentPosts, type PostResource } from './post-resource.ts';
+import { type PostResource, toPostResource } from './post-resource.ts';
 
 interface PostQuery {
   /** Undefined: all of them. */
@@ -38,11 +38,10 @@ export type ListPosts = (
 ) => Promise<{ page: PageOf<unknown>; data: PostResource[] }>;
 
 export const createListPosts = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'media'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'baseUrl'>,
 ): ListPosts => {
-  const { store } = dependencies;
+  const { store, baseUrl } = dependencies;
   const listsOfProfiles = createListsOfProfiles(dependencies);
-  const presentPosts = createPresentPosts(dependencies);
   return async (viewer, query, request) => {
     const kinds = query.kinds ?? ALL_KINDS;
     const blog = blogOf(query.inBlog);
@@ -52,7 +51,7 @@ export const createListPosts = (
         ? await listsOfAll(store, totals, viewer, kinds, blog)
         : await listsOfProfiles(viewer, kinds, query.itemIds, blog);
     const page = await readPage(store, lists, { ...query, versions: totals.versions }, request);
-    return { page, data: await presentPosts(page.rows) };
+    return { page, data: page.rows.map((post) => toPostResource(post, baseUrl)) };
   };
 };
 

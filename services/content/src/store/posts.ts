@@ -1,3 +1,4 @@
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import {
@@ -20,6 +21,7 @@ import {
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import type { ChangedPost, Counters } from './counters.ts';
 import { type FacetQuery, inFacets, isInFacets } from './facets.ts';
+import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
 import { createPostPositions, type FacetedPost, type ListVersions } from './post-positions.ts';
 import { sameWords } from './same-words.ts';
@@ -49,6 +51,8 @@ export interface Posts {
   updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
   /** `versions`: those that were read with the total. */
   list(query: FacetQuery & { versions: ListVersions }, slice: Slice): Promise<PostPage>;
+  saveMedia: SaveMedia;
+  allIds(): Promise<number[]>;
   /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
@@ -69,6 +73,7 @@ const fromDocument = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
   created_at: found.created_at,
   updated_at: found.updated_at,
   version: found.version,
+  media: found.media ?? NO_MEDIA,
 });
 
 /** The fields that follow from the state of the profile. */
@@ -94,6 +99,7 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   created_at: post.created_at,
   updated_at: post.updated_at,
   version: post.version,
+  media: post.media,
 });
 
 export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changedPosts'>): Posts => {
@@ -204,6 +210,8 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
         (await reader.read(inFacets(query), slice));
       return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
     },
+    saveMedia: createSaveMedia(posts),
+    allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
     goneIds: async (limit) => {
       const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
       return found.map(({ _id }) => _id);
