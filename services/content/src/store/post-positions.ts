@@ -10,7 +10,7 @@ import type { Slice } from '@fitness/shared/mongo/list-reader.ts';
 /** Of each counter document by its id. */
 export type ListVersions = ReadonlyMap<string, number>;
 
-export interface ChangedPosts {
+interface ChangedPosts {
   /** Now, of the documents that were asked for. */
   versions: ListVersions;
   /** Undefined: not all changes are known any more. */

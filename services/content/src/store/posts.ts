@@ -1,12 +1,7 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import {
-  createListReader,
-  type Listed,
-  type ListRow,
-  type Slice,
-} from '@fitness/shared/mongo/list-reader.ts';
+import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
@@ -15,12 +10,13 @@ import {
   facetsOf,
   flagsOf,
   GONE_FACET,
+  isInFacet,
   NO_POSTS,
   type ProfileCounts,
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import type { ChangedPost, Counters } from './counters.ts';
-import { type FacetQuery, inFacets, isInFacets } from './facets.ts';
+import { type FacetQuery, inFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
 import { createPostPositions, type FacetedPost, type ListVersions } from './post-positions.ts';
@@ -133,7 +129,7 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
   const listById = async (
     { facets, total, versions }: Parameters<Posts['list']>[0],
     slice: Slice,
-  ): Promise<Listed | undefined> => {
+  ): Promise<PostPage | undefined> => {
     const ids = await positions.find({ facets, total, versions }, slice);
     if (ids === undefined) return undefined;
     const shown = ids.slice(0, slice.take);
@@ -141,12 +137,13 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
       shown.length === 0
         ? []
         : await posts.collection
-            .find({ _id: { $in: shown } as never }, { projection: { grams: 0 } })
+            .find({ _id: { $in: shown } as never }, { projection: { grams: 0, facets: 0 } })
             .toArray();
-    const byId = new Map((rows as unknown as ListRow[]).map((row) => [row._id, row]));
-    const words = new Set(facets);
+    const byId = new Map((rows as unknown as PostDocument[]).map((row) => [row._id, fromDocument(row)]));
     // A post that has just left the list is not shown.
-    const listed = shown.flatMap((id) => byId.get(id) ?? []).filter((row) => isInFacets(row, words));
+    const listed = shown
+      .flatMap((id) => byId.get(id) ?? [])
+      .filter((post) => facets.some((facet) => isInFacet(post, facet)));
     return { rows: listed, more: ids.length > slice.take, total: undefined };
   };
 
@@ -205,9 +202,9 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
       }
     },
     list: async (query, slice) => {
-      const listed =
-        (hasSearchTerms(query.search) ? undefined : await listById(query, slice)) ??
-        (await reader.read(inFacets(query), slice));
+      const byId = hasSearchTerms(query.search) ? undefined : await listById(query, slice);
+      if (byId !== undefined) return byId;
+      const listed = await reader.read(inFacets(query), slice);
       return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
     },
     saveMedia: createSaveMedia(posts),
