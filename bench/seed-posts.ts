@@ -1,5 +1,6 @@
 /** Writes many posts with the store of content, counters included, and their files with the model of media. */
 import { createHash } from 'node:crypto';
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
@@ -66,6 +67,7 @@ export const postOf = (id: number, { userIds, needle, needleEvery, needles }: Po
     created_at: written,
     updated_at: written,
     version: 1,
+    media: NO_MEDIA,
   };
 };
 

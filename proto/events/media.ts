@@ -20,7 +20,7 @@ const personalTo = (file: z.output<typeof row>): number | null =>
 export const mediaAttached = defineEvent({
   type: 'media.media.attached',
   data: row,
-  consumers: ['gyms', 'identity'],
+  consumers: ['content', 'gyms', 'identity'],
   personalTo,
 });
 
@@ -31,6 +31,6 @@ export const mediaDeleted = defineEvent({
     /** True: by DELETE /media/{id}, and not by the owner of its target. */
     by_operator: z.boolean().optional(),
   }),
-  consumers: ['gyms', 'identity'],
+  consumers: ['content', 'gyms', 'identity'],
   personalTo,
 });

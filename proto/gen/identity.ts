@@ -1,6 +1,7 @@
 import type * as grpc from '@grpc/grpc-js';
 import type { MessageTypeDefinition } from '@grpc/proto-loader';
 
+import type { MediaCopiesClient as _fitness_common_v1_MediaCopiesClient, MediaCopiesDefinition as _fitness_common_v1_MediaCopiesDefinition } from './fitness/common/v1/MediaCopies.ts';
 import type { IdentityClient as _fitness_identity_v1_IdentityClient, IdentityDefinition as _fitness_identity_v1_IdentityDefinition } from './fitness/identity/v1/Identity.ts';
 import type { MediaClient as _fitness_media_v1_MediaClient, MediaDefinition as _fitness_media_v1_MediaDefinition } from './fitness/media/v1/Media.ts';
 import type { StoreBillingClient as _fitness_store_billing_v1_StoreBillingClient, StoreBillingDefinition as _fitness_store_billing_v1_StoreBillingDefinition } from './fitness/store_billing/v1/StoreBilling.ts';
@@ -11,6 +12,15 @@ type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> 
 
 export interface ProtoGrpcType {
   fitness: {
+    common: {
+      v1: {
+        MediaCopies: SubtypeConstructor<typeof grpc.Client, _fitness_common_v1_MediaCopiesClient> & { service: _fitness_common_v1_MediaCopiesDefinition }
+        MediaCopy: MessageTypeDefinition
+        MediaFile: MessageTypeDefinition
+        MediaTarget: MessageTypeDefinition
+        SaveMediaCopyResponse: MessageTypeDefinition
+      }
+    }
     identity: {
       v1: {
         AttachLicenseRequest: MessageTypeDefinition
@@ -37,6 +47,7 @@ export interface ProtoGrpcType {
       v1: {
         DeleteByPurposeRequest: MessageTypeDefinition
         DeleteByPurposeResponse: MessageTypeDefinition
+        GetCopiesResponse: MessageTypeDefinition
         GetMediaRequest: MessageTypeDefinition
         GetMediaResponse: MessageTypeDefinition
         Media: SubtypeConstructor<typeof grpc.Client, _fitness_media_v1_MediaClient> & { service: _fitness_media_v1_MediaDefinition }

@@ -1,6 +1,6 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
 import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
-import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
+import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
@@ -27,7 +27,9 @@ export interface Dependencies {
   users: Users;
   gyms: Gyms;
   wallet: Wallet;
-  media: MediaReader;
+  mediaCopies: MediaCopyReader;
+  /** The public origin, for the links of files. */
+  baseUrl: string;
   boosts: BoostReader;
   /**
    * Runs the writes of the posts of one profile, by `profileKey`, one after the other in this process. All change the
@@ -51,7 +53,10 @@ export const createDependencies = (runtime: ServiceRuntime, config: ContentConfi
     users: createUsers(grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS)),
     gyms: createGyms(grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS)),
     wallet: createWallet(grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
-    media: createMediaReader(grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS), log),
+    mediaCopies: createMediaCopyReader(
+      grpcClient('media', grpcDefinitions.media(), config.MEDIA_GRPC_ADDRESS),
+    ),
+    baseUrl: config.PUBLIC_BASE_URL,
     boosts: createBoostReader(
       grpcClient('store-billing', grpcDefinitions.storeBilling(), config.STORE_BILLING_GRPC_ADDRESS),
       log,

@@ -1,5 +1,6 @@
 /** Composition root of content. */
 import { blockersService } from '@fitness/contracts/blockers.ts';
+import { mediaCopiesService } from '@fitness/contracts/media-copy.ts';
 import {
   createServiceRuntime,
   type Overrides,
@@ -25,7 +26,11 @@ export const startContent = async (
   const useCases = createUseCases(dependencies);
   const running = await runtime.serve({
     routes: createRoutes(useCases, { idempotency: runtime.idempotency, baseUrl: config.PUBLIC_BASE_URL }),
-    grpc: [createContentService(useCases), blockersService(useCases.blockers)],
+    grpc: [
+      createContentService(useCases),
+      mediaCopiesService(useCases.saveMediaCopy),
+      blockersService(useCases.blockers),
+    ],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.CONTENT_SWEEP_SECONDS),
     beforeTransports: () => dependencies.store.counters.prepare(),

@@ -17,6 +17,7 @@ import { createLookUpPosts } from './app/look-up-posts.ts';
 import { createLookUpTrainingServices } from './app/look-up-training-services.ts';
 import { createRebuild } from './app/rebuild.ts';
 import { createRemoveGonePosts } from './app/remove-gone-posts.ts';
+import { createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
 import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdatePost } from './app/update-post.ts';
 import { createUpdateProfile } from './app/update-profile.ts';
@@ -44,6 +45,8 @@ export const createUseCases = (dependencies: Dependencies) => ({
   updateProfile: createUpdateProfile(dependencies),
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
+  saveMediaCopy: createSaveMediaCopy(dependencies),
+  refreshMedia: createRefreshMedia(dependencies),
   eraseAccount: createEraseAccount(dependencies),
   blockers: createBlockers(dependencies),
   rebuild: createRebuild(dependencies),

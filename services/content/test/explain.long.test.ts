@@ -85,7 +85,8 @@ beforeAll(async () => {
         ),
     },
     wallet: { commissionPercent: async () => 10, book: async () => 'booked' },
-    media: { findOrEmpty: async () => new Map() },
+    mediaCopies: { find: async () => [] },
+    baseUrl: 'http://api.test',
     boosts: { find: async () => new Map(), findOrEmpty: async () => new Map() },
     profileQueue: createKeyedQueue(),
   };

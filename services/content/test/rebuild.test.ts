@@ -52,6 +52,7 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   harness.standIns.gyms.set(closing, { user_id: 2, is_active: false });
   harness.standIns.gone.add(3);
   harness.standIns.boosts.set(services[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
+  harness.standIns.media.set(`App\\Models\\Posts\\Post:${kept[0]}`, [4, ['a.png']]);
   const profiles = harness.connection.collection<{ _id: string }>('profiles');
   await profiles.deleteOne({ _id: `gym:${open}` });
   await harness.connection
@@ -65,6 +66,8 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   const guest = await harness.send('GET', '/posts');
   expect(guest.body.data.map(({ id }: { id: number }) => id)).toEqual([kept[1], kept[0]]);
   expect(guest.body.meta.total).toBe(2);
+  const filesOf = ({ media }: { media: { filename: string }[] }) => media.map(({ filename }) => filename);
+  expect(guest.body.data.map(filesOf)).toEqual([[], ['a.png']]);
   const operator = caller(1, ['posts.view_all']);
   expect((await harness.send('GET', `/posts/${erased}`, { as: operator })).status).toBe(404);
   const listed = await harness.send('GET', '/training-services');

@@ -41,7 +41,8 @@ export class StandIns {
   readonly gone = new Set<number>();
   readonly gyms = new Map<number, { user_id?: number; is_active: boolean; version?: number }>();
   readonly boosts = new Map<number, { level: number; ends_at: string }>();
-  readonly media = new Map<string, string[]>();
+  /** By model and id: the version of the public files, and their names. */
+  readonly media = new Map<string, [number, string[]]>();
   readonly booked = new Map<string, Booking[]>();
   /** The method name of every call. */
   readonly calls: string[] = [];
@@ -130,23 +131,29 @@ const walletOf = (standIns: StandIns) =>
     },
   });
 
+/** The public files of a target as media sends them. */
+export const mediaCopy = (model: string, id: number, filenames: readonly string[], version = 1) => ({
+  target: { attachable_type: model, attachable_id: id },
+  version,
+  files: filenames.map((filename, index) => ({
+    id: id * 100 + index,
+    filename,
+    mime_type: 'image/png',
+    size: 12,
+    created_at: '2026-01-01 00:00:00',
+  })),
+});
+
 const mediaOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.media(), {
-    GetMedia: async ({ targets }) => {
-      await standIns.called('GetMedia');
-      const media = targets.flatMap(({ attachable_type, attachable_id }) =>
-        (standIns.media.get(`${attachable_type}:${attachable_id}`) ?? []).map((filename, index) => ({
-          id: attachable_id * 100 + index,
-          attachable_type,
-          attachable_id,
-          link: `http://api.test/api/v1/media/${attachable_id * 100 + index}/${filename}`,
-          filename,
-          mime_type: 'image/png',
-          size: 12,
-          created_at: '2026-01-01 00:00:00',
-        })),
-      );
-      return { media };
+    GetCopies: async ({ targets }) => {
+      await standIns.called('GetCopies');
+      return {
+        copies: targets.map(({ attachable_type, attachable_id }) => {
+          const [version, names] = standIns.media.get(`${attachable_type}:${attachable_id}`) ?? [0, []];
+          return mediaCopy(attachable_type, attachable_id, names, version);
+        }),
+      };
     },
   });
 
@@ -205,6 +212,8 @@ export interface Harness {
   content: RunningContent;
   send: Send;
   publish: Publish;
+  /** As media does before it answers an upload or a deletion. */
+  saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   /** Events that content published. */
   tap: EventTap;
   connection: Connection;
@@ -283,6 +292,10 @@ const open = async (cleanup: Cleanup, watched: boolean): Promise<Harness> => {
     content: await startContent(watched ? monitored(config) : config, { clock }),
     send: (...request) => apiClient('content', harness.content.url)(...request),
     publish: testPublisher(broker),
+    saveMedia: async (copy) => {
+      const copies = client(grpcDefinitions.mediaCopies(), harness.content.grpcAddress);
+      await copies.call('Save', copy).finally(() => copies.close());
+    },
     tap,
     connection,
     restart: async () => {

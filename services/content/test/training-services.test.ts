@@ -9,7 +9,7 @@ import {
   restrictedCaller,
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Harness, openHarness, together } from './support.ts';
+import { type Harness, mediaCopy, openHarness, together } from './support.ts';
 
 let harness: Harness;
 let nextUser = 1;
@@ -85,7 +85,7 @@ describe('200: one is read', () => {
     const userId = someone();
     const id = await offer(userId);
     harness.standIns.boosts.set(id, { level: 2, ends_at: '2027-01-01 00:00:00' });
-    harness.standIns.media.set(`App\\Models\\TrainingServices\\TrainingService:${id}`, ['a.png']);
+    await harness.saveMedia(mediaCopy('App\\Models\\TrainingServices\\TrainingService', id, ['a.png']));
     const { status, body } = await harness.send('GET', `/training-services/${id}`);
     expect(status).toBe(200);
     expect(body.data.user.email).toBeUndefined();
@@ -95,9 +95,9 @@ describe('200: one is read', () => {
     expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
   });
 
-  test('media and boost are left out while their services are down; 503 while identity is', async () => {
+  test('the boost is left out while store-billing is down; 503 while identity is', async () => {
     const id = await offer(someone());
-    harness.standIns.down = ['GetMedia', 'GetBoosts'];
+    harness.standIns.down = ['GetBoosts'];
     const bare = await harness.send('GET', `/training-services/${id}`);
     expect(bare.status).toBe(200);
     expect(bare.body.data).toMatchObject({ boost: null, media: [] });
@@ -345,18 +345,13 @@ describe('the list', () => {
     expect(both.body.meta.total).toBe(1);
   });
 
-  test('every page makes four calls', async () => {
+  test('a page without boosts makes two calls', async () => {
     const userId = someone();
     await together(() => offer(userId), 5);
     for (const query of ['', '&per_page=2', '&search=cut']) {
       harness.standIns.calls.length = 0;
       await harness.send('GET', `/training-services?user_id=${userId}${query}`);
-      expect(harness.standIns.calls.toSorted()).toEqual([
-        'GetBoosts',
-        'GetHiddenUsers',
-        'GetMedia',
-        'ShowUsers',
-      ]);
+      expect(harness.standIns.calls.toSorted()).toEqual(['GetHiddenUsers', 'ShowUsers']);
     }
   });
 });

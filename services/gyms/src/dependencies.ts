@@ -1,5 +1,5 @@
 import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
-import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
+import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
@@ -15,7 +15,9 @@ import { createStore, type Store } from './store/store.ts';
 export interface Dependencies {
   store: Store;
   users: Pick<UserReader, 'findRecords'>;
-  media: MediaReader;
+  mediaCopies: MediaCopyReader;
+  /** The public origin, for the links of files. */
+  baseUrl: string;
   boosts: BoostReader;
   licenseDocuments: LicenseDocuments;
   outbox: Outbox;
@@ -41,7 +43,8 @@ export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig):
   return {
     store: createStore(connection, log),
     users: createUserReader(identity),
-    media: createMediaReader(media, log),
+    mediaCopies: createMediaCopyReader(media),
+    baseUrl: config.PUBLIC_BASE_URL,
     boosts: createBoostReader(storeBilling, log),
     licenseDocuments: createLicenseDocuments({ media, log }),
     outbox,

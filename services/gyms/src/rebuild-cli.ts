@@ -1,4 +1,4 @@
-/** `npm run rebuild:gyms`: corrects the read model of boosts; it may run beside the service. */
+/** `npm run rebuild:gyms`: corrects the read models of boosts and public files; it may run beside the service. */
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -7,8 +7,9 @@ import { createUseCases } from './use-cases.ts';
 const config = readConfig();
 const runtime = await createServiceRuntime('gyms', config);
 try {
-  const { rebuildBoosts } = createUseCases(createDependencies(runtime, config));
-  process.stdout.write(`rebuilt the boosts of ${await rebuildBoosts()} gyms\n`);
+  const { rebuildBoosts, rebuildMedia } = createUseCases(createDependencies(runtime, config));
+  await rebuildMedia();
+  process.stdout.write(`rebuilt the boosts and files of ${await rebuildBoosts()} gyms\n`);
 } finally {
   await runtime.cleanup.close();
 }

@@ -1,4 +1,5 @@
 import { blockersService } from '@fitness/contracts/blockers.ts';
+import { mediaCopiesService } from '@fitness/contracts/media-copy.ts';
 import {
   createServiceRuntime,
   type Overrides,
@@ -16,7 +17,11 @@ export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): 
   const useCases = createUseCases(createDependencies(runtime, config));
   return runtime.serve({
     routes: createRoutes(useCases, { baseUrl: config.PUBLIC_BASE_URL }),
-    grpc: [createGymsService(useCases), blockersService<'gyms'>(useCases.blockers)],
+    grpc: [
+      createGymsService(useCases),
+      mediaCopiesService(useCases.saveMediaCopy),
+      blockersService<'gyms'>(useCases.blockers),
+    ],
     consumers: createConsumers(useCases),
     beforeTransports: useCases.prepareData,
   });

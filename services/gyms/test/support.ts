@@ -1,8 +1,8 @@
 /** A running gyms service with stand-ins of the services that it calls. */
 
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import type { MediaCopy } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
-import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
 import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -55,7 +55,7 @@ interface StandIns {
   /** A service that is turned off answers `unavailable`. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];
-  media: MediaRow__Output[];
+  media: MediaCopy[];
   /** Every call that was received. */
   calls: { method: string; request: unknown }[];
 }
@@ -94,9 +94,9 @@ const startStandIns = async () => {
       },
     }),
     standInService(grpcDefinitions.media(), {
-      GetMedia: async (request) => {
-        note('media', 'GetMedia', request);
-        return { media: standIns.media };
+      GetCopies: async (request) => {
+        note('media', 'GetCopies', request);
+        return { copies: standIns.media };
       },
       DeleteByPurpose: async (request) => {
         note('media', 'DeleteByPurpose', request);
@@ -126,6 +126,7 @@ export interface Harness {
   connection: Connection;
   gyms: ReturnType<typeof gymsClient>;
   blockers: ReturnType<typeof blockersClient>;
+  mediaCopies: ReturnType<typeof mediaCopiesClient>;
   /** Publishes an event as the service that owns it. */
   publish<Definition extends EventDefinition>(
     service: string,
@@ -140,6 +141,7 @@ export interface Harness {
 }
 
 const gymsClient = (address: string) => testClient('gyms', grpcDefinitions.gyms(), address);
+const mediaCopiesClient = (address: string) => testClient('gyms', grpcDefinitions.mediaCopies(), address);
 const blockersClient = (address: string) => testClient('gyms', grpcDefinitions.blockers(), address);
 
 /** Publishes through an outbox with a database of its own. */
@@ -200,6 +202,8 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
   const testPublisher = await openTestPublisher(config, broker);
   cleanup.defer('publisher', () => testPublisher.close());
   const gyms = gymsClient(service.grpcAddress);
+  const mediaCopies = mediaCopiesClient(service.grpcAddress);
+  cleanup.defer('client of media copies', () => mediaCopies.close());
   const blockers = blockersClient(service.grpcAddress);
   cleanup.defer('client of gyms', () => gyms.close());
   cleanup.defer('client of blockers', () => blockers.close());
@@ -225,6 +229,7 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
     connection,
     gyms,
     blockers,
+    mediaCopies,
     publish: testPublisher.publish,
     replica,
     createGym,

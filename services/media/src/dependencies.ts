@@ -8,6 +8,7 @@ import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createImages, type Images } from './clients/images.ts';
 import { createLicenseOwners, type LicenseOwners } from './clients/license-owners.ts';
+import { createMediaCopies, type MediaCopies } from './clients/media-copies.ts';
 import type { Storage } from './clients/storage.ts';
 import { createTargets, type Targets } from './clients/targets.ts';
 import type { MediaConfig } from './config.ts';
@@ -19,6 +20,7 @@ export interface Dependencies {
   images: Images;
   targets: Targets;
   licenseOwners: LicenseOwners;
+  mediaCopies: MediaCopies;
   sequences: Sequences;
   outbox: Outbox;
   audit: AuditLog;
@@ -44,6 +46,10 @@ export const createDependencies = (
     images: createImages(),
     targets: createTargets({ identity, gyms, content }),
     licenseOwners: createLicenseOwners({ identity, gyms, log }),
+    mediaCopies: createMediaCopies({
+      gyms: runtime.grpcClient('gyms', grpcDefinitions.mediaCopies(), config.GYMS_GRPC_ADDRESS),
+      content: runtime.grpcClient('content', grpcDefinitions.mediaCopies(), config.CONTENT_GRPC_ADDRESS),
+    }),
     sequences,
     outbox,
     audit,

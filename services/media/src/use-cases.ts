@@ -5,11 +5,13 @@ import { createDeleteMediaOfTarget } from './app/delete-media-of-target.ts';
 import { createDownloadFile } from './app/download-file.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createFindMedia } from './app/find-media.ts';
+import { createCopyMedia } from './app/media-copies.ts';
 import { createReceiveFile } from './app/receive-file.ts';
 import { createSweepFiles } from './app/sweep-files.ts';
 import type { Dependencies } from './dependencies.ts';
 
 export const createUseCases = (dependencies: Dependencies) => ({
+  copyMedia: createCopyMedia(dependencies),
   attachFile: createAttachFile(dependencies),
   deleteMedia: createDeleteMedia(dependencies),
   deleteMediaByPurpose: createDeleteMediaByPurpose(dependencies),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -70,6 +71,8 @@ export interface StubServices {
   hidden: { pending: Set<number>; gone: Set<number> };
   /** Requests of AttachLicense. */
   attachedLicenses: unknown[];
+  /** Requests of MediaCopies.Save that were answered. */
+  savedCopies: MediaCopy__Output[];
   /** The method of every call. */
   calls: string[];
   /** Awaited before each answer. */
@@ -88,6 +91,7 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     ]),
     hidden: { pending: new Set(), gone: new Set() },
     attachedLicenses: [],
+    savedCopies: [],
     calls: [],
     before: () => undefined,
   };
@@ -103,6 +107,13 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     return { current: true };
   };
   const server = await standIn(
+    standInService(grpcDefinitions.mediaCopies(), {
+      Save: async (copy) => {
+        await note(copy.target?.attachable_type === MODEL.gym ? 'gyms' : 'content', 'Save');
+        stubs.savedCopies.push(copy);
+        return {};
+      },
+    }),
     standInService(grpcDefinitions.gyms(), {
       GetGyms: async ({ ids }) => {
         await note('gyms', 'GetGyms');

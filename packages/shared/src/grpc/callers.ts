@@ -4,6 +4,7 @@
  */
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
+import type { MediaCopiesDefinition } from '@fitness/proto/gen/fitness/common/v1/MediaCopies.ts';
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
@@ -27,6 +28,9 @@ export const RPC_CALLERS = {
   'fitness.common.v1.Blockers': {
     Evaluate: ['identity'],
   } satisfies CallersOf<BlockersDefinition>,
+  'fitness.common.v1.MediaCopies': {
+    Save: ['media'],
+  } satisfies CallersOf<MediaCopiesDefinition>,
   'fitness.content.v1.Content': {
     GetPosts: ['media'],
     GetTrainingServices: ['media', 'store-billing'],
@@ -45,7 +49,8 @@ export const RPC_CALLERS = {
   } satisfies CallersOf<IdentityDefinition>,
   'fitness.media.v1.Media': {
     DeleteByPurpose: ['identity', 'gyms'],
-    GetMedia: ['identity', 'gyms', 'content'],
+    GetCopies: ['gyms', 'content'],
+    GetMedia: ['identity'],
   } satisfies CallersOf<MediaDefinition>,
   'fitness.store_billing.v1.StoreBilling': {
     GetBoosts: ['gyms', 'content'],

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
+import type { MediaCopiesDefinition } from '@fitness/proto/gen/fitness/common/v1/MediaCopies.ts';
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
@@ -32,6 +33,8 @@ const load = <Definition>(file: string, service: string): Definition => {
 export const grpcDefinitions = {
   auditLog: () => load<AuditLogDefinition>('common/v1/audit.proto', 'fitness.common.v1.AuditLog'),
   blockers: () => load<BlockersDefinition>('common/v1/blockers.proto', 'fitness.common.v1.Blockers'),
+  mediaCopies: () =>
+    load<MediaCopiesDefinition>('common/v1/media_copies.proto', 'fitness.common.v1.MediaCopies'),
   identity: () => load<IdentityDefinition>('identity/v1/identity.proto', 'fitness.identity.v1.Identity'),
   wallet: () => load<WalletDefinition>('wallet/v1/wallet.proto', 'fitness.wallet.v1.Wallet'),
   gyms: () => load<GymsDefinition>('gyms/v1/gyms.proto', 'fitness.gyms.v1.Gyms'),

@@ -1,3 +1,4 @@
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -14,9 +15,9 @@ const unknownProfile = () => invalid({ profile_id: message('validation.unknown')
 
 /** 422 for a profile that does not exist or that the caller may not see, 403 for one that is not theirs. */
 export const createCreatePost = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'sequences' | 'clock' | 'profileQueue'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'sequences' | 'clock' | 'baseUrl' | 'profileQueue'>,
 ) => {
-  const { store, sequences, clock, profileQueue } = dependencies;
+  const { store, sequences, clock, baseUrl, profileQueue } = dependencies;
   const fetchProfile = createFetchProfile(dependencies);
   const refreshProfile = createRefreshProfile(dependencies);
   return async (caller: UserCaller, ref: ProfileRef, fields: PostFields): Promise<PostResource> => {
@@ -42,11 +43,13 @@ export const createCreatePost = (
         created_at: now,
         updated_at: now,
         version: 1,
+        media: NO_MEDIA,
       };
       await store.posts.insert(session, post, state);
-      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id);
+      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id, [id]);
       return post;
     };
-    return toPostResource(await profileQueue.run(profileKey(ref), () => store.transaction(create)));
+    const post = await profileQueue.run(profileKey(ref), () => store.transaction(create));
+    return toPostResource(post, baseUrl);
   };
 };

@@ -1,6 +1,8 @@
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { NEVER_BOOSTED } from '../domain/boost.ts';
 import { userProfile } from '../domain/profile.ts';
 import { activityOf, type TrainingService, type TrainingServiceFields } from '../domain/training-service.ts';
 import { publishTrainingServiceChanged } from './publish.ts';
@@ -27,6 +29,8 @@ export const createCreateTrainingService = (
       created_at: now,
       updated_at: now,
       version: 1,
+      boosted_until: NEVER_BOOSTED.endsAt,
+      media: NO_MEDIA,
     };
     const { ref, state } = userProfile(caller.userId);
     await store.profiles.insertIfMissing(ref, { state, version: 0 });

@@ -21,12 +21,12 @@ export const createDeletePost = (
       const post = await removePost(session, id);
       if (post === undefined) throw notFound();
       await recordPostChange(dependencies, session, caller, { before: post, after: null });
-      if (post.gone) return;
-      const profile = await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
+      const profile = post.gone
+        ? undefined
+        : await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
       // The counters of a profile that is gone no longer include its posts.
-      if (profile === undefined) return;
-      const key = totalKey(post, post.profile.kind, profile.state);
-      await store.counters.incrementPosts(session, id, { [key]: -1 });
+      const deltas = profile === undefined ? {} : { [totalKey(post, post.profile.kind, profile.state)]: -1 };
+      await store.counters.incrementPosts(session, id, deltas, undefined, [id]);
     };
     await profileQueue.run(profileKey(ref), () => store.transaction(remove));
   };

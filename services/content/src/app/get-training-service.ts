@@ -11,7 +11,7 @@ import {
 
 /** 404 for one that the viewer may not see: inactive, or of an account with a scheduled deletion. */
 export const createGetTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts'>,
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'baseUrl' | 'boosts'>,
 ) => {
   const { store, users } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);

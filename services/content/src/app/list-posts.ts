@@ -16,10 +16,10 @@ import {
   totalKeysOf,
 } from '../domain/post-lists.ts';
 import { type ProfileKind, type ProfileRef, profileKey } from '../domain/profile.ts';
-import type { FacetQuery } from '../store/facets.ts';
+import type { PostTotals } from '../store/counters.ts';
 import type { Profile } from '../store/profiles.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
-import { createPresentPosts, type PostResource } from './post-resource.ts';
+import { type PostResource, toPostResource } from './post-resource.ts';
 
 interface PostQuery {
   /** Undefined: all of them. */
@@ -38,20 +38,20 @@ export type ListPosts = (
 ) => Promise<{ page: PageOf<unknown>; data: PostResource[] }>;
 
 export const createListPosts = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'media'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users' | 'baseUrl'>,
 ): ListPosts => {
-  const { store } = dependencies;
+  const { store, baseUrl } = dependencies;
   const listsOfProfiles = createListsOfProfiles(dependencies);
-  const presentPosts = createPresentPosts(dependencies);
   return async (viewer, query, request) => {
     const kinds = query.kinds ?? ALL_KINDS;
     const blog = blogOf(query.inBlog);
+    const totals = await store.counters.posts();
     const lists =
       query.itemIds === undefined
-        ? await listsOfAll(store, viewer, kinds, blog)
+        ? await listsOfAll(store, totals, viewer, kinds, blog)
         : await listsOfProfiles(viewer, kinds, query.itemIds, blog);
-    const page = await readPage(store, lists, query, request);
-    return { page, data: await presentPosts(page.rows) };
+    const page = await readPage(store, lists, { ...query, versions: totals.versions }, request);
+    return { page, data: page.rows.map((post) => toPostResource(post, baseUrl)) };
   };
 };
 
@@ -68,11 +68,11 @@ const ALL_KINDS: readonly ProfileKind[] = ['gym', 'user'];
 /** The lists without `itemIds`; no post is in two of them. */
 const listsOfAll = async (
   store: Dependencies['store'],
+  totals: PostTotals,
   viewer: Caller,
   kinds: readonly ProfileKind[],
   blog: BlogFilter,
 ): Promise<List[]> => {
-  const totals = await store.counters.posts();
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
   const scope = can(viewer, 'posts.view_all') ? 'all' : 'public';
@@ -136,15 +136,16 @@ const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | '
 const readPage = (
   store: Dependencies['store'],
   lists: readonly List[],
-  { search, order }: PostQuery,
+  { search, order, versions }: PostQuery & Pick<PostTotals, 'versions'>,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
   const filled = lists.filter(({ total }) => total > 0);
-  const query: FacetQuery = {
+  const query: Parameters<Dependencies['store']['posts']['list']>[0] = {
     facets: filled.map((list) => list.facet),
     total: filled.reduce((sum, { total }) => sum + total, 0),
     newest: Math.max(0, ...filled.map(({ newest }) => newest)),
     search,
+    versions,
   };
   return readListPage((slice) => store.posts.list(query, slice), query, order, request);
 };

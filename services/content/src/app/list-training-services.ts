@@ -26,7 +26,7 @@ export type ListTrainingServices = (
 ) => Promise<{ page: PageOf<unknown>; data: TrainingServiceResource[] }>;
 
 export const createListTrainingServices = (
-  dependencies: Pick<Dependencies, 'store' | 'users' | 'media' | 'boosts' | 'clock'>,
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'baseUrl' | 'boosts' | 'clock'>,
 ): ListTrainingServices => {
   const presentPage = createPresentPage(dependencies);
   return async (viewer, query, request) => {
@@ -85,9 +85,9 @@ const totalOf = async (
   return filter.facets.reduce((sum, facet) => sum + (known.get(facet) ?? 0), counted);
 };
 
-/** Four calls for any page: hidden sellers, users, media, boosts. `sellerId`: the one that the query asks for. */
-const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 'boosts'>) => {
-  const { users } = dependencies;
+/** Two calls for any page: hidden sellers and users; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */
+const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' | 'boosts' | 'clock'>) => {
+  const { users, clock } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);
   return async (
     viewer: Caller,
@@ -100,7 +100,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'media' | 
     const [hidden, shownUsers, embedded] = await Promise.all([
       can(viewer, 'users.view_all') ? undefined : users.hidden(sellers),
       users.find(sellers, viewer),
-      fetchEmbedded(rows.map(({ id }) => id)),
+      fetchEmbedded(rows.filter(({ boosted_until }) => boosted_until > clock.now()).map(({ id }) => id)),
     ]);
     const isHidden = (id: number): boolean => hidden?.has(id) === true;
     const data = rows.flatMap((service) => {

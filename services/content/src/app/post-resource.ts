@@ -1,9 +1,9 @@
 /** The post as responses show it (specification 2.6). */
-import { type MediaResource, mediaSchema } from '@fitness/contracts/media.ts';
+import { mediaSchema } from '@fitness/contracts/media.ts';
+import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import type { Dependencies } from '../dependencies.ts';
 import { type Post, pickPostFields, postFields } from '../domain/post.ts';
 import { PROFILE_TYPES, typeOf } from '../domain/profile.ts';
 
@@ -21,29 +21,13 @@ export const postSchema = z
 
 export type PostResource = z.output<typeof postSchema>;
 
-/** `media`: none for a new post. */
-export const toPostResource = (post: Post, media: MediaResource[] = []): PostResource => ({
+/** `baseUrl`: the public origin. */
+export const toPostResource = (post: Post, baseUrl: string): PostResource => ({
   id: post.id,
   profile_type: typeOf(post.profile.kind),
   profile_id: post.profile.id,
   ...pickPostFields(post),
-  media,
+  media: toMediaResources(MODEL.post, post.id, post.media, baseUrl),
   created_at: formatTimestamp(post.created_at),
   updated_at: formatTimestamp(post.updated_at),
 });
-
-/** Posts in the order given; their media are fetched in one call. */
-export const createPresentPosts =
-  (dependencies: Pick<Dependencies, 'media'>) =>
-  async (posts: readonly Post[]): Promise<PostResource[]> => {
-    const media = await dependencies.media.findOrEmpty(
-      MODEL.post,
-      posts.map(({ id }) => id),
-    );
-    return posts.map((post) => toPostResource(post, media.get(post.id)));
-  };
-
-export const createPresentPost = (dependencies: Pick<Dependencies, 'media'>) => {
-  const presentPosts = createPresentPosts(dependencies);
-  return async (post: Post): Promise<PostResource> => (await presentPosts([post]))[0] as PostResource;
-};

@@ -1,11 +1,13 @@
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { NEVER_BOOSTED } from '../domain/boost.ts';
 import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
+import { createRebuildMedia } from './save-media.ts';
 
-type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts'>;
+type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts' | 'mediaCopies'>;
 
 const BATCH = 100;
 
@@ -15,13 +17,14 @@ export interface RebuildResult {
 }
 
 /**
- * Rebuilds the read models from gyms, identity and store-billing, the counters, and the facets and grams of all rows.
+ * Rebuilds the read models from gyms, identity, store-billing and media, the counters, and the facets and grams of all rows.
  * The service may run meanwhile. Throws `unavailable`; what was rebuilt before stays.
  */
 export const createRebuild = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
   const rebuildProfiles = createRebuildProfiles(dependencies);
   const rebuildBoosts = createRebuildBoosts(dependencies);
+  const rebuildMedia = createRebuildMedia(dependencies);
   return async (): Promise<RebuildResult> => {
     const refs = new Map<string, ProfileRef>();
     for (const ref of await store.posts.profiles()) refs.set(profileKey(ref), ref);
@@ -32,6 +35,8 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
     await store.trainingServices.reindex();
     const ids = await store.trainingServices.allIds();
     for (const batch of batches(ids)) await rebuildBoosts(batch);
+    await rebuildMedia(MODEL.trainingService, ids);
+    await rebuildMedia(MODEL.post, await store.posts.allIds());
     return { profiles: refs.size, trainingServices: ids.length };
   };
 };
@@ -61,6 +66,7 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
           version: Math.max(known.version, answer.version),
         });
         await store.posts.updateVisibility(session, ref, state);
+        await store.counters.incrementPosts(session, ref.id, {}, undefined, [profileKey(ref)]);
         if (state.gone) return;
         const { counts, newest } = await store.posts.recount(session, ref);
         await store.profiles.setCounts(session, ref, counts, newest);

@@ -14,6 +14,8 @@ export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' |
       if (ids.length === 0) return removed;
       await store.transaction(async (session) => {
         for (const id of ids) await removePost(session, id);
+        // Whoever reads that their profile has changed no longer finds them.
+        await store.counters.incrementPosts(session, ids[0] ?? 0, {}, undefined, ids);
       });
       removed += ids.length;
     }

@@ -1,6 +1,7 @@
 /** The training service as responses show it (specification 2.7). */
 import { type BoostResource, boostSchema } from '@fitness/contracts/boost.ts';
-import { type MediaResource, mediaSchema } from '@fitness/contracts/media.ts';
+import { mediaSchema } from '@fitness/contracts/media.ts';
+import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
@@ -29,20 +30,18 @@ export const trainingServiceSchema = z
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
 
 interface EmbeddedResources {
-  media: ReadonlyMap<number, MediaResource[]>;
   boosts: ReadonlyMap<number, BoostResource>;
+  /** The public origin. */
+  baseUrl: string;
 }
 
-/** The media and boosts of training services, in one call each. Never rejects. */
+/** The boosts of training services, in one call. Never rejects. */
 export const createFetchEmbedded =
-  (dependencies: Pick<Dependencies, 'media' | 'boosts'>) =>
-  async (ids: readonly number[]): Promise<EmbeddedResources> => {
-    const [media, boosts] = await Promise.all([
-      dependencies.media.findOrEmpty(MODEL.trainingService, ids),
-      dependencies.boosts.findOrEmpty('training_service', ids),
-    ]);
-    return { media, boosts };
-  };
+  ({ boosts, baseUrl }: Pick<Dependencies, 'boosts' | 'baseUrl'>) =>
+  async (ids: readonly number[]): Promise<EmbeddedResources> => ({
+    boosts: await boosts.findOrEmpty('training_service', ids),
+    baseUrl,
+  });
 
 /**
  * The seller as `viewer` may see them; undefined for an erased account. Throws `unavailable`; a use case calls it before
@@ -64,7 +63,7 @@ export const toTrainingServiceResource = (
   user,
   ...pickTrainingServiceFields(service),
   boost: embedded?.boosts.get(service.id) ?? null,
-  media: embedded?.media.get(service.id) ?? [],
+  media: embedded ? toMediaResources(MODEL.trainingService, service.id, service.media, embedded.baseUrl) : [],
   created_at: formatTimestamp(service.created_at),
   updated_at: formatTimestamp(service.updated_at),
 });

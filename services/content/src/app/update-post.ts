@@ -7,16 +7,15 @@ import type { Post, PostFields } from '../domain/post.ts';
 import { countKey, totalKey } from '../domain/post-lists.ts';
 import { profileKey } from '../domain/profile.ts';
 import { createFindOwnPost } from './post-owner.ts';
-import { createPresentPost, type PostResource } from './post-resource.ts';
+import { type PostResource, toPostResource } from './post-resource.ts';
 import { recordPostChange } from './record-change.ts';
 
 /** 404 unless the caller sees the post, 403 unless they own its profile. */
 export const createUpdatePost = (
-  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'media' | 'audit' | 'profileQueue'>,
+  dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'baseUrl' | 'audit' | 'profileQueue'>,
 ) => {
-  const { store, clock, profileQueue } = dependencies;
+  const { store, clock, baseUrl, profileQueue } = dependencies;
   const findOwnPost = createFindOwnPost(dependencies);
-  const presentPost = createPresentPost(dependencies);
   return async (caller: UserCaller, id: number, change: Change<PostFields>): Promise<PostResource> => {
     const { profile: ref } = await findOwnPost(caller, id);
     const update = async (session: ClientSession): Promise<Post> => {
@@ -32,12 +31,15 @@ export const createUpdatePost = (
       if (profile === undefined) throw notFound();
       const { kind } = post.profile;
       const deltas = moveOnePost(totalKey(post, kind, profile.state), totalKey(fields, kind, profile.state));
-      await store.counters.incrementPosts(session, id, deltas);
+      // The facets of a post follow from what the counters distinguish.
+      if (Object.keys(deltas).length > 0)
+        await store.counters.incrementPosts(session, id, deltas, undefined, [id]);
       const after = await store.posts.update(session, post, fields, profile.state, clock.now());
       await recordPostChange(dependencies, session, caller, { before: post, after });
       return after;
     };
-    return presentPost(await profileQueue.run(profileKey(ref), () => store.transaction(update)));
+    const after = await profileQueue.run(profileKey(ref), () => store.transaction(update));
+    return toPostResource(after, baseUrl);
   };
 };
 

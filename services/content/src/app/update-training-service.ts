@@ -15,7 +15,7 @@ import {
 
 /** 404 unless the caller sees it, 403 unless they sell or manage it. */
 export const createUpdateTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'media' | 'boosts' | 'audit'>,
+  dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'baseUrl' | 'boosts' | 'audit'>,
 ) => {
   const { store, clock } = dependencies;
   const findManaged = createFindManagedService(dependencies);

@@ -1,5 +1,6 @@
 /** A post on the profile of a user or of a gym (specification 2.6). */
 
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.ts';
@@ -42,6 +43,8 @@ export interface Post extends PostFields {
   created_at: Date;
   updated_at: Date;
   version: number;
+  /** Its public files. */
+  media: MediaCopy;
 }
 
 export const isPublicPost = (

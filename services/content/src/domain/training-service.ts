@@ -1,5 +1,6 @@
 /** A training service that a trainer sells (specification 2.7), and the lists that it belongs to. */
 
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
@@ -38,6 +39,10 @@ export interface TrainingService extends TrainingServiceFields {
   created_at: Date;
   updated_at: Date;
   version: number;
+  /** Until then it comes first in lists; as far as the events of store-billing have arrived. */
+  boosted_until: Date;
+  /** Its public files. */
+  media: MediaCopy;
 }
 
 /** The counter that a training service belongs to. */

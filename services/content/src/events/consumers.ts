@@ -5,6 +5,7 @@ import { onBoostEnded } from './on-boost-ended.ts';
 import { onBoostGranted } from './on-boost-granted.ts';
 import { onGymChanged } from './on-gym-changed.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
+import { onMediaChanged } from './on-media-changed.ts';
 
 export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onGymChanged(useCases),
@@ -12,4 +13,5 @@ export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onAccountDeleted(useCases),
   onBoostGranted(useCases),
   onBoostEnded(useCases),
+  ...onMediaChanged(useCases),
 ];

@@ -1,4 +1,5 @@
 /** The collections of content's database. */
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { PostFields } from '../domain/post.ts';
@@ -22,6 +23,8 @@ export interface PostDocument extends PostFields {
   created_at: Date;
   updated_at: Date;
   version: number;
+  /** Missing from one that an older release stored. */
+  media?: MediaCopy;
 }
 
 /** The read model of gyms and accounts, and how many posts each has. */
@@ -48,6 +51,10 @@ export interface CounterDocument {
   counts: Record<string, number>;
   /** The largest id counted in this document. */
   newest: number;
+  /** Of posts: incremented by every change of a list. */
+  version?: number;
+  /** Of posts: what the last increments changed, the newest last: the id of a post, or a key in `profiles`. */
+  changes?: (number | string)[];
 }
 
 export interface TrainingServiceDocument extends TrainingServiceFields {
@@ -62,6 +69,8 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
   created_at: Date;
   updated_at: Date;
   version: number;
+  /** Missing from one that an older release stored. */
+  media?: MediaCopy;
 }
 
 /** The read model of boosts, from the events of store-billing. */
@@ -125,6 +134,7 @@ const postSchema = new Schema<PostDocument>(
     created_at: date,
     updated_at: date,
     version: number,
+    media: Schema.Types.Mixed,
   },
   settings('posts'),
 )
@@ -154,7 +164,13 @@ const profileSchema = new Schema<ProfileDocument>(
 ).index({ owner_user_id: 1 });
 
 const counterSchema = new Schema<CounterDocument>(
-  { _id: text, counts: { type: Schema.Types.Mixed, required: true }, newest: number },
+  {
+    _id: text,
+    counts: { type: Schema.Types.Mixed, required: true },
+    newest: number,
+    version: Number,
+    changes: { type: [Schema.Types.Mixed], default: undefined },
+  },
   settings('counters'),
 );
 
@@ -174,6 +190,7 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
     created_at: date,
     updated_at: date,
     version: number,
+    media: Schema.Types.Mixed,
   },
   settings('training_services'),
 )
@@ -220,7 +237,7 @@ privacy(
   postSchema,
   erase('a post of an erased account is deleted', '_id', 'title', 'content', 'grams', 'facets'),
   erase('likewise', 'profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'),
-  erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version'),
+  erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version', 'media'),
 );
 
 privacy(
@@ -237,7 +254,11 @@ privacy(
   retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
 );
 
-privacy(counterSchema, retain('how many there are', '_id', 'counts', 'newest'));
+privacy(
+  counterSchema,
+  retain('how many there are', '_id', 'counts', 'newest', 'version'),
+  pseudonymise('the numbers of the posts and profiles that changed last', 'changes'),
+);
 
 privacy(
   trainingServiceSchema,
@@ -250,7 +271,7 @@ privacy(
     'grams',
   ),
   erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until', 'boost_level'),
-  erase('likewise', 'created_at', 'updated_at', 'version'),
+  erase('likewise', 'created_at', 'updated_at', 'version', 'media'),
 );
 
 privacy(

@@ -1,4 +1,5 @@
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
+import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
@@ -9,12 +10,16 @@ import {
   facetsOf,
   flagsOf,
   GONE_FACET,
+  isInFacet,
   NO_POSTS,
   type ProfileCounts,
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
+import type { ChangedPost, Counters } from './counters.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
+import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
+import { createPostPositions, type FacetedPost, type ListVersions } from './post-positions.ts';
 import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -40,7 +45,10 @@ export interface Posts {
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
   /** Sets owner, visibility and facets of every post of a profile. */
   updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
-  list(query: FacetQuery, slice: Slice): Promise<PostPage>;
+  /** `versions`: those that were read with the total. */
+  list(query: FacetQuery & { versions: ListVersions }, slice: Slice): Promise<PostPage>;
+  saveMedia: SaveMedia;
+  allIds(): Promise<number[]>;
   /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
@@ -61,6 +69,7 @@ const fromDocument = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
   created_at: found.created_at,
   updated_at: found.updated_at,
   version: found.version,
+  media: found.media ?? NO_MEDIA,
 });
 
 /** The fields that follow from the state of the profile. */
@@ -86,10 +95,58 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   created_at: post.created_at,
   updated_at: post.updated_at,
   version: post.version,
+  media: post.media,
 });
 
-export const createPosts = ({ posts }: Models): Posts => {
+export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changedPosts'>): Posts => {
   const reader = createListReader(posts.collection, { texts: ['title', 'content'], accepted: ['facets'] });
+  const positions = createPostPositions({
+    ids: async (facet) => {
+      const found = posts.collection.find({ facets: facet }, { projection: { _id: 1 }, batchSize: 10_000 });
+      return (await found.toArray()).map(({ _id }) => Number(_id));
+    },
+    changes: async (since) => {
+      const { versions, changed } = await counters.changedPosts(since);
+      return { versions, posts: changed && (await facetsNow(changed)) };
+    },
+  });
+
+  const facetsNow = async (changed: readonly ChangedPost[]): Promise<FacetedPost[]> => {
+    const ids = changed.filter((one) => typeof one === 'number');
+    const keys = changed.filter((one) => typeof one === 'string');
+    const [single, ofProfiles] = await Promise.all([
+      ids.length === 0 ? [] : posts.find({ _id: trusted({ $in: ids }) }, { facets: 1 }).lean(),
+      keys.length === 0 ? [] : posts.find({ profile_key: trusted({ $in: keys }) }, { facets: 1 }).lean(),
+    ]);
+    const deleted = new Map(ids.map((id): [number, FacetedPost] => [id, { id, facets: [] }]));
+    const found = [...single, ...ofProfiles].map(({ _id, facets }) => ({ id: _id, facets }));
+    return [
+      ...new Map([...deleted, ...found.map((post): [number, FacetedPost] => [post.id, post])]).values(),
+    ];
+  };
+
+  /** Undefined where their ids are not in memory. */
+  const listById = async (
+    { facets, total, versions }: Parameters<Posts['list']>[0],
+    slice: Slice,
+  ): Promise<PostPage | undefined> => {
+    const ids = await positions.find({ facets, total, versions }, slice);
+    if (ids === undefined) return undefined;
+    const shown = ids.slice(0, slice.take);
+    const rows =
+      shown.length === 0
+        ? []
+        : await posts.collection
+            .find({ _id: { $in: shown } as never }, { projection: { grams: 0, facets: 0 } })
+            .toArray();
+    const byId = new Map((rows as unknown as PostDocument[]).map((row) => [row._id, fromDocument(row)]));
+    // A post that has just left the list is not shown.
+    const listed = shown
+      .flatMap((id) => byId.get(id) ?? [])
+      .filter((post) => facets.some((facet) => isInFacet(post, facet)));
+    return { rows: listed, more: ids.length > slice.take, total: undefined };
+  };
+
   return {
     isPersonal: isPersonalPostField,
     find: async (id, session) => {
@@ -145,9 +202,13 @@ export const createPosts = ({ posts }: Models): Posts => {
       }
     },
     list: async (query, slice) => {
+      const byId = hasSearchTerms(query.search) ? undefined : await listById(query, slice);
+      if (byId !== undefined) return byId;
       const listed = await reader.read(inFacets(query), slice);
       return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
     },
+    saveMedia: createSaveMedia(posts),
+    allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
     goneIds: async (limit) => {
       const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
       return found.map(({ _id }) => _id);

@@ -21,10 +21,11 @@ export interface Store {
 
 export const createStore = (connection: Connection): Store => {
   const models = registerModels(connection);
+  const counters = createCounters(models);
   return {
-    posts: createPosts(models),
+    posts: createPosts(models, counters),
     profiles: createProfiles(models),
-    counters: createCounters(models),
+    counters,
     trainingServices: createTrainingServices(models),
     boosts: createBoosts(models),
     trainees: createTrainees(models),

@@ -1,3 +1,4 @@
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -19,6 +20,7 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import { inFacets, isInFacets } from './facets.ts';
+import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
 import { sameWords } from './same-words.ts';
 
@@ -66,6 +68,7 @@ export interface TrainingServices {
   /** Counts all of them; in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
+  saveMedia: SaveMedia;
   /** Corrects the facets and grams of every row; reads the whole collection. */
   reindex(): Promise<void>;
   allIds(): Promise<number[]>;
@@ -80,6 +83,8 @@ const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>):
   created_at: found.created_at,
   updated_at: found.updated_at,
   version: found.version,
+  boosted_until: found.boosted_until,
+  media: found.media ?? NO_MEDIA,
 });
 
 /** The declared fields, and what follows from them. */
@@ -186,11 +191,12 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         _id: service.id,
         user_id: service.user_id,
         ...toDocumentFields(service.user_id, service),
-        boosted_until: NEVER_BOOSTED.endsAt,
+        boosted_until: service.boosted_until,
         boost_level: NEVER_BOOSTED.level,
         created_at: service.created_at,
         updated_at: service.updated_at,
         version: service.version,
+        media: service.media,
       };
       await trainingServices.create([document], { session });
     },
@@ -244,6 +250,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         .session(session);
       return { active: 0, inactive: 0, newest: 0, ...groups };
     },
+    saveMedia: createSaveMedia(trainingServices),
     setBoost: async (session, id, { level, endsAt }) => {
       const boost = { boosted_until: endsAt, boost_level: level };
       await trainingServices.updateOne({ _id: id }, { $set: boost }, { session });

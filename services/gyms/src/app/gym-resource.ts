@@ -2,6 +2,7 @@
 
 import { boostSchema } from '@fitness/contracts/boost.ts';
 import { mediaSchema } from '@fitness/contracts/media.ts';
+import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
@@ -59,6 +60,7 @@ export type CityResource = z.output<typeof citySchema>;
 export type MajorResource = z.output<typeof majorSchema>;
 
 export interface Reader {
+  isList?: boolean;
   caller: Caller;
   locale: Locale;
 }
@@ -88,19 +90,24 @@ const ownerFieldsOf = (gym: Gym) => ({
   gym_license_rejection_reason: gym.license.rejectionReason,
 });
 
-/** In the order given; what the gyms embed is fetched for all of them together. */
+/**
+ * In the order given; what the gyms embed is fetched for all of them together. A list (`isList`) asks for the boosts of the gyms
+ * that it shows as boosted, a gym alone always for its own: it may have one whose event has not arrived.
+ */
 export const createPresentGyms =
-  (dependencies: Pick<Dependencies, 'store' | 'media' | 'boosts' | 'clock'>) =>
-  async (gyms: readonly Gym[], { caller, locale }: Reader): Promise<GymResource[]> => {
-    const { store, clock } = dependencies;
-    const ids = gyms.map((gym) => gym.id);
-    const [cities, majors, boosts, media] = await Promise.all([
+  (dependencies: Pick<Dependencies, 'store' | 'baseUrl' | 'boosts' | 'clock'>) =>
+  async (gyms: readonly Gym[], { caller, locale, isList = false }: Reader): Promise<GymResource[]> => {
+    const { store, clock, baseUrl } = dependencies;
+    const now = clock.now();
+    const boosted = isList ? gyms.filter(({ boostedUntil }) => boostedUntil > now) : gyms;
+    const [cities, majors, boosts] = await Promise.all([
       store.referenceData.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
       store.referenceData.majors(gyms.flatMap((gym) => gym.majorIds)),
-      dependencies.boosts.findOrEmpty('gym', ids),
-      dependencies.media.findOrEmpty(MODEL.gym, ids),
+      dependencies.boosts.findOrEmpty(
+        'gym',
+        boosted.map(({ id }) => id),
+      ),
     ]);
-    const now = clock.now();
     return gyms.map((gym) => {
       const city = gym.cityId === null ? undefined : cities.get(gym.cityId);
       const crowd = gym.showCrowd ? gym.crowd : null;
@@ -122,7 +129,7 @@ export const createPresentGyms =
         })),
         working_status: workingStatus(gym.workingPeriods, now),
         boost: boosts.get(gym.id) ?? null,
-        media: media.get(gym.id) ?? [],
+        media: toMediaResources(MODEL.gym, gym.id, gym.media, baseUrl),
         rating_count: gym.ratingCount,
         rating_average: ratingAverage(gym),
         ...(seesAllOf(gym, caller) ? ownerFieldsOf(gym) : {}),

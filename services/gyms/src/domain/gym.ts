@@ -1,5 +1,7 @@
 /** A gym, and who may see and change it. */
+import { type MediaCopy, NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
+import { NEVER_BOOSTED } from './boost.ts';
 import { CLEARED, type GymDetails } from './gym-fields.ts';
 import type { WorkingPeriod } from './working-periods.ts';
 
@@ -29,6 +31,10 @@ export interface Gym extends GymDetails {
   license: License;
   ratingSum: number;
   ratingCount: number;
+  /** Until then it comes first in lists; as far as the events of store-billing have arrived. */
+  boostedUntil: Date;
+  /** Its public files. */
+  media: MediaCopy;
   /** Increases by one with every change that publishes an event. */
   version: number;
   createdAt: Date;
@@ -52,6 +58,8 @@ export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym
   crowd: null,
   workingPeriods: [],
   license: NO_LICENSE,
+  boostedUntil: NEVER_BOOSTED.boostedUntil,
+  media: NO_MEDIA,
   ratingSum: 0,
   ratingCount: 0,
   version: 1,

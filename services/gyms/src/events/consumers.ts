@@ -7,7 +7,10 @@ import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost' | 'endBoost'>,
+  useCases: Pick<
+    UseCases,
+    'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost' | 'endBoost' | 'refreshMedia'
+  >,
 ): EventConsumer[] => [
   onMediaAttached(useCases),
   onMediaDeleted(useCases),

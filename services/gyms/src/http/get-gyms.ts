@@ -68,7 +68,7 @@ export const getGymsRoute = (
         request,
         caller,
       );
-      const data = await presentGyms(page.rows, { caller, locale });
+      const data = await presentGyms(page.rows, { caller, locale, isList: true });
       return ok(listBody({ baseUrl, url, request, page, data }));
     },
   });

@@ -4,6 +4,7 @@
  * to them.
  */
 
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -73,6 +74,7 @@ const definition = {
     ),
     required: true,
   },
+  media: Schema.Types.Mixed,
   ratingSum: { type: Number, required: true },
   ratingCount: { type: Number, required: true },
   version: { type: Number, required: true },
@@ -108,6 +110,7 @@ privacy(
   retain('likewise', 'boosts.id', 'boosts.level', 'boosts.endsAt', 'boosts.version'),
   retain('likewise', 'boostedUntil', 'boostLevel'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
+  retain('its public files remain, as those of a place', 'media'),
   erase('a gym of an erased account has no owner', 'ownerId'),
   erase('the document and its review name a person', 'license.image', 'license.mediaId', 'license.approved'),
   erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId'),
@@ -159,7 +162,7 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
 });
 
 /** Fields that are stored for indexes and lists only. */
-const UNSHOWN = ['visibleTo', 'geohash', 'grams', 'boosts', 'boostedUntil', 'boostLevel'] as const;
+const UNSHOWN = ['visibleTo', 'geohash', 'grams', 'boosts', 'boostLevel'] as const;
 
 /** Without the grams and boosts, which may be large. */
 export const GYM_PROJECTION = { grams: 0, boosts: 0 } as const;
@@ -167,7 +170,9 @@ export const GYM_PROJECTION = { grams: 0, boosts: 0 } as const;
 export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
   const gym: Partial<typeof stored> = { ...stored };
   for (const field of UNSHOWN) delete gym[field];
-  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), id: _id };
+  // An older release stored neither media nor boosts.
+  const { media = NO_MEDIA, boostedUntil = NEVER_BOOSTED.boostedUntil } = gym;
+  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), media, boostedUntil, id: _id };
 };
 
 export const readGyms = async (

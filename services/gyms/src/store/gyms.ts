@@ -1,3 +1,4 @@
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Connection } from 'mongoose';
@@ -46,6 +47,8 @@ export interface Gyms extends GymLists {
   saveBoost(session: ClientSession, id: number, boost: Boost): Promise<Gym | undefined>;
   /** Replaces what is known of the boosts of a gym. */
   setBoosts(session: ClientSession, id: number, boosts: readonly Boost[]): Promise<void>;
+  /** Stores the public files of a gym unless it has a newer copy, or does not exist. */
+  saveMedia(session: ClientSession, id: number, copy: MediaCopy): Promise<void>;
   /** The ids of all gyms. */
   allIds(): Promise<number[]>;
   /** `gym` must have been read in the same transaction. */
@@ -97,6 +100,11 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       return toGym(found);
     },
     setBoosts,
+    saveMedia: async (session, id, { version, files }) => {
+      const gym = await gyms.findById(id, { media: 1 }, { session }).lean<Pick<GymDocument, 'media'>>();
+      if (gym === null || (gym.media?.version ?? 0) > version) return;
+      await gyms.updateOne({ _id: id }, { $set: { media: { version, files } } }, { session });
+    },
     allIds: async () => (await gyms.find({}, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id),
     remove: async (session, gym) => {
       await gyms.deleteOne({ _id: gym.id }, { session });

@@ -103,15 +103,30 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
   let cityIds: readonly number[] = [];
   let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
   let majorIds: readonly number[] = [];
+  /** By model, then by id: gyms embed these rows in every list. */
+  const seeded = new Map<string, ReadonlyMap<number, unknown>>();
+
+  const seedRows = async <Row extends { id: number }>(
+    model: Model<Stored<Row>>,
+    rows: readonly Row[],
+  ): Promise<Row[]> => {
+    const all = await upsertRows<Row>(model, rows);
+    seeded.set(model.modelName, new Map(all.map((row) => [row.id, row])));
+    return all;
+  };
 
   const byIds = async <Row extends { id: number }>(
     model: Model<Stored<Row>>,
     ids: readonly number[],
   ): Promise<Map<number, Row>> => {
-    const wanted = [...new Set(ids)];
-    if (wanted.length === 0) return new Map();
-    const found = await model.find({ _id: trusted({ $in: wanted }) }).lean<Stored<Row>[]>();
-    return new Map(found.map((row) => [row._id, toRow<Row>(row)]));
+    const known = seeded.get(model.modelName) as ReadonlyMap<number, Row> | undefined;
+    const rows = new Map([...new Set(ids)].map((id) => [id, known?.get(id)]));
+    const missing = [...rows].filter(([, row]) => row === undefined).map(([id]) => id);
+    // A row that a newer release has added.
+    const found =
+      missing.length === 0 ? [] : await model.find({ _id: trusted({ $in: missing }) }).lean<Stored<Row>[]>();
+    for (const row of found) rows.set(row._id, toRow<Row>(row));
+    return new Map([...rows].flatMap(([id, row]) => (row === undefined ? [] : [[id, row]])));
   };
 
   /** A page of the rows with these ids, which are in order. */
@@ -145,8 +160,8 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
 
   return {
     seed: async (rows) => {
-      await upsertRows<StateRow>(states, rows.states);
-      const allCities = await upsertRows<CityRow>(cities, rows.cities);
+      await seedRows<StateRow>(states, rows.states);
+      const allCities = await seedRows<CityRow>(cities, rows.cities);
       cityIds = allCities.map(({ id }) => id);
       cityIdsOf = new Map(
         [...Map.groupBy(allCities, (city) => city.stateId)].map(([stateId, same]) => [
@@ -154,7 +169,7 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
           same.map(({ id }) => id),
         ]),
       );
-      majorIds = (await upsertRows<MajorRow>(majors, rows.majors)).map(({ id }) => id);
+      majorIds = (await seedRows<MajorRow>(majors, rows.majors)).map(({ id }) => id);
     },
     cities: async (ids) => {
       const found = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);

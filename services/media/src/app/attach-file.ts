@@ -1,4 +1,5 @@
 /** Uploads. */
+import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
@@ -17,6 +18,7 @@ import type { MediaRow, StoredFile, Target } from '../domain/media.ts';
 import { createCleanImage } from './clean-image.ts';
 import { createDeleteFiles } from './delete-files.ts';
 import { mayEdit, mayEditOwn, maySee } from './may-edit.ts';
+import { createCopyMedia, isCopied } from './media-copies.ts';
 import { publishAttached, publishDeleted } from './publish.ts';
 import { recordAccess } from './record-access.ts';
 
@@ -41,7 +43,8 @@ export interface AttachFile {
   ): Promise<Pick<Attachment, 'ownerId'>>;
   /**
    * Takes over the received `file`. Throws 422 for an image that cannot be decoded, when the target or the uploader's
-   * account was deleted meanwhile, and when the target has as many public files as allowed.
+   * account was deleted meanwhile, and when the target has as many public files as allowed. Throws `outcome_unknown` when the
+   * file is stored, but the service of the target did not confirm that its lists show it.
    */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
@@ -53,7 +56,7 @@ const unknownTarget = (): AppError => invalid({ attachable_id: message('validati
 const tooManyFiles = (max: number): AppError => invalid({ file: message('validation.max_files', { max }) });
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
-  const { store, storage, targets, licenseOwners, sequences, clock } = dependencies;
+  const { store, storage, targets, licenseOwners, mediaCopies, sequences, clock } = dependencies;
   const cleanImage = createCleanImage(dependencies);
   const deleteFiles = createDeleteFiles(dependencies);
   return {
@@ -96,11 +99,11 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         created_at: clock.now(),
       };
       for (const target of guardedTargets(row)) await store.attachmentGuards.prepare(target);
-      let replaced: MediaRow[];
+      let done: Inserted;
       try {
         // Placed before the commit: a crash can leave a file without a row, never a row without its file.
         await storage.place(file);
-        replaced = await insertReplacing(dependencies, row, {
+        done = await insertReplacing(dependencies, row, {
           maxPublic: MAX_PUBLIC_FILES[kind],
           callerId: caller.userId,
           ownerId: attachment.ownerId,
@@ -111,7 +114,8 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         throw error;
       }
       await licenseOwners.attach(row);
-      await deleteFiles(replaced);
+      await deleteFiles(done.replaced);
+      if (done.copy !== undefined) await mediaCopies.save(done.copy);
       return row;
     },
   };
@@ -131,12 +135,18 @@ interface Insertion {
   ownerId: number | undefined;
 }
 
-/** Of two concurrent uploads of one document the later commit replaces the earlier. Returns the replaced rows. */
+interface Inserted {
+  replaced: MediaRow[];
+  /** Undefined where the target has none. */
+  copy: TargetCopy | undefined;
+}
+
+/** Of two concurrent uploads of one document the later commit replaces the earlier. */
 const insertReplacing = async (
   dependencies: Dependencies,
   row: MediaRow,
   insertion: Insertion,
-): Promise<MediaRow[]> => {
+): Promise<Inserted> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await dependencies.store.transaction((session) =>
@@ -149,11 +159,12 @@ const insertReplacing = async (
 };
 
 const replace = async (
-  { store, outbox, audit }: Dependencies,
+  dependencies: Dependencies,
   session: ClientSession,
   row: MediaRow,
   { maxPublic, callerId, ownerId }: Insertion,
-): Promise<MediaRow[]> => {
+): Promise<Inserted> => {
+  const { store, outbox, audit } = dependencies;
   for (const target of guardedTargets(row)) {
     if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
   }
@@ -165,5 +176,6 @@ const replace = async (
   await store.media.insert(session, row);
   await publishAttached(outbox, session, row);
   await recordAccess({ store, audit }, session, { action: 'media.upload', callerId, ownerId, row });
-  return replaced;
+  const [copy] = isCopied(row) ? await createCopyMedia(dependencies)([row], session) : [];
+  return { replaced, copy };
 };

@@ -1,17 +1,23 @@
+import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { attachableKind } from '../domain/attachable.ts';
 import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts';
 import { mayEdit } from './may-edit.ts';
+import { createCopyMedia, isCopied } from './media-copies.ts';
 import { recordAccess } from './record-access.ts';
 
-/** For callers that may edit the target. Throws 404 for an unknown file, 403 for any other caller. */
+/**
+ * For callers that may edit the target. Throws 404 for an unknown file, 403 for any other caller, and `outcome_unknown` when it
+ * is deleted, but the service of the target did not confirm that its lists no longer show it.
+ */
 export const createDeleteMedia = (
-  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets' | 'audit'>,
+  dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets' | 'audit' | 'mediaCopies'>,
 ) => {
-  const { store, targets } = dependencies;
+  const { store, targets, mediaCopies } = dependencies;
   const deleteRows = createDeleteRows(dependencies);
+  const copyMedia = createCopyMedia(dependencies);
   return async (caller: UserCaller, id: number): Promise<void> => {
     const row = await store.media.find(id);
     if (row === undefined) throw notFound();
@@ -21,6 +27,8 @@ export const createDeleteMedia = (
     if (target === undefined) throw notFound();
     if (!mayEdit(caller, target)) throw forbidden();
     const { ownerId } = target;
+    let copy: TargetCopy | undefined;
+    await store.attachmentGuards.prepare(row);
     const deleted = await deleteRows(async (session) => {
       const rows = await store.media.delete(session, id);
       for (const gone of rows)
@@ -30,8 +38,13 @@ export const createDeleteMedia = (
           ownerId,
           row: gone,
         });
+      if (isCopied(row)) {
+        await store.attachmentGuards.change(session, row);
+        [copy] = await copyMedia([row], session);
+      }
       return rows;
     }, caller.userId !== ownerId);
     if (deleted.length === 0) throw notFound();
+    if (copy !== undefined) await mediaCopies.save(copy);
   };
 };

@@ -1,4 +1,5 @@
 import { type MediaResource, mediaSchema } from '@fitness/contracts/media.ts';
+import { mediaLink } from '@fitness/contracts/media-copy.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { MediaRow } from '../domain/media.ts';
@@ -8,8 +9,7 @@ export const toMedia = (row: MediaRow, baseUrl: string): MediaResource =>
   mediaSchema.parse({
     ...row,
     id: row._id,
-    // The name is cosmetic: the id alone selects the row.
-    link: `${baseUrl}/api/v1/media/${row._id}/${encodeURIComponent(row.filename)}`,
+    link: mediaLink(baseUrl, { id: row._id, filename: row.filename }),
     created_at: formatTimestamp(row.created_at),
   });
 

@@ -6,13 +6,23 @@ import { toMediaList } from '../app/media-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createMediaService = (
-  { findMedia, deleteMediaByPurpose }: UseCases,
+  { findMedia, copyMedia, deleteMediaByPurpose }: UseCases,
   baseUrl: string,
   log: Logger,
 ): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetMedia: async ({ targets }) => {
       return { media: toMediaList(await findMedia(targets), baseUrl, log) };
+    },
+    GetCopies: async ({ targets }) => {
+      const copies = await copyMedia(targets);
+      return {
+        copies: copies.map(({ model, id, version, files }) => ({
+          target: { attachable_type: model, attachable_id: id },
+          version,
+          files: [...files],
+        })),
+      };
     },
     DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
       if (target === null) throw invalid({ target: message('validation.required') });

@@ -2,7 +2,7 @@
  * The attachment guard of a target: a document that is written by each attachment of a file and by the deletion of the
  * target. The write conflict orders the two, so that no file remains attached to a deleted target.
  */
-import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import mongoose, { type Model } from 'mongoose';
@@ -13,7 +13,7 @@ interface AttachmentGuardDocument {
   _id: string;
   /** The target was deleted. Final: ids are not reused. */
   shut: boolean;
-  /** Attached files. Not read; it makes each attachment a write. */
+  /** Incremented by each change of the files of the target: the version of their copies (docs/adr/0073). */
   passed: number;
 }
 
@@ -37,6 +37,10 @@ export interface AttachmentGuards {
   prepare(target: Target): Promise<void>;
   /** Locks a prepared guard in the transaction that attaches a file; false when the target was deleted. */
   pass(session: ClientSession, target: Target): Promise<boolean>;
+  /** Increments the version of a prepared guard, also after the target was deleted. */
+  change(session: ClientSession, target: Target): Promise<void>;
+  /** The versions of targets by `targetKey`; 0 for one without a guard. */
+  versions(targets: readonly Target[], session?: ClientSession): Promise<Map<string, number>>;
   /** Refuses every later attachment to the target. */
   close(target: Target): Promise<void>;
 }
@@ -59,6 +63,17 @@ export const createAttachmentGuards = (connection: Connection): AttachmentGuards
       const open = { _id: targetKey(target), shut: false };
       const { matchedCount } = await guards.updateOne(open, { $inc: { passed: 1 } }, { session });
       return matchedCount === 1;
+    },
+    change: async (session, target) => {
+      await guards.updateOne({ _id: targetKey(target) }, { $inc: { passed: 1 } }, { session });
+    },
+    versions: async (targets, session) => {
+      const keys = targets.map(targetKey);
+      const found = await guards
+        .find({ _id: trusted({ $in: keys }) })
+        .session(session ?? null)
+        .lean();
+      return new Map(found.map(({ _id, passed }) => [_id, passed]));
     },
     close: async (target) => {
       await prepare(target);

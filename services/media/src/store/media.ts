@@ -85,7 +85,7 @@ export interface Media {
   isPersonal: IsPersonal;
   find(id: number): Promise<MediaRow | undefined>;
   /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
-  findPublic(targets: readonly LimitedTarget[]): Promise<MediaRow[]>;
+  findPublic(targets: readonly LimitedTarget[], session?: ClientSession): Promise<MediaRow[]>;
   /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
   isFull(session: ClientSession | undefined, target: Target, limit: number): Promise<boolean>;
   /** Those of `keys` that belong to a row, to its file or to a smaller image. */
@@ -134,17 +134,19 @@ export const createMedia = (connection: Connection): Media => {
   return {
     isPersonal,
     find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
-    findPublic: async (targets) => {
+    findPublic: async (targets, session) => {
       const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));
       const most = [...limits.values()].reduce((sum, limit) => sum + limit, 0);
       const together = await model
         .find({ public_target: trusted({ $in: [...limits.keys()] }) }, WITHOUT_VARIANTS, { limit: most + 1 })
+        .session(session ?? null)
         .lean<MediaDocument[]>();
       if (together.length <= most) return oldestOfEach(together, limits);
       // A target has more rows than its limit: each target is read alone, so that none hides another.
       const alone = [...limits].map(([key, limit]) =>
         model
           .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })
+          .session(session ?? null)
           .lean<MediaDocument[]>(),
       );
       return oldestOfEach((await Promise.all(alone)).flat(), limits);

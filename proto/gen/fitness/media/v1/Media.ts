@@ -4,6 +4,7 @@ import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { DeleteByPurposeRequest as _fitness_media_v1_DeleteByPurposeRequest, DeleteByPurposeRequest__Output as _fitness_media_v1_DeleteByPurposeRequest__Output } from '../../../fitness/media/v1/DeleteByPurposeRequest.ts';
 import type { DeleteByPurposeResponse as _fitness_media_v1_DeleteByPurposeResponse, DeleteByPurposeResponse__Output as _fitness_media_v1_DeleteByPurposeResponse__Output } from '../../../fitness/media/v1/DeleteByPurposeResponse.ts';
+import type { GetCopiesResponse as _fitness_media_v1_GetCopiesResponse, GetCopiesResponse__Output as _fitness_media_v1_GetCopiesResponse__Output } from '../../../fitness/media/v1/GetCopiesResponse.ts';
 import type { GetMediaRequest as _fitness_media_v1_GetMediaRequest, GetMediaRequest__Output as _fitness_media_v1_GetMediaRequest__Output } from '../../../fitness/media/v1/GetMediaRequest.ts';
 import type { GetMediaResponse as _fitness_media_v1_GetMediaResponse, GetMediaResponse__Output as _fitness_media_v1_GetMediaResponse__Output } from '../../../fitness/media/v1/GetMediaResponse.ts';
 
@@ -16,6 +17,15 @@ export interface MediaClient extends grpc.Client {
   deleteByPurpose(argument: _fitness_media_v1_DeleteByPurposeRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_media_v1_DeleteByPurposeResponse__Output>): grpc.ClientUnaryCall;
   deleteByPurpose(argument: _fitness_media_v1_DeleteByPurposeRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_DeleteByPurposeResponse__Output>): grpc.ClientUnaryCall;
   deleteByPurpose(argument: _fitness_media_v1_DeleteByPurposeRequest, callback: grpc.requestCallback<_fitness_media_v1_DeleteByPurposeResponse__Output>): grpc.ClientUnaryCall;
+  
+  GetCopies(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  GetCopies(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  GetCopies(argument: _fitness_media_v1_GetMediaRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  GetCopies(argument: _fitness_media_v1_GetMediaRequest, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  getCopies(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  getCopies(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  getCopies(argument: _fitness_media_v1_GetMediaRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
+  getCopies(argument: _fitness_media_v1_GetMediaRequest, callback: grpc.requestCallback<_fitness_media_v1_GetCopiesResponse__Output>): grpc.ClientUnaryCall;
   
   GetMedia(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_fitness_media_v1_GetMediaResponse__Output>): grpc.ClientUnaryCall;
   GetMedia(argument: _fitness_media_v1_GetMediaRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_fitness_media_v1_GetMediaResponse__Output>): grpc.ClientUnaryCall;
@@ -31,11 +41,14 @@ export interface MediaClient extends grpc.Client {
 export interface MediaHandlers extends grpc.UntypedServiceImplementation {
   DeleteByPurpose: grpc.handleUnaryCall<_fitness_media_v1_DeleteByPurposeRequest__Output, _fitness_media_v1_DeleteByPurposeResponse>;
   
+  GetCopies: grpc.handleUnaryCall<_fitness_media_v1_GetMediaRequest__Output, _fitness_media_v1_GetCopiesResponse>;
+  
   GetMedia: grpc.handleUnaryCall<_fitness_media_v1_GetMediaRequest__Output, _fitness_media_v1_GetMediaResponse>;
   
 }
 
 export interface MediaDefinition extends grpc.ServiceDefinition {
   DeleteByPurpose: MethodDefinition<_fitness_media_v1_DeleteByPurposeRequest, _fitness_media_v1_DeleteByPurposeResponse, _fitness_media_v1_DeleteByPurposeRequest__Output, _fitness_media_v1_DeleteByPurposeResponse__Output>
+  GetCopies: MethodDefinition<_fitness_media_v1_GetMediaRequest, _fitness_media_v1_GetCopiesResponse, _fitness_media_v1_GetMediaRequest__Output, _fitness_media_v1_GetCopiesResponse__Output>
   GetMedia: MethodDefinition<_fitness_media_v1_GetMediaRequest, _fitness_media_v1_GetMediaResponse, _fitness_media_v1_GetMediaRequest__Output, _fitness_media_v1_GetMediaResponse__Output>
 }

@@ -1,0 +1,91 @@
+/**
+ * The public files of a resource, which its service keeps with it, so that its lists show them without a call (docs/adr/0073).
+ * A copy decides only what is shown: whether somebody may read a file is asked of the owner of its target at each download.
+ */
+import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
+import type { MediaFile__Output } from '@fitness/proto/gen/fitness/common/v1/MediaFile.ts';
+import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { MediaResource } from './media.ts';
+
+export type MediaFile = Pick<MediaResource, 'id' | 'filename' | 'mime_type' | 'size' | 'created_at'>;
+
+export interface MediaCopy {
+  /** Of the public files of the target; a larger one is newer. */
+  version: number;
+  /** The oldest first. */
+  files: readonly MediaFile[];
+}
+
+/** Of a new target. */
+export const NO_MEDIA: MediaCopy = { version: 0, files: [] };
+
+/** The name is cosmetic: the id alone selects the file. */
+export const mediaLink = (baseUrl: string, { id, filename }: Pick<MediaFile, 'id' | 'filename'>): string =>
+  `${baseUrl}/api/v1/media/${id}/${encodeURIComponent(filename)}`;
+
+/** `baseUrl`: the public origin. */
+export const toMediaResources = (
+  model: string,
+  targetId: number,
+  { files }: MediaCopy,
+  baseUrl: string,
+): MediaResource[] =>
+  files.map((file) => ({
+    id: file.id,
+    attachable_type: model,
+    attachable_id: targetId,
+    link: mediaLink(baseUrl, file),
+    filename: file.filename,
+    mime_type: file.mime_type,
+    size: file.size,
+    purpose: null,
+    created_at: file.created_at,
+  }));
+
+export interface TargetCopy extends MediaCopy {
+  model: string;
+  id: number;
+}
+
+const toFile = ({ id, filename, mime_type, size, created_at }: MediaFile__Output): MediaFile => ({
+  id,
+  filename,
+  mime_type,
+  size,
+  created_at,
+});
+
+const toCopy = ({ target, version, files }: MediaCopy__Output): TargetCopy => {
+  if (target === null) throw invalid({ target: message('validation.required') });
+  return { model: target.attachable_type, id: target.attachable_id, version, files: files.map(toFile) };
+};
+
+/** `fitness.common.v1.MediaCopies`. */
+export const mediaCopiesService = (save: (copy: TargetCopy) => Promise<void>): GrpcService =>
+  grpcService(grpcDefinitions.mediaCopies(), {
+    Save: async (request) => {
+      await save(toCopy(request));
+      return {};
+    },
+  });
+
+export interface MediaCopyReader {
+  /** One copy for each of the ids, which are at most {@link MEDIA_COPIES_MAX}. Throws `unavailable` without an answer. */
+  find(model: string, ids: readonly number[]): Promise<TargetCopy[]>;
+}
+
+/** With at most 20 files of each, an answer stays below the 4 MiB of a gRPC message, whatever the names of the files. */
+export const MEDIA_COPIES_MAX = 50;
+
+const FIND = { deadlineMs: 3_000, retry: true };
+
+export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>): MediaCopyReader => ({
+  find: async (model, ids) => {
+    const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
+    return (await media.call('GetCopies', { targets }, FIND)).copies.map(toCopy);
+  },
+});

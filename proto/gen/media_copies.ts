@@ -1,0 +1,23 @@
+import type * as grpc from '@grpc/grpc-js';
+import type { MessageTypeDefinition } from '@grpc/proto-loader';
+
+import type { MediaCopiesClient as _fitness_common_v1_MediaCopiesClient, MediaCopiesDefinition as _fitness_common_v1_MediaCopiesDefinition } from './fitness/common/v1/MediaCopies.ts';
+
+type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> = {
+  new(...args: ConstructorParameters<Constructor>): Subtype;
+};
+
+export interface ProtoGrpcType {
+  fitness: {
+    common: {
+      v1: {
+        MediaCopies: SubtypeConstructor<typeof grpc.Client, _fitness_common_v1_MediaCopiesClient> & { service: _fitness_common_v1_MediaCopiesDefinition }
+        MediaCopy: MessageTypeDefinition
+        MediaFile: MessageTypeDefinition
+        MediaTarget: MessageTypeDefinition
+        SaveMediaCopyResponse: MessageTypeDefinition
+      }
+    }
+  }
+}
+

@@ -1,0 +1,47 @@
+import { setTimeout } from 'node:timers/promises';
+import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
+import type { MediaCopiesDefinition } from '@fitness/proto/gen/fitness/common/v1/MediaCopies.ts';
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { isAppError, outcomeUnknown } from '@fitness/shared/kernel/error.ts';
+import { type AttachableKind, attachableKind } from '../domain/attachable.ts';
+
+export interface MediaCopies {
+  /**
+   * Resolves when the lists of the target's service show the files. Throws `outcome_unknown` when it does not answer: the
+   * change is committed, and its event makes it visible later.
+   */
+  save(copy: TargetCopy): Promise<void>;
+}
+
+const SAFE_TO_REPEAT = { retry: true };
+/** 1.5 seconds of pauses at most: the client waits for the answer. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 150;
+
+export const createMediaCopies = (
+  owners: Readonly<Record<'gyms' | 'content', GrpcClient<MediaCopiesDefinition>>>,
+): MediaCopies => {
+  const clients: Partial<Record<AttachableKind, GrpcClient<MediaCopiesDefinition>>> = {
+    gym: owners.gyms,
+    post: owners.content,
+    training_service: owners.content,
+  };
+  return {
+    save: async ({ model, id, version, files }) => {
+      const client = clients[attachableKind(model) ?? 'user'];
+      if (client === undefined) return;
+      const copy = { target: { attachable_type: model, attachable_id: id }, version, files: [...files] };
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await client.call('Save', copy, SAFE_TO_REPEAT);
+          return;
+        } catch (error) {
+          const unanswered = isAppError(error) && error.kind === 'unavailable';
+          if (!unanswered || attempt >= ATTEMPTS)
+            throw outcomeUnknown(`no list shows the change of ${model} ${id} yet`, error);
+          await setTimeout(PAUSE_MS * attempt);
+        }
+      }
+    },
+  };
+};
