@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
+import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
 import { toDocument as toGymDocument } from '../services/gyms/src/store/gym-document.ts';
@@ -112,7 +114,8 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
     const text = { title: `Plan ${id}`, description: 'Twelve weeks of strength and cardio' };
     const sold = { price: 1_000 + id, duration_days: 30, is_active: true };
     const times = { created_at: now, updated_at: now, version: 1 };
-    const service = { id, user_id, ...text, ...sold, ...times };
+    const copies = { boosted_until: NEVER_BOOSTED.endsAt, media: NO_MEDIA };
+    const service = { id, user_id, ...text, ...sold, ...times, ...copies };
     await store.transaction(async (session) => {
       await store.trainingServices.insert(session, service);
       await store.counters.incrementServices(session, { active: 1 }, id);

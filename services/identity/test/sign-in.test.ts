@@ -4,7 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashToken } from '../src/domain/token.ts';
 import { createTokens } from '../src/store/tokens.ts';
 import { createUsers, type FoundLogin } from '../src/store/users.ts';
-import { type Harness, isLive, join, logIn, PASSWORD, type Person, startHarness } from './support.ts';
+import {
+  type Harness,
+  isLive,
+  join,
+  logIn,
+  PASSWORD,
+  type Person,
+  revocations,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -160,7 +169,10 @@ describe('signing out', () => {
 });
 
 describe('a log-in whose password was verified stores no session', () => {
-  const stores = () => ({ users: createUsers(harness.database), tokens: createTokens(harness.database) });
+  const stores = () => ({
+    users: createUsers(harness.database, revocations),
+    tokens: createTokens(harness.database, revocations),
+  });
   const inOneTransaction = <T>(work: (session: ClientSession) => Promise<T>) =>
     inTransaction(harness.database, work);
 
