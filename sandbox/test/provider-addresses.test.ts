@@ -31,6 +31,12 @@ test('all providers have different addresses', () => {
   expect(new Set([sandbox.url, ...sandbox.addresses.map(({ url }) => url)]).size).toBe(6);
 });
 
+test('npm start names their ports in the same order', async () => {
+  const script = new URL('../../scripts/lib/process-definitions.mjs', import.meta.url).href;
+  const { emulatedProviders } = (await import(script)) as { emulatedProviders: string[] };
+  expect(emulatedProviders).toEqual(sandbox.addresses.map(({ title }) => title));
+});
+
 describe('an address has the paths of the original', () => {
   test('Zibal: a payment is opened, its page shown, clicked and verified', async () => {
     const zibal = urlOf('Zibal');

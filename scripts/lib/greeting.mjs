@@ -27,7 +27,7 @@ export function greeting({ gateway, operations, sandbox, providerPort, took }) {
     ...(sandbox
       ? [
           `Sandbox, with the SMS inbox, payments and store purchases: ${sandbox}`,
-          `  its providers for clients with fixed paths: ${addresses.join(', ')}`,
+          ...(providerPort ? [`  its providers for clients with fixed paths: ${addresses.join(', ')}`] : []),
         ]
       : []),
     '',

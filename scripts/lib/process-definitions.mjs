@@ -67,7 +67,7 @@ export function usualPorts(wanted) {
           http: portFrom(`${prefix}_HTTP_PORT`, httpPort),
           ...(grpcPort ? { grpc: portFrom(`${prefix}_GRPC_PORT`, grpcPort) } : {}),
           ...(operationsPort ? { operations: portFrom(`${prefix}_OPERATIONS_PORT`, operationsPort) } : {}),
-          ...(providerPort ? { providers: portFrom(`${prefix}_PROVIDER_PORT`, providerPort) } : {}),
+          ...(providerPort ? { providers: portOrFree(`${prefix}_PROVIDER_PORT`, providerPort) } : {}),
         },
       ];
     }),
@@ -137,3 +137,6 @@ function portFrom(variable, usual) {
   const given = Number(process.env[variable]);
   return Number.isInteger(given) && given > 0 && given < 65_536 ? given : usual;
 }
+
+/** 0: any free port. @param {string} variable @param {number} usual */
+const portOrFree = (variable, usual) => (process.env[variable] === '0' ? 0 : portFrom(variable, usual));
