@@ -56,10 +56,7 @@ const en = {
   },
   purchases: {
     title: 'Store purchases',
-    create: 'New purchase',
     createLead: 'One click makes a purchase with a new token, at every store at once.',
-    account: 'Account id (optional)',
-    token: 'Token',
     copy: 'Copy',
     copied: 'Copied',
     product: 'Product',
@@ -139,10 +136,7 @@ const fa: Texts = {
   },
   purchases: {
     title: 'خریدهای فروشگاه',
-    create: 'خرید تازه',
     createLead: 'با یک کلیک خریدی با توکن تازه، هم‌زمان در همهٔ فروشگاه‌ها، ساخته می‌شود.',
-    account: 'شناسهٔ حساب (اختیاری)',
-    token: 'توکن',
     copy: 'رونوشت',
     copied: 'رونوشت شد',
     product: 'محصول',
