@@ -116,7 +116,7 @@ module.exports = {
     {
       name: 'shared-kernel-is-the-lowest-layer',
       severity: 'error',
-      comment: 'kernel ← mongo, messaging, http, grpc ← runtime.',
+      comment: 'kernel ← mongo, messaging, http, grpc, pages ← runtime.',
       from: { path: '^packages/shared/src/kernel/', pathNot: tests },
       to: { path: '^packages/shared/src/(?!kernel/)' },
     },
@@ -124,6 +124,7 @@ module.exports = {
       ['mongo', 'kernel'],
       ['http', 'kernel'],
       ['grpc', 'kernel'],
+      ['pages', 'kernel'],
       ['messaging', 'kernel|mongo'],
       ['runtime', 'kernel|mongo|http|grpc|messaging'],
     ].map(([layer, below]) => ({

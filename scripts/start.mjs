@@ -99,7 +99,8 @@ async function main() {
   const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
   const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
   const gateway = origin('gateway') ?? '';
-  log(greeting({ gateway, operations, sandbox: origin('sandbox'), took: elapsed() }));
+  const providerPort = ports.get('sandbox')?.providers;
+  log(greeting({ gateway, operations, sandbox: origin('sandbox'), providerPort, took: elapsed() }));
 }
 
 onEndSignal(() => void end(0));

@@ -18,6 +18,7 @@ import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
+import { ensureChromium } from './lib/servers/chromium.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
@@ -230,8 +231,12 @@ async function runEndToEnd(projects, starting, args, directory) {
     return;
   }
   log(`the product is up after ${elapsed()}: ${stack.url}`);
+  const chromium = projects.includes('e2e-long')
+    ? await ensureChromium({ supervisor, logDirectory, log })
+    : undefined;
   const environment = {
     ...servers.environment,
+    ...(chromium ? { TEST_CHROMIUM: chromium } : {}),
     E2E_BASE_URL: stack.url,
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { addValidator, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
+import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance } from 'fastify';
 import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
@@ -30,6 +31,8 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   addChallenge(app);
   addOwnRoutes(app, dependencies);
   await addDocs(app);
+  // For its own pages and for those of the authorization server.
+  addPageAssets(app);
   addOauthMetadata(app, baseUrl);
   addSecurityTxt(app, dependencies);
   await addMcp(app, dependencies);

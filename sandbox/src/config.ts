@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PROVIDERS } from './providers/index.ts';
 
 /** The process must not start with this configuration; the message is one line for the operator. */
 export class ConfigError extends Error {
@@ -9,6 +10,12 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+const portUpTo = (highest: number) =>
+  z
+    .string()
+    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= highest, `must be a port, 0 to ${highest}`)
+    .transform(Number);
+
 const schema = z.object({
   // Emulated money and messages must never stand where real ones are expected.
   NODE_ENV: z
@@ -16,17 +23,19 @@ const schema = z.object({
     .optional()
     .refine((value) => value !== 'production', 'the sandbox does not run in production'),
   HOST: z.string().default('127.0.0.1'),
-  HTTP_PORT: z
+  HTTP_PORT: z.string().default('8090').pipe(portUpTo(65_535)),
+  PROVIDER_PORT: z
     .string()
-    .default('8090')
-    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, 'must be a port, 0 to 65535')
-    .transform(Number),
+    .default('8091')
+    .pipe(portUpTo(65_536 - PROVIDERS.length)),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 });
 
 export interface SandboxConfig {
   host: string;
   port: number;
+  /** The first of the ports of the providers' own addresses. */
+  providerPort: number;
   logLevel: LogLevel;
 }
 
@@ -38,5 +47,6 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new ConfigError(problems.join('; '));
   }
-  return { host: parsed.data.HOST, port: parsed.data.HTTP_PORT, logLevel: parsed.data.LOG_LEVEL };
+  const { HOST, HTTP_PORT, PROVIDER_PORT, LOG_LEVEL } = parsed.data;
+  return { host: HOST, port: HTTP_PORT, providerPort: PROVIDER_PORT, logLevel: LOG_LEVEL };
 }

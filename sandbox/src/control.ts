@@ -6,7 +6,7 @@ import { callbackOf, settlePayment } from './providers/zibal.ts';
 import { normaliseReceptor, PURCHASE_STATES, type Purchase, SMS_MODES, ZIBAL_MODES } from './state.ts';
 import type { Harness } from './wire.ts';
 
-const receptorSchema = z.string().transform((raw, context) => {
+export const receptorSchema = z.string().transform((raw, context) => {
   const receptor = normaliseReceptor(raw);
   if (receptor === null) context.addIssue({ code: 'custom', message: 'must be a phone number' });
   return receptor ?? z.NEVER;
@@ -14,6 +14,7 @@ const receptorSchema = z.string().transform((raw, context) => {
 
 const smsQuery = z.object({ receptor: receptorSchema.optional() });
 const smsModeBody = z.object({ mode: z.enum(SMS_MODES), receptor: receptorSchema.nullish() });
+const templateBody = z.object({ text: z.string().min(1).max(900).includes('%token') });
 const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
 const callsQuery = z.object({ token: z.string().min(1) });
 const purchaseBody = z.object({
@@ -65,6 +66,14 @@ function smsRoutes(app: FastifyInstance, harness: Harness): void {
     const receptor = body.receptor ?? null;
     harness.state.setSmsMode(body.mode, receptor);
     return reply.send({ data: { mode: body.mode, receptor } });
+  });
+
+  app.put<{ Params: { name: string } }>('/sms/templates/:name', async (request, reply) => {
+    const body = checked(reply, templateBody, request.body);
+    if (!body) return reply;
+    const { name } = request.params;
+    harness.state.smsTemplates.set(name, body.text);
+    return reply.send({ data: { name, text: body.text } });
   });
 }
 

@@ -3,15 +3,18 @@ import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { LogLevel } from './config.ts';
 import { control } from './control.ts';
-import { renderHome, sendPage } from './page.ts';
+import { addPages } from './pages/routes.ts';
+import { createProviderServers } from './provider-addresses.ts';
 import { PROVIDERS } from './providers/index.ts';
 import { SandboxState } from './state.ts';
-import type { Harness } from './wire.ts';
+import type { Harness, ProviderAddress } from './wire.ts';
 
 export interface SandboxOptions {
   host?: string;
   /** 0, the default, takes any free port. */
   port?: number;
+  /** The first of the ports at which each provider has an address of its own; 0, the default, takes free ones. */
+  providerPort?: number;
   logLevel?: LogLevel;
   clock?: Clock;
   /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
@@ -21,6 +24,8 @@ export interface SandboxOptions {
 export interface Sandbox {
   /** Origin without a trailing slash, for example `http://127.0.0.1:8090`. */
   url: string;
+  /** In the order of {@link PROVIDERS}. */
+  addresses: readonly ProviderAddress[];
   close(): Promise<void>;
 }
 
@@ -74,12 +79,22 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     );
   });
 
-  app.get('/', async (_request, reply) => sendPage(reply, renderHome(harness.state)));
+  const addresses: ProviderAddress[] = [];
+  await addPages(app, harness, { addresses });
   app.get('/health/live', async () => ({ status: 'ok' }));
   for (const { prefix, mount } of [...PROVIDERS, { prefix: '/_sandbox', mount: control }]) {
     await app.register(async (scope) => mount(scope, harness), { prefix });
   }
 
-  const url = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
-  return { url, close: () => app.close() };
+  const providerServers = createProviderServers(app);
+
+  const { host = '127.0.0.1', port = 0, providerPort = 0 } = options;
+  try {
+    const url = await app.listen({ host, port });
+    addresses.push(...(await providerServers.listen({ host, firstPort: providerPort })));
+    return { url, addresses, close: () => app.close() };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }

@@ -55,6 +55,19 @@ export interface Purchase {
   acknowledged: boolean;
 }
 
+/** The products that exist at the stores. */
+export const PRODUCTS = ['premium_plus', 'boost_basic', 'boost_pro'] as const;
+
+/** The approved templates of the account at the SMS provider. */
+const SMS_TEMPLATES: readonly (readonly [name: string, text: string])[] = [
+  ['account-deletion-en', 'Your code to delete the account: %token'],
+  ['account-deletion-fa', 'کد حذف حساب شما: %token'],
+  ['password-reset-en', 'Your code for a new password: %token'],
+  ['password-reset-fa', 'کد شما برای رمز عبور تازه: %token'],
+  ['phone-change-en', 'Your code to confirm this number: %token'],
+  ['phone-change-fa', 'کد شما برای تأیید این شماره: %token'],
+];
+
 const KEPT = 10_000;
 
 /** A map that drops its oldest entry when it is full, to bound the memory. */
@@ -100,6 +113,7 @@ export class SandboxState {
   readonly smsByLocalId = new BoundedMap<string, Sms[]>();
   readonly payments = new BoundedMap<number, Payment>();
   readonly purchases = new BoundedMap<string, Purchase>();
+  readonly smsTemplates = new BoundedMap<string, string>();
   readonly #storeCalls = new BoundedMap<string, number>();
   readonly #smsModes = new BoundedMap<string, SmsMode>();
   readonly #clock: Clock;
@@ -110,6 +124,11 @@ export class SandboxState {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#addTemplates();
+  }
+
+  #addTemplates(): void {
+    for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
   }
 
   /** Changes at a reset, so that a slow request from before records nothing after it. */
@@ -125,6 +144,15 @@ export class SandboxState {
 
   smsModeFor(receptor: string): SmsMode {
     return this.#smsModes.get(receptor) ?? this.#smsMode;
+  }
+
+  get smsMode(): SmsMode {
+    return this.#smsMode;
+  }
+
+  /** The modes of single numbers (E.164). */
+  get smsModes(): ReadonlyMap<string, SmsMode> {
+    return this.#smsModes;
   }
 
   /** A mode for one number (E.164) goes before the mode for all. */
@@ -180,6 +208,8 @@ export class SandboxState {
     this.purchases.clear();
     this.#storeCalls.clear();
     this.#smsModes.clear();
+    this.smsTemplates.clear();
+    this.#addTemplates();
     this.#smsMode = 'ok';
     this.zibalMode = 'ok';
     this.#generation += 1;

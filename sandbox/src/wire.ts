@@ -11,11 +11,18 @@ export interface Harness {
 }
 
 export interface Provider {
+  title: string;
   /** Path of its routes in the sandbox. */
   prefix: string;
   /** The variables with which the product calls it. `base` is the sandbox's origin with the prefix. */
   environment(base: string): Record<string, string>;
   mount(app: FastifyInstance, harness: Harness): Promise<void>;
+}
+
+/** Where a provider answers at the root: an origin without a trailing slash. */
+export interface ProviderAddress {
+  title: string;
+  url: string;
 }
 
 /** Closes the connection without a response, as when a provider is down. */

@@ -20,7 +20,7 @@ const lookup = (fields: Record<string, string> = {}, signal?: AbortSignal) =>
   sandbox.call(
     'POST',
     LOOKUP,
-    form({ receptor: PHONE, token: '482913', template: 'delete-account', ...fields }),
+    form({ receptor: PHONE, token: '482913', template: 'account-deletion-en', ...fields }),
     signal ? { signal } : {},
   );
 const inbox = async (receptor = PHONE) =>
@@ -36,7 +36,7 @@ describe('sending', () => {
     expect(answer.json.entries).toEqual([
       {
         messageid: expect.any(Number),
-        message: 'delete-account: 482913',
+        message: 'Your code to delete the account: 482913',
         status: 5,
         statustext: expect.any(String),
         sender: expect.any(String),
@@ -48,7 +48,7 @@ describe('sending', () => {
     expect(await inbox()).toEqual([
       {
         receptor: PHONE,
-        message: 'delete-account: 482913',
+        message: 'Your code to delete the account: 482913',
         code: '482913',
         sent_at: '2026-01-15 10:00:00',
       },
@@ -56,7 +56,7 @@ describe('sending', () => {
   });
 
   test('a GET with the same parameters sends as well', async () => {
-    const query = form({ receptor: '09121234567', token: '111222', template: 't' });
+    const query = form({ receptor: '09121234567', token: '111222', template: 'phone-change-fa' });
     expect((await sandbox.call('GET', `${LOOKUP}?${query.toString()}`)).status).toBe(200);
     expect((await inbox())[0].code).toBe('111222');
   });
@@ -147,13 +147,21 @@ describe('the inbox', () => {
   });
 });
 
+const WITH_TOKEN2 = { receptor: PHONE, token: '1', token2: '2' };
+
 describe('refusals carry the same number in the envelope and in the HTTP status', () => {
   test.each([
     ['no template', { receptor: PHONE, token: '1' }, 400],
-    ['an empty token', { receptor: PHONE, token: '', template: 't' }, 406],
-    ['a receptor that is no number', { receptor: 'x', token: '1', template: 't' }, 411],
-    ['a token with a space', { receptor: PHONE, token: '1 2', template: 't' }, 431],
-    ['a token over 100 characters', { receptor: PHONE, token: '1'.repeat(101), template: 't' }, 431],
+    ['an empty token', { receptor: PHONE, token: '', template: 'phone-change-fa' }, 406],
+    ['a receptor that is no number', { receptor: 'x', token: '1', template: 'phone-change-fa' }, 411],
+    ['a token with a space', { receptor: PHONE, token: '1 2', template: 'phone-change-fa' }, 431],
+    ['a template that the account does not have', { receptor: PHONE, token: '1', template: 't' }, 424],
+    ['a token without a place in the template', { ...WITH_TOKEN2, template: 'phone-change-fa' }, 432],
+    [
+      'a token over 100 characters',
+      { receptor: PHONE, token: '1'.repeat(101), template: 'phone-change-fa' },
+      431,
+    ],
   ])('%s', async (_title, fields, status) => {
     const answer = await sandbox.call('POST', LOOKUP, form(fields));
     expect(answer.status).toBe(status);
@@ -161,8 +169,35 @@ describe('refusals carry the same number in the envelope and in the HTTP status'
     expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toEqual([]);
   });
 
+  test('a line that the account does not have sends nothing; its second line does', async () => {
+    const message = 'hello';
+    const refused = await sandbox.call('POST', SEND, form({ receptor: PHONE, message, sender: '3000' }));
+    expect([refused.status, refused.json.return.status, refused.json.entries]).toEqual([412, 412, null]);
+    expect(await inbox()).toEqual([]);
+    const sent = await sandbox.call('POST', SEND, form({ receptor: PHONE, message, sender: '2000500666' }));
+    expect(sent.json.entries).toMatchObject([{ sender: '2000500666' }]);
+  });
+
+  test('a template that is added is filled with its tokens, until a reset', async () => {
+    const template = 'order-paid';
+    const text = 'Order %token of %token10 is paid';
+    const put = await sandbox.call('PUT', `/_sandbox/sms/templates/${template}`, { text });
+    expect(put.json).toEqual({ data: { name: template, text } });
+    expect((await lookup({ template })).status).toBe(432);
+    const sent = await lookup({ template, token10: 'Sara and Ali' });
+    expect(sent.json.entries).toMatchObject([{ message: 'Order 482913 of Sara and Ali is paid' }]);
+    await sandbox.call('DELETE', '/_sandbox');
+    expect((await lookup({ template, token10: 'x' })).status).toBe(424);
+    const wrong = await sandbox.call('PUT', `/_sandbox/sms/templates/${template}`, { text: 'no place' });
+    expect([wrong.status, Object.keys(wrong.json.errors)]).toEqual([422, ['text']]);
+  });
+
   test('parameters sent as JSON are missing parameters', async () => {
-    const answer = await sandbox.call('POST', LOOKUP, { receptor: PHONE, token: '1', template: 't' });
+    const answer = await sandbox.call('POST', LOOKUP, {
+      receptor: PHONE,
+      token: '1',
+      template: 'phone-change-fa',
+    });
     expect(answer.json.return.status).toBe(400);
   });
 

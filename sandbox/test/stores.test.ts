@@ -112,7 +112,22 @@ const stores: Store[] = [
     consumed: 1,
     canceled: { purchaseState: 1 },
     pending: { status: 200, body: { purchaseState: 2 } },
-    notFound: { error: { code: 404, message: expect.any(String), status: 'NOT_FOUND' } },
+    notFound: {
+      error: {
+        code: 404,
+        message: 'The purchase token was not found.',
+        errors: [
+          {
+            message: 'The purchase token was not found.',
+            domain: 'androidpublisher',
+            reason: 'purchaseTokenNotFound',
+            location: 'token',
+            locationType: 'parameter',
+          },
+        ],
+        status: 'NOT_FOUND',
+      },
+    },
   },
 ];
 
@@ -394,6 +409,28 @@ describe('Google Play alone', () => {
     const path = `${googleProduct}/${PRODUCT}/tokens/t`;
     expect((await sandbox.call('POST', `${path}:acknowledge`, {}, headers())).status).toBe(400);
     expect((await sandbox.call('POST', `${path}:refund`, {}, headers())).status).toBe(404);
+  });
+
+  test('every error has its reason in errors, beside code, message and status', async () => {
+    await put('t', 'pending');
+    const path = `${googleProduct}/${PRODUCT}/tokens/t`;
+    const answers = {
+      authError: await store.validate('t', PRODUCT, {}),
+      permissionDenied: await store.validate('t', PRODUCT, store.refused),
+      productNotOwnedByUser: await sandbox.call('POST', `${path}:acknowledge`, {}, headers()),
+      invalid: await voided('?maxResults=none'),
+      notFound: await sandbox.call('POST', `${path}:refund`, {}, headers()),
+    };
+    for (const [reason, { status, json }] of Object.entries(answers)) {
+      const { message } = json.error;
+      expect(json.error).toMatchObject({
+        code: status,
+        message: expect.any(String),
+        status: expect.any(String),
+      });
+      expect(json.error.errors).toEqual([expect.objectContaining({ reason, message })]);
+    }
+    expect(answers.invalid.json.error.errors[0]).toMatchObject({ location: 'maxResults' });
   });
 
   test('voided purchases lists the refunded ones of the last 30 days, and leaves an empty list out', async () => {

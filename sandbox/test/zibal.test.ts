@@ -50,13 +50,19 @@ describe('request', () => {
     ['a merchant that begins with "invalid"', { merchant: 'invalid-merchant' }, 102],
     ['an amount of 1,000 Rial', { amount: 1_000 }, 105],
     ['an amount that is no integer', { amount: 2_000.5 }, 105],
-    ['an amount above the ceiling', { amount: 10_000_000_001 }, 113],
+    ['an amount at the ceiling of the card network', { merchant: 'shop-1', amount: 2_000_000_000 }, 113],
+    ['an amount above the ceiling of the simulating merchant', { amount: 10_000_000_001 }, 113],
     ['a callback that is no URL', { callbackUrl: 'callback' }, 106],
     ['a callback that is a script', { callbackUrl: 'javascript:alert(1)' }, 106],
   ])('%s is refused with HTTP 200', async (_title, fields, result) => {
     const answer = await request(fields);
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ result, message: expect.any(String) });
+  });
+
+  test('the largest amounts are taken: of any merchant, and of the simulating one', async () => {
+    expect((await request({ merchant: 'shop-1', amount: 1_999_999_999 })).json.result).toBe(100);
+    expect((await request({ amount: 5_050_000_000 })).json.result).toBe(100);
   });
 
   test('a body that is not a JSON object is refused', async () => {
@@ -173,8 +179,14 @@ describe('verify and inquiry', () => {
     await click(trackId, 'pay');
     expect(await inquiry(trackId)).toMatchObject({ status: 2, verifiedAt: null });
     await verify(trackId);
-    const fields = 'amount cardNumber createdAt description message orderId paidAt refNumber result status';
-    expect(Object.keys(await inquiry(trackId)).sort()).toEqual([...fields.split(' '), 'verifiedAt', 'wage']);
+    const fields = 'amount cardNumber createdAt description message orderId paidAt refNumber result';
+    expect(Object.keys(await inquiry(trackId)).sort()).toEqual([
+      ...fields.split(' '),
+      'shaparakFee',
+      'status',
+      'verifiedAt',
+      'wage',
+    ]);
     expect(await inquiry(trackId)).toMatchObject({ status: 1, amount: 250_000, orderId: 'order-7' });
   });
 

@@ -84,7 +84,7 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
  * @returns {NodeJS.ProcessEnv}
  */
 export function ownEnvironment({ name }, ports, environment) {
-  const { http, grpc, operations } = ports.get(name) ?? {};
+  const { http, grpc, operations, providers } = ports.get(name) ?? {};
   const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
   const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
   return {
@@ -92,6 +92,8 @@ export function ownEnvironment({ name }, ports, environment) {
     PRIVATE_KEY_DIRECTORY: privateKey(keys, name),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
+    // Tests have no need of the providers' own addresses: any free ports.
+    ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0) } : {}),
     ...(services.includes(name)
       ? {
           MONGODB_DATABASE:

@@ -1,3 +1,5 @@
+import { emulatedProviders } from './process-definitions.mjs';
+
 const demoAccounts = [
   ['administrator', 'may do everything'],
   ['operator', 'may do everything but manage roles'],
@@ -10,16 +12,24 @@ const demoAccounts = [
 
 /**
  * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
- * @param {{ gateway: string, operations: string, sandbox: string | undefined, took: string }} where
+ * @param {{ gateway: string, operations: string, sandbox: string | undefined, providerPort: number | undefined, took: string }} where
  */
-export function greeting({ gateway, operations, sandbox, took }) {
+export function greeting({ gateway, operations, sandbox, providerPort, took }) {
   const json = `-H 'content-type: application/json'`;
   const bearer = `-H "authorization: Bearer $TOKEN"`;
+  const addresses = emulatedProviders.map(
+    (title, index) => `${title} http://127.0.0.1:${Number(providerPort) + index}`,
+  );
   const lines = [
     '',
     `Ready after ${took}: ${gateway}/api/v1   (documentation: ${gateway}/docs)`,
     `For operators: ${operations}/health/services and ${operations}/metrics`,
-    ...(sandbox ? [`SMS inbox, payment page and stores of the sandbox: ${sandbox}`] : []),
+    ...(sandbox
+      ? [
+          `Sandbox, with the SMS inbox, payments and store purchases: ${sandbox}`,
+          ...(providerPort ? [`  its providers for clients with fixed paths: ${addresses.join(', ')}`] : []),
+        ]
+      : []),
     '',
     'Demo log-ins, each with the password demo-password-1:',
     ...demoAccounts.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),

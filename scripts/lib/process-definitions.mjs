@@ -9,8 +9,12 @@ import { root } from './paths.mjs';
  * @property {number} httpPort the default
  * @property {number} [grpcPort]
  * @property {number} [operationsPort]
+ * @property {number} [providerPort] the first of those of the emulated providers
  * @property {string} readyPath
  */
+
+/** In the order of their ports (sandbox/src/providers/index.ts). */
+export const emulatedProviders = ['Kavenegar', 'Zibal', 'Cafe Bazaar', 'Myket', 'Google Play'];
 
 export const services = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 
@@ -21,6 +25,7 @@ export const processes = [
     main: join(root, 'sandbox/src/main.ts'),
     tier: 'service',
     httpPort: 8090,
+    providerPort: 8091,
     readyPath: '/health/live',
   },
   ...services.map((name, index) => ({
@@ -45,7 +50,7 @@ export const processes = [
 /** `store-billing` → `STORE_BILLING` @param {string} name */
 export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 
-/** @typedef {Map<string, { http: number, grpc?: number, operations?: number }>} ProcessPorts */
+/** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number }>} ProcessPorts */
 
 /**
  * The default ports, or those of the environment.
@@ -54,7 +59,7 @@ export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
  */
 export function usualPorts(wanted) {
   return new Map(
-    wanted.map(({ name, httpPort, grpcPort, operationsPort }) => {
+    wanted.map(({ name, httpPort, grpcPort, operationsPort, providerPort }) => {
       const prefix = variablePrefix(name);
       return [
         name,
@@ -62,6 +67,7 @@ export function usualPorts(wanted) {
           http: portFrom(`${prefix}_HTTP_PORT`, httpPort),
           ...(grpcPort ? { grpc: portFrom(`${prefix}_GRPC_PORT`, grpcPort) } : {}),
           ...(operationsPort ? { operations: portFrom(`${prefix}_OPERATIONS_PORT`, operationsPort) } : {}),
+          ...(providerPort ? { providers: portOrFree(`${prefix}_PROVIDER_PORT`, providerPort) } : {}),
         },
       ];
     }),
@@ -70,13 +76,20 @@ export function usualPorts(wanted) {
 
 /** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
 export function portNeeds(ports) {
-  return [...ports].flatMap(([name, { http, grpc, operations }]) => {
+  return [...ports].flatMap(([name, { http, grpc, operations, providers }]) => {
     const prefix = variablePrefix(name);
     return [
       { port: http, part: `the ${name}`, variable: `${prefix}_HTTP_PORT` },
       ...(grpc ? [{ port: grpc, part: `the ${name} (gRPC)`, variable: `${prefix}_GRPC_PORT` }] : []),
       ...(operations
         ? [{ port: operations, part: `the ${name} (operations)`, variable: `${prefix}_OPERATIONS_PORT` }]
+        : []),
+      ...(providers
+        ? emulatedProviders.map((title, index) => ({
+            port: providers + index,
+            part: `the ${name} (${title})`,
+            variable: `${prefix}_PROVIDER_PORT`,
+          }))
         : []),
     ];
   });
@@ -124,3 +137,6 @@ function portFrom(variable, usual) {
   const given = Number(process.env[variable]);
   return Number.isInteger(given) && given > 0 && given < 65_536 ? given : usual;
 }
+
+/** 0: any free port. @param {string} variable @param {number} usual */
+const portOrFree = (variable, usual) => (process.env[variable] === '0' ? 0 : portFrom(variable, usual));

@@ -67,6 +67,7 @@ const startProduct = async (): Promise<Started> => {
       DATA_DIRECTORY: directory,
       REDIS_PORT: String(redis),
       GATEWAY_OPERATIONS_PORT: String(operations),
+      SANDBOX_PROVIDER_PORT: '0',
       EVENTS_NAMESPACE: `start-${run}`,
       SEED_DEMO: '0',
       ...Object.fromEntries([...http].map(([name, port]) => [`${prefixOf(name)}_HTTP_PORT`, String(port)])),

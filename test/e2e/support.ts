@@ -16,7 +16,7 @@ export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
+export const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
 export const stack = connectStack;
 
 export interface SendOptions {

@@ -64,6 +64,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const cafebazaar: Provider = {
+  title: 'Cafe Bazaar',
   prefix: '/cafebazaar/devapi/v2',
   environment: (base) => ({
     CAFEBAZAAR_BASE_URL: base,

@@ -30,11 +30,27 @@ const STATUS_NAMES: Record<number, string> = {
   404: 'NOT_FOUND',
 };
 
-function fail(reply: FastifyReply, code: number, message: string): FastifyReply {
-  return reply.code(code).send({ error: { code, message, status: STATUS_NAMES[code] } });
+interface Reason {
+  /** The part of Google that refuses. */
+  domain: 'global' | 'androidpublisher';
+  reason: string;
+  /** What is wrong: the name of a parameter or header. */
+  location?: string;
+  locationType?: 'parameter' | 'header';
 }
 
-const notFound = (reply: FastifyReply) => fail(reply, 404, 'The purchase token was not found.');
+function fail(reply: FastifyReply, code: number, message: string, reason: Reason): FastifyReply {
+  const errors = [{ message, ...reason }];
+  return reply.code(code).send({ error: { code, message, errors, status: STATUS_NAMES[code] } });
+}
+
+const notFound = (reply: FastifyReply) =>
+  fail(reply, 404, 'The purchase token was not found.', {
+    domain: 'androidpublisher',
+    reason: 'purchaseTokenNotFound',
+    location: 'token',
+    locationType: 'parameter',
+  });
 
 const base64Json = z.string().transform((text, context): unknown => {
   try {
@@ -68,11 +84,19 @@ function refusedBearer(harness: Harness, request: FastifyRequest, reply: Fastify
   const bearer = asText(request.headers.authorization).replace(/^Bearer /i, '');
   const expiresAt = Number(ACCESS_TOKEN.exec(bearer)?.[1] ?? 0) * SECOND_MS;
   if (judgeCredential(bearer) === 'refused') {
-    fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.');
+    fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.', {
+      domain: 'androidpublisher',
+      reason: 'permissionDenied',
+    });
     return true;
   }
   if (expiresAt > harness.clock.now().getTime()) return false;
-  fail(reply, 401, 'Request had invalid authentication credentials.');
+  fail(reply, 401, 'Request had invalid authentication credentials.', {
+    domain: 'global',
+    reason: 'authError',
+    location: 'Authorization',
+    locationType: 'header',
+  });
   return true;
 }
 
@@ -148,14 +172,17 @@ async function act(
   reply: FastifyReply,
 ) {
   const parts = /^(.*):(acknowledge|consume)$/s.exec(request.params.token);
-  if (!parts) return fail(reply, 404, 'Not found.');
+  if (!parts) return fail(reply, 404, 'Not found.', { domain: 'global', reason: 'notFound' });
   if (refusedBearer(harness, request, reply)) return reply;
   const wanted = { token: parts[1] ?? '', productId: request.params.sku };
   const purchase = await findPurchase(harness, request, reply, wanted);
   if (purchase === 'answered') return reply;
   if (purchase === 'not_found') return notFound(reply);
   if (settledState(purchase) !== 'purchased') {
-    return fail(reply, 400, 'The product purchase is not owned by the user.');
+    return fail(reply, 400, 'The product purchase is not owned by the user.', {
+      domain: 'androidpublisher',
+      reason: 'productNotOwnedByUser',
+    });
   }
   purchase.acknowledged = true;
   if (parts[2] === 'consume') purchase.consumed = true;
@@ -198,7 +225,15 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.get(`${purchases}/voidedpurchases`, async (request, reply) => {
     if (refusedBearer(harness, request, reply)) return reply;
     const query = voidedQuery.safeParse(request.query);
-    if (!query.success) return fail(reply, 400, 'Invalid value in the query.');
+    if (!query.success) {
+      const location = String(query.error.issues[0]?.path[0] ?? '');
+      return fail(reply, 400, 'Invalid Value', {
+        domain: 'global',
+        reason: 'invalid',
+        location,
+        locationType: 'parameter',
+      });
+    }
     return reply.send(listVoided(harness, query.data));
   });
 }
@@ -213,6 +248,7 @@ const privateKey = () => {
 };
 
 export const googlePlay: Provider = {
+  title: 'Google Play',
   prefix: '/google-play',
   environment: (base) => ({
     GOOGLE_PLAY_BASE_URL: base,

@@ -19,12 +19,17 @@ const MESSAGES: Record<number, string> = {
   404: 'متد نامشخص است',
   406: 'پارامترهای اجباری خالی ارسال شده اند',
   411: 'دریافت کننده نامعتبر است',
+  412: 'ارسال کننده نامعتبر است',
   413: 'پیام خالی است و یا طول پیام بیش از حد مجاز می‌باشد',
   414: 'حجم درخواست بیشتر از حد مجاز است',
+  424: 'الگوی مورد نظر پیدا نشد',
   431: 'ساختار کد صحیح نمی‌باشد',
+  432: 'پارامتر کد در متن پیام پیدا نشد',
 };
 
-const SENDER = '10004346';
+const DEFAULT_SENDER = '10004346';
+/** The lines of the account. */
+const SENDERS: readonly string[] = [DEFAULT_SENDER, '2000500666'];
 const COST_RIAL = 600;
 const MAX_RECEPTORS = 200;
 const MAX_MESSAGE_LENGTH = 900;
@@ -40,13 +45,13 @@ function parameters(request: FastifyRequest): Record<string, unknown> {
   return { ...asRecord(request.query), ...asRecord(request.body) };
 }
 
-function entry(sms: Sms, receptor: string) {
+function entry(sms: Sms, receptor: string, sender: string = DEFAULT_SENDER) {
   return {
     messageid: sms.messageId,
     message: sms.message,
     status: 5,
     statustext: 'ارسال به مخابرات',
-    sender: SENDER,
+    sender,
     receptor,
     date: Math.floor(sms.sentAt.getTime() / 1000),
     cost: COST_RIAL,
@@ -91,11 +96,21 @@ async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyR
   // token10 and token20 may hold spaces; the three plain ones may not.
   if (tokens.some((token) => token.length > MAX_TOKEN_LENGTH || /[\s_]/.test(token)))
     return answer(reply, 431);
+  const template = harness.state.smsTemplates.get(asText(given.template));
+  if (template === undefined) return answer(reply, 424);
+  const message = fillTemplate(template, given);
+  if (message === undefined) return answer(reply, 432);
   if (await endedByMode(harness, request, reply, [receptor])) return reply;
-  const words = [...tokens, asText(given.token10), asText(given.token20)].filter(Boolean);
-  const message = `${asText(given.template)}: ${words.join(' ')}`;
   const sms = harness.state.recordSms(receptor, message, asText(given.token));
   return answer(reply, 200, [entry(sms, asText(given.receptor))]);
+}
+
+/** Undefined when a token that was given has no place in the template, or a place has no token. */
+function fillTemplate(template: string, given: Record<string, unknown>): string | undefined {
+  const names = ['token', 'token2', 'token3', 'token10', 'token20'].filter((name) => asText(given[name]));
+  const places = new Set([...template.matchAll(/%(token\d*)/g)].map(([, name = '']) => name));
+  if (names.some((name) => !places.has(name)) || places.size !== names.length) return undefined;
+  return template.replace(/%(token\d*)/g, (_place, name: string) => asText(given[name]));
 }
 
 /** The first run of four to eight digits in a message is taken for its code. */
@@ -111,6 +126,8 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
   const receptors = spellings.map(normaliseReceptor).filter((each) => each !== null);
   if (receptors.length < spellings.length) return answer(reply, 411);
   if (receptors.length > MAX_RECEPTORS) return answer(reply, 414);
+  const sender = asText(given.sender) || DEFAULT_SENDER;
+  if (!SENDERS.includes(sender)) return answer(reply, 412);
   const message = asText(given.message);
   if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
   if (await endedByMode(harness, request, reply, receptors)) return reply;
@@ -121,7 +138,7 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
   return answer(
     reply,
     200,
-    sent.map((sms, index) => entry(sms, spellings[index] ?? sms.receptor)),
+    sent.map((sms, index) => entry(sms, spellings[index] ?? sms.receptor, sender)),
   );
 }
 
@@ -164,6 +181,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const kavenegar: Provider = {
+  title: 'Kavenegar',
   prefix: '/kavenegar',
   environment: (base) => ({
     KAVENEGAR_BASE_URL: base,

@@ -62,6 +62,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const myket: Provider = {
+  title: 'Myket',
   prefix: '/myket',
   environment: (base) => ({
     MYKET_BASE_URL: `${base}/api/partners`,

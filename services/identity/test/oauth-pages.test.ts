@@ -52,14 +52,13 @@ describe('a page', () => {
     const browser = oauth.browse();
     const params = { ...(await paramsFor({ redirect_uris: [redirect_uri] })), redirect_uri };
     const { headers, html } = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
-    expect(headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; /,
-    );
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self'; /);
+    expect(headers.get('content-security-policy')).not.toMatch(/script-src|unsafe/);
     expect(headers.get('content-security-policy')).toContain(`; form-action 'self' ${target};`);
     expect(headers.get('content-security-policy')).toContain("; frame-ancestors 'none'");
     expect(headers.get('x-frame-options')).toBe('DENY');
     expect(headers.get('cache-control')).toBe('no-store');
-    expect(html).not.toMatch(/<script|\son\w+=|https?:\/\/(?!127)/i);
+    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|https?:\/\/(?!127)/i);
   });
 
   test('escapes the name of a client', async () => {
@@ -122,6 +121,42 @@ describe('the consent page', () => {
     }
     // The user does not hold this permission.
     expect(consent.html).not.toContain('all users');
+  });
+
+  const consentWith = async (scope: string) => {
+    const browser = oauth.browse();
+    const consent = await oauth.signIn(browser, { ...(await paramsFor()), scope }, person);
+    const [, cannot = ''] = /<ul class="cannot"[^>]*>([\s\S]*?)<\/ul>/.exec(consent.html) ?? [];
+    return [...cannot.matchAll(/<li>([^<]*)<\/li>/g)].map(([, text]) => text);
+  };
+  const NEVER = [
+    'pay money into your wallet or withdraw any, or buy training services',
+    'see or change your password, or change your e-mail address, phone number, bank account or second factor',
+    'delete your account without your password and the code that is sent to your phone',
+  ];
+
+  test('says what no app can do, and what this one cannot do with the scopes that it asked for', async () => {
+    expect(await consentWith('posts.view')).toEqual([
+      'see your balance or your payments',
+      'spend the money in your wallet',
+      'create, change or delete gyms, posts or training services',
+      ...NEVER,
+    ]);
+    expect(await consentWith('payments.view_own payments.boost_own gyms.create')).toEqual(NEVER);
+  });
+
+  test('what it says about money and the account is true of the token', async () => {
+    const scope = 'users.view_limited posts.view payments.view_own payments.buy_premium payments.boost_own';
+    const { accessToken } = await oauth.connect(person, { scope });
+    const caller = await callerOf(harness, accessToken);
+    const change = { email: 'other@example.com', current_password: person.password };
+    for (const [method, path, body] of [
+      ['PUT', '/auth/me', change],
+      ['PUT', '/auth/change-password', { current_password: person.password, password: 'another-pass-1' }],
+      ['POST', '/auth/second-factor', { current_password: person.password }],
+    ] as const) {
+      expect((await harness.send(method, path, { as: caller, body })).status).toBe(403);
+    }
   });
 
   test('describes a client without a name, also in Persian', async () => {

@@ -62,7 +62,7 @@ describe('a new phone', () => {
   test('counts only once its code has come back', async () => {
     const { person, phone, code } = await requested();
     expect(code).toMatch(/^\d{6}$/);
-    expect((await sandbox.received(phone))[0]?.message).toBe(`phone-change-en: ${code}`);
+    expect((await sandbox.received(phone))[0]?.message).toBe(`Your code to confirm this number: ${code}`);
     expect(await sandbox.received(person.user.phone)).toEqual([]);
     expect(await userOf(person)).toEqual(person.user);
     expect((await logIn(harness, phone)).status).toBe(422);

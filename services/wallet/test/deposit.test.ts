@@ -120,6 +120,30 @@ describe('POST /payments/deposit', () => {
   });
 });
 
+test('an amount that the gateway does not take is 422 under amount, and nothing is stored', async () => {
+  // Every merchant but the simulating one has the ceiling of the card network.
+  const merchant = await startHarness({ ZIBAL_MERCHANT: 'shop-1' });
+  try {
+    const as = merchant.person();
+    const ask = (amount: number) =>
+      merchant.send('POST', '/payments/deposit', {
+        as,
+        body: { amount },
+        headers: { 'accept-language': 'en' },
+      });
+    const refused = await ask(300_000_000);
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors).toEqual({
+      amount: ['The payment provider does not take so much at once. Deposit less.'],
+    });
+    const { body } = await merchant.send('GET', '/payments', { as });
+    expect(body.data).toEqual([]);
+    expect((await ask(100_000_000)).status).toBe(201);
+  } finally {
+    await merchant.close();
+  }
+});
+
 describe('GET /payments/deposit/callback', () => {
   test('a paid deposit is credited, with the data of the gateway and its reference on a new line', async () => {
     const as = harness.person();

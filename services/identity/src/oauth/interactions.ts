@@ -6,6 +6,7 @@ import { type Clock, DAY_MS, formatTimestamp } from '@fitness/shared/kernel/cloc
 import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import type { SignIn } from '../app/sign-in.ts';
@@ -13,7 +14,7 @@ import type { UsablePermissions } from '../app/usable-permissions.ts';
 import { isPendingDeletion, type User } from '../domain/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordKey, toRecord } from './adapter.ts';
-import { consentPage, type FormState, loginPage, type Page, pendingPage, problemPage } from './pages.ts';
+import { consentPage, type FormState, loginPage, pendingPage, problemPage } from './pages.ts';
 import { GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
 
 export interface InteractionDependencies {

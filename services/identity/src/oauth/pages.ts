@@ -1,27 +1,12 @@
 /**
- * The sign-in and consent pages. They are plain HTML forms: the content security policy allows no scripts, no framing,
- * and no form target except this origin and the client's redirect URI.
+ * The sign-in and consent pages: plain forms without scripts. A submitted form leads to this origin and to the client's
+ * redirect URI, and nowhere else.
  */
-import { createHash } from 'node:crypto';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import { type Locale, type Translate, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-
-export interface Page {
-  status: number;
-  html: string;
-  headers: Record<string, string>;
-}
-
-interface PageOptions {
-  locale: Locale;
-  status?: number;
-  title: Message;
-  /** Escaped HTML. */
-  body: string;
-  /** Where a form submission may redirect to, besides this origin. */
-  redirectUri?: string | undefined;
-}
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 
 interface ShownClient {
   name: string | undefined;
@@ -36,73 +21,24 @@ export interface FormState {
   csrf: string;
 }
 
-const STYLE = `
-:root{color-scheme:light dark}
-body{font:1rem/1.6 system-ui,"Vazirmatn","Noto Sans Arabic",sans-serif;max-width:26rem;margin:8vh auto;padding:0 1.25rem}
-h1{font-size:1.35rem;overflow-wrap:anywhere}
-label{display:block;margin-top:1rem}
-input{box-sizing:border-box;width:100%;font:inherit;padding:.5rem}
-button{font:inherit;padding:.5rem 1.25rem;margin:1.25rem 0 0;margin-inline-end:.75rem}
-.error{border-inline-start:.25rem solid #c22;padding-inline-start:.75rem}
-.note{opacity:.8}
-`;
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-
 /** A content security policy cannot name an IPv6 address, only its scheme. */
 const formTarget = (redirectUri: string): string => {
   const { origin, hostname } = new URL(redirectUri);
   return hostname.startsWith('[') ? 'http:' : origin;
 };
 
-const policyOf = (redirectUri: string | undefined): string =>
-  [
-    "default-src 'none'",
-    `style-src 'sha256-${STYLE_HASH}'`,
-    `form-action 'self'${redirectUri === undefined ? '' : ` ${formTarget(redirectUri)}`}`,
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-
-const page = ({ locale, status = 200, title, body, redirectUri }: PageOptions): Page => {
-  const heading = escapeHtml(translator(locale)(title));
-  return {
+/** A page with a form for `state`. */
+const formPage = (
+  { locale, client }: FormState,
+  { title, body, status }: { title: Message; body: Html; status?: number | undefined },
+): Page =>
+  renderPage({
+    locale,
     status,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-language': locale,
-      'content-security-policy': policyOf(redirectUri),
-      'x-frame-options': 'DENY',
-      'cache-control': 'no-store',
-    },
-    html: `<!doctype html>
-<html lang="${locale}" dir="${translate(locale, 'language.direction')}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${heading}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${heading}</h1>
-${body}
-</main>
-</body>
-</html>
-`,
-  };
-};
+    title: translator(locale)(title),
+    body,
+    formTargets: [formTarget(client.redirectUri)],
+  });
 
 /** Unicode isolates: the direction of a name does not change the direction of the text around it. */
 const isolate = (text: string): string => `\u2068${text}\u2069`;
@@ -110,19 +46,18 @@ const isolate = (text: string): string => `\u2068${text}\u2069`;
 const clientName = ({ name }: ShownClient, t: Translate): string =>
   isolate(name ?? t(message('oauth.unnamed')));
 
-const form = (
-  { action, csrf }: FormState,
-  content: string,
-): string => `<form method="post" action="${escapeHtml(action)}">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+const form = ({ action, csrf }: FormState, content: Html): Html =>
+  html`<form method="post" action="${action}">
+<input type="hidden" name="csrf" value="${csrf}">
+<div class="stack">
 ${content}
+</div>
 </form>`;
 
-const button = (value: string, text: string): string =>
-  `<button name="action" value="${value}">${escapeHtml(text)}</button>`;
-
-const paragraph = (text: string, kind?: 'error' | 'note'): string =>
-  `<p${kind === undefined ? '' : ` class="${kind}"`}${kind === 'error' ? ' role="alert"' : ''}>${escapeHtml(text)}</p>`;
+/** The first one is what the page is for. */
+const buttons = (...all: readonly (readonly [value: string, text: string])[]): Html =>
+  html`<div class="actions row">
+${all.map(([value, text]) => html`<button name="action" value="${value}">${text}</button>\n`)}</div>`;
 
 interface LoginState extends FormState {
   /** What the person typed in the refused attempt. */
@@ -136,39 +71,24 @@ export const loginPage = (state: LoginState): Page => {
   const { locale, client, login, problem, asksForCode = false } = state;
   const t = translator(locale);
   const name = clientName(client, t);
-  const label = (text: Message, input: string): string => `<label>${escapeHtml(t(text))}\n${input}</label>`;
-  return page({
-    locale,
-    status: problem?.status ?? 200,
-    redirectUri: client.redirectUri,
+  const fields = html`<label>${t(message('oauth.login.login'))}
+<input name="login" autocomplete="username" autocapitalize="none" dir="ltr" maxlength="254" value="${login}"></label>
+<label>${t(message('oauth.login.password'))}
+<input name="password" type="password" autocomplete="current-password" dir="ltr" maxlength="1000"></label>
+${
+  asksForCode &&
+  html`<label>${t(message('oauth.login.code'))}
+<input name="totp" autocomplete="one-time-code" autocapitalize="none" dir="ltr" maxlength="100"></label>`
+}
+${buttons(['login', t(message('oauth.login.submit'))], ['cancel', t(message('oauth.cancel'))])}`;
+  return formPage(state, {
+    status: problem?.status,
     title: message('oauth.login.title', { client: name }),
-    body: [
-      paragraph(t(message('oauth.login.lead', { client: name }))),
-      ...(problem === undefined ? [] : [paragraph(t(problem.text), 'error')]),
-      form(
-        state,
-        [
-          label(
-            message('oauth.login.login'),
-            `<input name="login" autocomplete="username" autocapitalize="none" dir="ltr" maxlength="254" value="${escapeHtml(login ?? '')}">`,
-          ),
-          label(
-            message('oauth.login.password'),
-            '<input name="password" type="password" autocomplete="current-password" dir="ltr" maxlength="1000">',
-          ),
-          ...(asksForCode
-            ? [
-                label(
-                  message('oauth.login.code'),
-                  '<input name="totp" autocomplete="one-time-code" autocapitalize="none" dir="ltr" maxlength="100">',
-                ),
-              ]
-            : []),
-          button('login', t(message('oauth.login.submit'))),
-          button('cancel', t(message('oauth.cancel'))),
-        ].join('\n'),
-      ),
-    ].join('\n'),
+    body: html`<section class="card">
+<p>${t(message('oauth.login.lead', { client: name }))}</p>
+${problem !== undefined && html`<p class="problem" role="alert">${t(problem.text)}</p>`}
+${form(state, fields)}
+</section>`,
   });
 };
 
@@ -177,56 +97,90 @@ interface ConsentState extends FormState {
   permissions: readonly Permission[];
 }
 
+/** Unless one of the permissions is granted, the client cannot do it (docs/access.md). */
+const WITHHELD: readonly (readonly [text: Message, permissions: readonly Permission[]])[] = [
+  [message('oauth.cannot.see_money'), ['payments.view_own', 'payments.view_all']],
+  [message('oauth.cannot.spend'), ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
+  [
+    message('oauth.cannot.publish'),
+    [
+      'gyms.create',
+      'gyms.update',
+      'gyms.update_any',
+      'gyms.transfer_ownership',
+      'gyms.approve_license',
+      'posts.create',
+      'posts.update_any',
+      'training_services.create',
+      'training_services.update_any',
+    ],
+  ],
+];
+
+/** No token of a third party can do it. */
+const NEVER: readonly Message[] = [
+  message('oauth.cannot.move_money'),
+  message('oauth.cannot.credentials'),
+  message('oauth.cannot.delete'),
+];
+
+const list = (kind: 'can' | 'cannot', items: readonly string[]): Html =>
+  html`<ul class="${kind}" role="list">
+${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
+
 export const consentPage = (state: ConsentState): Page => {
   const { locale, client, username, permissions } = state;
   const t = translator(locale);
   const name = clientName(client, t);
-  const items = [
-    t(message('oauth.consent.profile')),
-    ...permissions.map((permission) => t(message(`oauth.scope.${permission}` as Message['key']))),
+  const allowed = [
+    message('oauth.consent.profile'),
+    ...permissions.map((permission) => message(`oauth.scope.${permission}` as Message['key'])),
   ];
+  const withheld = WITHHELD.filter(([, opening]) => !opening.some((each) => permissions.includes(each)));
   const host = isolate(new URL(client.redirectUri).host);
-  return page({
-    locale,
-    redirectUri: client.redirectUri,
+  return formPage(state, {
     title: message('oauth.consent.title', { client: name }),
-    body: [
-      paragraph(t(message('oauth.consent.account', { username: isolate(username) }))),
-      paragraph(t(message('oauth.consent.lead', { client: name }))),
-      `<ul>\n${items.map((item) => `<li>${escapeHtml(item)}</li>`).join('\n')}\n</ul>`,
-      paragraph(t(message('oauth.consent.destination', { host })), 'note'),
-      form(
-        state,
-        [
-          button('allow', t(message('oauth.consent.allow'))),
-          button('cancel', t(message('oauth.consent.deny'))),
-        ].join('\n'),
-      ),
-    ].join('\n'),
+    body: html`<section class="card">
+<p>${t(message('oauth.consent.account', { username: isolate(username) }))}</p>
+<h2>${t(message('oauth.consent.lead', { client: name }))}</h2>
+${list('can', allowed.map(t))}
+<h2>${t(message('oauth.consent.not_lead', { client: name }))}</h2>
+${list('cannot', [...withheld.map(([text]) => text), ...NEVER].map(t))}
+<p class="quiet">${t(message('oauth.consent.until'))}</p>
+<p class="notice">${t(message('oauth.consent.destination', { host }))}</p>
+${form(
+  state,
+  buttons(['allow', t(message('oauth.consent.allow'))], ['cancel', t(message('oauth.consent.deny'))]),
+)}
+</section>`,
   });
 };
 
 /** While the deletion of the account is pending, no app is granted access. */
 export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
   const t = translator(state.locale);
-  return page({
-    locale: state.locale,
+  const values = { deletion_scheduled_at: isolate(state.scheduledAt) };
+  return formPage(state, {
     status: 403,
-    redirectUri: state.client.redirectUri,
     title: message('oauth.pending.title'),
-    body: [
-      paragraph(t(message('oauth.pending.body', { deletion_scheduled_at: isolate(state.scheduledAt) }))),
-      form(state, button('cancel', t(message('oauth.back')))),
-    ].join('\n'),
+    body: html`<section class="card">
+<p>${t(message('oauth.pending.body', values))}</p>
+${form(state, buttons(['cancel', t(message('oauth.back'))]))}
+</section>`,
   });
 };
 
 /** A request that cannot be continued; `code` is an OAuth error code for the developer of the client. */
 export const problemPage = (locale: Locale, status: number, code?: string): Page => {
   const t = translator(locale);
-  const isExpired = code === undefined;
-  const texts = isExpired
-    ? ([message('oauth.expired.title'), message('oauth.expired.body')] as const)
-    : ([message('oauth.refused.title'), message('oauth.refused.body', { code: isolate(code) })] as const);
-  return page({ locale, status, title: texts[0], body: paragraph(t(texts[1])) });
+  const [title, text] =
+    code === undefined
+      ? [message('oauth.expired.title'), message('oauth.expired.body')]
+      : [message('oauth.refused.title'), message('oauth.refused.body', { code: isolate(code) })];
+  return renderPage({
+    locale,
+    status,
+    title: t(title),
+    body: html`<section class="card"><p>${t(text)}</p></section>`,
+  });
 };

@@ -1,6 +1,6 @@
 /** Opens a payment at the bank gateway and records the deposit; the payer is sent to `paymentUrl`. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden } from '@fitness/shared/kernel/error.ts';
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -26,7 +26,10 @@ export interface RequestedDeposit {
   paymentUrl: string;
 }
 
-/** Throws `payments.provider_error` without a usable answer of the gateway, 403 for an erased account. */
+/**
+ * Throws `payments.provider_error` without a usable answer of the gateway, 422 for an amount that it does not take, 403 for an
+ * erased account.
+ */
 export type RequestDeposit = (
   input: RequestDepositInput,
   complete: Complete<RequestedDeposit>,
@@ -53,6 +56,7 @@ export const createRequestDeposit =
       .catch((cause: unknown) => {
         throw providerError(cause);
       });
+    if (order === 'above_ceiling') throw invalid({ amount: message('payments.deposit_above_ceiling') });
     const now = clock.now();
     const payment = newPayment({
       id,

@@ -12,8 +12,8 @@ interface PaymentOrder {
 }
 
 export interface PaymentGateway {
-  /** Opens a payment. Not idempotent. */
-  request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string }>;
+  /** Opens a payment. Not idempotent. `above_ceiling`: the gateway takes no such amount. */
+  request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string } | 'above_ceiling'>;
   /** Verifies and settles the payment; safe to repeat. */
   verify(trackId: string): Promise<GatewayAnswer>;
 }
@@ -23,7 +23,7 @@ class GatewayRefusal extends Error {
   override name = 'GatewayRefusal';
 }
 
-const RESULT = { ok: 100, alreadyVerified: 201, unpaid: 202, unknownTrack: 203 } as const;
+const RESULT = { ok: 100, aboveCeiling: 113, alreadyVerified: 201, unpaid: 202, unknownTrack: 203 } as const;
 const STATUS_VERIFIED = 1;
 
 const whole = z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number);
@@ -84,6 +84,7 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
   return {
     request: async ({ amountRial, orderId }) => {
       const { result, body } = await post('request', { amount: amountRial, callbackUrl, orderId });
+      if (result === RESULT.aboveCeiling) return 'above_ceiling';
       if (result !== RESULT.ok) throw new GatewayRefusal(`request: result ${result}`);
       const order = orderSchema.safeParse(body);
       if (!order.success) throw new GatewayRefusal('request: no track id');

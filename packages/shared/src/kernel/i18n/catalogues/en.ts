@@ -98,6 +98,8 @@ export const catalogue = {
   'oauth.consent.title': 'Allow {client} to use your account?',
   'oauth.consent.account': 'You are signed in as {username}.',
   'oauth.consent.lead': '{client} will be able to:',
+  'oauth.consent.not_lead': '{client} will not be able to:',
+  'oauth.consent.until': 'Access ends after a year at the latest, and at once when you change your password.',
   'oauth.consent.profile':
     'see your profile, with your e-mail address, phone number, bank account number and licence documents',
   'oauth.consent.destination':
@@ -111,6 +113,13 @@ export const catalogue = {
   'oauth.expired.body': 'Go back to the app and start again.',
   'oauth.refused.title': 'The app could not be connected',
   'oauth.refused.body': 'Its request was refused ({code}). Go back to the app and start again.',
+  'oauth.cannot.credentials':
+    'see or change your password, or change your e-mail address, phone number, bank account or second factor',
+  'oauth.cannot.delete': 'delete your account without your password and the code that is sent to your phone',
+  'oauth.cannot.move_money': 'pay money into your wallet or withdraw any, or buy training services',
+  'oauth.cannot.see_money': 'see your balance or your payments',
+  'oauth.cannot.spend': 'spend the money in your wallet',
+  'oauth.cannot.publish': 'create, change or delete gyms, posts or training services',
   'oauth.scope.users.view_limited': 'look for other users',
   'oauth.scope.users.view_all': 'see everything about all users, their contact details included',
   'oauth.scope.gyms.create': 'create gyms in your name',
@@ -257,6 +266,7 @@ export const catalogue = {
   'payments.own_service': 'You cannot buy your own training service.',
   'payments.price_changed': 'The price has changed meanwhile.',
   'payments.deposit_description': 'Wallet deposit',
+  'payments.deposit_above_ceiling': 'The payment provider does not take so much at once. Deposit less.',
   'payments.withdrawal_description': 'Withdrawal to the bank account',
 
   'store_purchase.not_found': 'This purchase was not found.',

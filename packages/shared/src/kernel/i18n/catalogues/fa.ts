@@ -97,6 +97,9 @@ export const catalogue: Catalogue = {
   'oauth.consent.title': 'به {client} اجازهٔ استفاده از حسابتان را می‌دهید؟',
   'oauth.consent.account': 'شما با نام {username} وارد شده‌اید.',
   'oauth.consent.lead': '{client} می‌تواند:',
+  'oauth.consent.not_lead': '{client} نمی‌تواند:',
+  'oauth.consent.until':
+    'این دسترسی حداکثر پس از یک سال پایان می‌یابد و اگر رمز عبورتان را عوض کنید بی‌درنگ قطع می‌شود.',
   'oauth.consent.profile': 'نمایهٔ شما را با ایمیل، شمارهٔ تلفن، شمارهٔ حساب بانکی و مدارک مجوز ببیند',
   'oauth.consent.destination':
     'پس از آن به {host} بازمی‌گردید. ما نمی‌دانیم این برنامه از آنِ کیست؛ فقط اگر همین حالا خودتان آن را آغاز کرده‌اید اجازه دهید.',
@@ -109,6 +112,13 @@ export const catalogue: Catalogue = {
   'oauth.expired.body': 'به برنامه بازگردید و دوباره آغاز کنید.',
   'oauth.refused.title': 'برنامه متصل نشد',
   'oauth.refused.body': 'درخواست آن پذیرفته نشد ({code}). به برنامه بازگردید و دوباره آغاز کنید.',
+  'oauth.cannot.credentials':
+    'رمز عبور شما را ببیند یا عوض کند، یا ایمیل، شمارهٔ تلفن، حساب بانکی یا عامل دومتان را تغییر دهد',
+  'oauth.cannot.delete': 'حساب شما را بدون رمز عبور و کدی که به تلفنتان فرستاده می‌شود حذف کند',
+  'oauth.cannot.move_money': 'به کیف پول شما واریز یا از آن برداشت کند، یا خدمات تمرینی بخرد',
+  'oauth.cannot.see_money': 'موجودی یا پرداخت‌های شما را ببیند',
+  'oauth.cannot.spend': 'پول کیف پول شما را خرج کند',
+  'oauth.cannot.publish': 'باشگاه، مطلب یا خدمات تمرینی بسازد، تغییر دهد یا حذف کند',
   'oauth.scope.users.view_limited': 'کاربران دیگر را جست‌وجو کند',
   'oauth.scope.users.view_all': 'همه چیز را دربارهٔ همهٔ کاربران، حتی راه‌های تماسشان، ببیند',
   'oauth.scope.gyms.create': 'به نام شما باشگاه بسازد',
@@ -255,6 +265,7 @@ export const catalogue: Catalogue = {
   'payments.own_service': 'نمی‌توانید خدمت تمرینی خودتان را بخرید.',
   'payments.price_changed': 'قیمت در این میان تغییر کرده است.',
   'payments.deposit_description': 'واریز به کیف پول',
+  'payments.deposit_above_ceiling': 'درگاه پرداخت این مبلغ را یک‌جا نمی‌پذیرد. مبلغ کمتری واریز کنید.',
   'payments.withdrawal_description': 'برداشت به حساب بانکی',
 
   'store_purchase.not_found': 'این خرید پیدا نشد.',

@@ -1,0 +1,26 @@
+import { describe, expect, test } from '@jest/globals';
+import { html } from './html.ts';
+
+describe('html', () => {
+  test('escapes every value, also in attributes and in lists', () => {
+    const name = `<img src="x" onerror='y'>&`;
+    const escaped = '&lt;img src=&quot;x&quot; onerror=&#39;y&#39;&gt;&amp;';
+    expect(html`<p title="${name}">${[name, [name]]}</p>`.toString()).toBe(
+      `<p title="${escaped}">${escaped}${escaped}</p>`,
+    );
+  });
+
+  test('takes over what it has made itself, once', () => {
+    const item = html`<li>${'<b>'}</li>`;
+    expect(html`<ul>${[item, item]}</ul>`.toString()).toBe('<ul><li>&lt;b&gt;</li><li>&lt;b&gt;</li></ul>');
+  });
+
+  test('escapes an object that only looks like its own', () => {
+    const forged = JSON.parse('{"text":"<script>"}');
+    expect(() => html`${forged}`.toString()).toThrow();
+  });
+
+  test('writes numbers, and nothing for false, null and undefined', () => {
+    expect(html`${0}|${false}|${null}|${undefined}`.toString()).toBe('0|||');
+  });
+});

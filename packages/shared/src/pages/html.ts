@@ -1,0 +1,38 @@
+/** HTML by a tagged template. Every value is escaped unless it was made by the template itself. */
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** HTML that is escaped already. Only {@link html} makes it. */
+class Html {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+export type { Html };
+
+/** `false`, null and undefined are nothing; a list is its entries one after the other. */
+export type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
+
+const render = (value: HtmlValue): string => {
+  if (value instanceof Html) return value.toString();
+  if (typeof value === 'object' && value !== null) return value.map(render).join('');
+  if (value === false || value === null || value === undefined) return '';
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+};
+
+/** Attribute values must stand in double quotes. */
+export const html = (strings: TemplateStringsArray, ...values: HtmlValue[]): Html =>
+  new Html(strings.reduce((done, text, index) => done + render(values[index - 1]) + text));

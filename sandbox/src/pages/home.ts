@@ -1,0 +1,198 @@
+/** The page at the root: what the providers have received, and how they behave. It works without scripts by reloading. */
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import {
+  type Payment,
+  PRODUCTS,
+  PURCHASE_STATES,
+  type Purchase,
+  type SandboxState,
+  SMS_MODES,
+  type Sms,
+  ZIBAL_MODES,
+} from '../state.ts';
+import type { ProviderAddress } from '../wire.ts';
+import { clickButtons, statusBadge } from './payment.ts';
+import { formatCount, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
+
+export const LIVE_SCRIPT = '/_sandbox/page/live.js';
+const SHOWN = 50;
+
+interface HomeOptions {
+  locale: Locale;
+  state: SandboxState;
+  addresses: readonly ProviderAddress[];
+  /** Of the form that was submitted. */
+  problem?: string | undefined;
+}
+
+const time = (date: Date): Html =>
+  html`<time dir="ltr" datetime="${date.toISOString()}">${formatTimestamp(date)}</time>`;
+
+const number = (text: string): Html => html`<bdi dir="ltr">${text}</bdi>`;
+
+const fact = (term: string, value: Html | string): Html => html`<dt>${term}</dt><dd>${value}</dd>`;
+
+/** The script replaces the content of an element with `data-live` when it has changed. */
+const liveList = <T>(
+  id: string,
+  { locale, entries, show }: { locale: Locale; entries: Map<unknown, T>; show: (entry: T) => Html },
+): Html => {
+  const { none, newest } = textsOf(locale);
+  const shown = [...entries.values()].reverse().slice(0, SHOWN);
+  const rest =
+    entries.size > shown.length && html`<p class="quiet">${newest(shown.length, entries.size)}</p>`;
+  const list = html`${rest}<ul class="items" role="list">${shown.map(show)}</ul>`;
+  return html`<div id="${id}" data-live>${shown.length === 0 ? html`<p class="quiet">${none}</p>` : list}</div>`;
+};
+
+const options = <K extends string>(
+  values: readonly K[],
+  current: K | undefined,
+  words: Readonly<Record<K, string>>,
+): Html[] =>
+  values.map(
+    (value) => html`<option value="${value}"${value === current && html` selected`}>${words[value]}</option>`,
+  );
+
+const postForm = (locale: Locale, action: string, content: Html): Html =>
+  html`<form method="post" action="/_sandbox/page/${action}?lang=${locale}">${content}</form>`;
+
+const smsItem = (locale: Locale, sms: Sms): Html => {
+  const texts = textsOf(locale).sms;
+  return html`<li data-new="${texts.arrived(sms.receptor)}">
+<p dir="auto">${sms.message}</p>
+<dl class="facts">
+${sms.code !== null && fact(texts.code, html`<bdi dir="ltr" class="code large">${sms.code}</bdi>`)}
+${fact(texts.to, number(sms.receptor))}${fact(texts.sent, time(sms.sentAt))}
+</dl></li>`;
+};
+
+const smsModes = (locale: Locale, state: SandboxState): Html => {
+  const { sms, apply } = textsOf(locale);
+  const single = [...state.smsModes].map(
+    ([receptor, mode]) => html`<li>${number(sms.only(receptor))}: ${sms.modes[mode]}</li>`,
+  );
+  return html`${postForm(
+    locale,
+    'sms-mode',
+    html`<fieldset class="stack"><legend>${sms.mode}</legend>
+<label>${sms.receptor}<input name="receptor" inputmode="tel" autocomplete="off" dir="ltr" maxlength="30"></label>
+<div class="row"><select name="mode" aria-label="${sms.mode}">
+${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button></div>
+</fieldset>`,
+  )}
+<ul class="quiet" id="sms-modes" data-live>${single}</ul>`;
+};
+
+const paymentItem = (locale: Locale, payment: Payment): Html => {
+  const { payments } = textsOf(locale);
+  return html`<li>
+<div class="row"><strong>${formatRial(locale, payment.amountRial)}</strong> ${statusBadge(locale, payment)}</div>
+<dl class="facts">
+${fact(payments.track, html`<a href="/zibal/start/${payment.trackId}"><bdi class="code">${payment.trackId}</bdi></a>`)}
+${payment.orderId !== null && fact(payments.order, html`<bdi class="code">${payment.orderId}</bdi>`)}
+${fact(payments.opened, time(payment.createdAt))}
+</dl>
+${payment.status === -1 && clickButtons(locale, payment, true)}</li>`;
+};
+
+const gatewayMode = (locale: Locale, state: SandboxState): Html => {
+  const { payments, apply } = textsOf(locale);
+  return postForm(
+    locale,
+    'zibal-mode',
+    html`<fieldset class="stack"><legend>${payments.mode}</legend>
+<div class="row"><select name="mode" aria-label="${payments.mode}">
+${options(ZIBAL_MODES, state.zibalMode, payments.modes)}</select><button>${apply}</button></div>
+</fieldset>`,
+  );
+};
+
+const purchaseForms = (locale: Locale): Html => {
+  const { purchases } = textsOf(locale);
+  const states = PURCHASE_STATES.map(
+    (state) => html`<button name="state" value="${state}">${purchases.states[state]}</button>\n`,
+  );
+  return html`<p class="quiet">${purchases.createLead}</p>
+${PRODUCTS.map((product) =>
+  postForm(
+    locale,
+    'purchases',
+    html`<fieldset class="row"><legend><bdi class="code">${product}</bdi></legend>
+<input type="hidden" name="product_id" value="${product}">
+${states}</fieldset>`,
+  ),
+)}`;
+};
+
+const purchaseItem = (locale: Locale, state: SandboxState, purchase: Purchase): Html => {
+  const { purchases, apply } = textsOf(locale);
+  const { token } = purchase;
+  const yesNo = (value: boolean): string => (value ? purchases.yes : purchases.no);
+  const change = html`<input type="hidden" name="token" value="${token}">
+<input type="hidden" name="product_id" value="${purchase.productId}">
+<div class="row"><select id="state-${purchase.id}" name="state" aria-label="${purchases.state}: ${token}">
+${options(PURCHASE_STATES, purchase.state, purchases.states)}</select>
+<button id="apply-${purchase.id}" aria-label="${apply}: ${token}">${apply}</button></div>`;
+  return html`<li>
+<div class="row"><bdi class="code">${token}</bdi>
+<button id="copy-${purchase.id}" type="button" hidden data-copy="${token}" data-copied="${purchases.copied}" aria-label="${purchases.copy}: ${token}">${purchases.copy}</button></div>
+<dl class="facts">
+${fact(purchases.product, html`<bdi class="code">${purchase.productId}</bdi>`)}
+${fact(purchases.state, purchases.states[purchase.state])}
+${fact(purchases.consumed, yesNo(purchase.consumed))}
+${fact(purchases.acknowledged, yesNo(purchase.acknowledged))}
+${fact(purchases.validations, formatCount(locale, state.storeCalls(token)))}
+</dl>
+${postForm(locale, 'purchases', change)}</li>`;
+};
+
+const languages = (locale: Locale): Html =>
+  html`<nav class="row">${PAGE_LOCALES.filter((other) => other !== locale).map(
+    (other) =>
+      html`<a href="/?lang=${other}" lang="${other}" hreflang="${other}">${textsOf(other).language}</a>`,
+  )}</nav>`;
+
+export const renderHome = ({ locale, state, addresses, problem }: HomeOptions): Page => {
+  const texts = textsOf(locale);
+  return renderPage({
+    locale,
+    status: problem === undefined ? 200 : 422,
+    title: texts.title,
+    width: 'wide',
+    script: LIVE_SCRIPT,
+    // A click of the payer leads to wherever the shop wants.
+    formTargets: ['http:', 'https:'],
+    aside: languages(locale),
+    body: html`<p>${texts.lead}
+<span id="live" data-live-text="${texts.live}" data-lost-text="${texts.lost}">${texts.reload}</span></p>
+<p class="silent" role="status" id="news"></p>
+${problem !== undefined && html`<p class="problem" role="alert">${problem}</p>`}
+<div class="grid">
+<section class="card" id="sms"><h2>${texts.sms.title}</h2>
+${smsModes(locale, state)}
+${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
+</section>
+<section class="card" id="payments"><h2>${texts.payments.title}</h2>
+${gatewayMode(locale, state)}
+${liveList('payment-list', { locale, entries: state.payments, show: (each) => paymentItem(locale, each) })}
+</section>
+<section class="card" id="purchases"><h2>${texts.purchases.title}</h2>
+${purchaseForms(locale)}
+${liveList('purchase-list', {
+  locale,
+  entries: state.purchases,
+  show: (each) => purchaseItem(locale, state, each),
+})}
+</section>
+</div>
+<section class="card"><h2>${texts.addresses.title}</h2>
+<p class="quiet">${texts.addresses.lead}</p>
+<dl class="facts">${addresses.map(({ title, url }) => fact(title, html`<bdi dir="ltr" class="code">${url}</bdi>`))}</dl>
+${postForm(locale, 'forget', html`<button>${texts.forget}</button>`)}
+</section>`,
+  });
+};

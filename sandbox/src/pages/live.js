@@ -1,0 +1,66 @@
+// Keeps the page up to date: when something has changed, the page is read again and its lists are replaced.
+const status = document.getElementById('live');
+const news = document.getElementById('news');
+const reloadText = status.textContent;
+
+const show = (text) => {
+  if (status.textContent !== text) status.textContent = text;
+};
+
+const unhideCopyButtons = () => {
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+};
+
+/** A list in which the person is choosing something is left as it is until they have left it. */
+const isInUse = (list) => list.contains(document.activeElement) && document.activeElement.matches('select');
+
+const replaceLists = (fresh) => {
+  for (const list of document.querySelectorAll('[data-live]')) {
+    const newList = fresh.getElementById(list.id);
+    if (!newList || newList.innerHTML === list.dataset.shown || isInUse(list)) continue;
+    const focused = list.contains(document.activeElement) ? document.activeElement.id : '';
+    list.dataset.shown = newList.innerHTML;
+    list.replaceChildren(...newList.cloneNode(true).childNodes);
+    if (focused) document.getElementById(focused)?.focus();
+  }
+};
+
+const newestSms = () => document.querySelector('#sms-list li')?.outerHTML;
+
+const refresh = async () => {
+  const before = newestSms();
+  try {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    replaceLists(fresh);
+  } catch {
+    // The event source reports the lost connection.
+    return;
+  }
+  unhideCopyButtons();
+  if (newestSms() !== before) {
+    news.textContent = document.querySelector('#sms-list li')?.dataset.new ?? '';
+  }
+};
+
+for (const list of document.querySelectorAll('[data-live]')) list.dataset.shown = list.innerHTML;
+unhideCopyButtons();
+
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.textContent = button.dataset.copied;
+  news.textContent = button.dataset.copied;
+});
+
+// Only the page itself, not the answer to a form with a mistake, can be read again by its address.
+if (location.pathname === '/') {
+  const changes = new EventSource('/_sandbox/page/changes');
+  changes.addEventListener('open', () => {
+    show(status.dataset.liveText);
+    void refresh();
+  });
+  changes.addEventListener('change', () => void refresh());
+  changes.addEventListener('error', () => show(status.dataset.lostText ?? reloadText));
+}

@@ -1,0 +1,95 @@
+/** The page at the root and its forms. Scripts and tests use the control routes. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import formbody from '@fastify/formbody';
+import { addPageAssets } from '@fitness/shared/pages/assets.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { receptorSchema } from '../control.ts';
+import { PURCHASE_STATES, SMS_MODES, ZIBAL_MODES } from '../state.ts';
+import type { Harness, ProviderAddress } from '../wire.ts';
+import { createChanges } from './changes.ts';
+import { LIVE_SCRIPT, renderHome } from './home.ts';
+import { sendPage } from './send.ts';
+import { localeOf, textsOf } from './texts.ts';
+
+const FORMS = '/_sandbox/page';
+const TOKEN_BYTES = 18;
+/** They change nothing, and the pages themselves call some of them on every change. */
+const QUIET_ROUTE = /^\/(?:$|assets\/|health\/|_sandbox\/page\/(?:changes|live\.js)$)/;
+
+const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
+
+const smsModeForm = z.object({
+  mode: z.enum(SMS_MODES),
+  receptor: z.preprocess(emptyIsAbsent, receptorSchema.optional()),
+});
+const zibalModeForm = z.object({ mode: z.enum(ZIBAL_MODES) });
+const purchaseForm = z.object({
+  product_id: z.string().min(1).max(255),
+  state: z.enum(PURCHASE_STATES),
+  /** A new one without. */
+  token: z.string().min(1).max(4_096).optional(),
+});
+
+/** A page of another site must not change anything. */
+const assertOwnForm = async ({ headers }: FastifyRequest): Promise<void> => {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  throw Object.assign(new Error('Forms of other sites are refused.'), { statusCode: 403 });
+};
+
+interface PagesOptions {
+  /** Complete once the sandbox listens. */
+  addresses: readonly ProviderAddress[];
+}
+
+export const addPages = async (
+  app: FastifyInstance,
+  harness: Harness,
+  { addresses }: PagesOptions,
+): Promise<void> => {
+  const { state } = harness;
+  const changes = createChanges(app);
+  app.addHook('onResponse', async (request) => {
+    if (!QUIET_ROUTE.test(request.routeOptions.url ?? '')) changes.announce();
+  });
+  addPageAssets(app);
+
+  const home = (request: FastifyRequest, reply: FastifyReply, problem?: string) =>
+    sendPage(reply, renderHome({ locale: localeOf(request), state, addresses, problem }));
+  app.get('/', async (request, reply) => home(request, reply));
+
+  const script = readFileSync(new URL('./live.js', import.meta.url));
+  app.get(LIVE_SCRIPT, async (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(script),
+  );
+  app.get(`${FORMS}/changes`, async (_request, reply) => changes.subscribe(reply));
+
+  await app.register(async (forms) => {
+    await forms.register(formbody);
+    forms.addHook('onRequest', assertOwnForm);
+    const add = <T>(path: string, schema: z.ZodType<T>, anchor: string, act: (fields: T) => void): void => {
+      forms.post(`${FORMS}/${path}`, async (request, reply) => {
+        const fields = schema.safeParse(request.body ?? {});
+        const locale = localeOf(request);
+        if (!fields.success) {
+          const { problems } = textsOf(locale);
+          const isReceptor = fields.error.issues[0]?.path[0] === 'receptor';
+          return home(request, reply, isReceptor ? problems.receptor : problems.other);
+        }
+        act(fields.data);
+        return reply.redirect(`/?lang=${locale}${anchor}`, 303);
+      });
+    };
+    add('sms-mode', smsModeForm, '#sms', ({ mode, receptor }) => state.setSmsMode(mode, receptor ?? null));
+    add('zibal-mode', zibalModeForm, '#payments', ({ mode }) => {
+      state.zibalMode = mode;
+    });
+    add('purchases', purchaseForm, '#purchases', ({ token, product_id, state: wanted }) => {
+      const known = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+      state.putPurchase(known, product_id, wanted, null);
+    });
+    add('forget', z.object({}), '', () => state.forget());
+  });
+};

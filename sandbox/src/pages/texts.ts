@@ -1,0 +1,185 @@
+/** The texts of the pages. The sandbox has its own: they are not those of the product. */
+import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
+import { DEFAULT_LOCALE, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { FastifyRequest } from 'fastify';
+import type { PaymentStatus, PurchaseState, SmsMode, ZibalMode } from '../state.ts';
+import { asRecord, asText } from '../wire.ts';
+
+const en = {
+  language: 'English',
+  title: 'Sandbox: emulated providers',
+  lead: 'SMS, payments and store purchases as the emulated providers see them. No message is sent and no money moves. Times are UTC.',
+  reload: 'Reload the page to see what is new.',
+  live: 'The page shows what is new by itself.',
+  lost: 'The sandbox does not answer. The page will try again.',
+  none: 'None yet.',
+  newest: (shown: number, total: number) => `The newest ${shown} of ${total}.`,
+  apply: 'Apply',
+  forget: 'Forget everything',
+  sms: {
+    title: 'SMS inbox',
+    to: 'To',
+    sent: 'Sent',
+    code: 'Code',
+    arrived: (receptor: string) => `New SMS to ${receptor}`,
+    mode: 'The SMS provider',
+    receptor: 'For this number only (optional)',
+    only: (receptor: string) => `only ${receptor}`,
+    modes: {
+      ok: 'works',
+      refuse: 'refuses messages (411)',
+      unreachable: 'does not answer',
+      slow: 'answers after 30 seconds',
+    } satisfies Record<SmsMode, string>,
+  },
+  payments: {
+    title: 'Payments',
+    one: 'Payment',
+    opened: 'Opened',
+    track: 'Track id',
+    order: 'Order',
+    amount: 'Amount',
+    pay: 'Pay',
+    cancel: 'Cancel',
+    unknown: 'There is no payment with this number.',
+    over: 'This payment is over:',
+    back: 'Back to the shop',
+    simulated: 'No money moves here: this is the sandbox.',
+    mode: 'The payment gateway',
+    modes: { ok: 'works', unreachable: 'does not answer' } satisfies Record<ZibalMode, string>,
+    statuses: {
+      [-1]: 'waiting',
+      1: 'paid and verified',
+      2: 'paid, not yet verified',
+      3: 'cancelled',
+    } satisfies Record<PaymentStatus, string>,
+  },
+  purchases: {
+    title: 'Store purchases',
+    createLead: 'One click makes a purchase with a new token, at every store at once.',
+    copy: 'Copy',
+    copied: 'Copied',
+    product: 'Product',
+    consumed: 'Consumed',
+    acknowledged: 'Acknowledged',
+    validations: 'Validations',
+    yes: 'yes',
+    no: 'no',
+    state: 'State',
+    states: {
+      purchased: 'purchased',
+      canceled: 'cancelled',
+      refunded: 'refunded',
+      pending: 'pending',
+      garbage: 'unreadable answer',
+      unreachable: 'no answer',
+      slow: 'slow answer',
+    } satisfies Record<PurchaseState, string>,
+  },
+  addresses: {
+    title: 'Addresses of the providers',
+    lead: 'For clients whose paths are fixed: each provider answers at the root of an address of its own.',
+  },
+  problems: { receptor: 'This is not a phone number.', other: 'The form was not complete.' },
+};
+
+type Texts = typeof en;
+
+const fa: Texts = {
+  language: 'فارسی',
+  title: 'سندباکس: ارائه‌دهندگان شبیه‌سازی‌شده',
+  lead: 'پیامک‌ها، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا. زمان‌ها به وقت UTC است.',
+  reload: 'برای دیدن تازه‌ها صفحه را دوباره باز کنید.',
+  live: 'صفحه تازه‌ها را خودش نشان می‌دهد.',
+  lost: 'سندباکس پاسخ نمی‌دهد. صفحه دوباره تلاش می‌کند.',
+  none: 'هنوز چیزی نیست.',
+  newest: (shown, total) => `${count(shown)} مورد تازه‌تر از ${count(total)} مورد.`,
+  apply: 'اعمال',
+  forget: 'فراموش کردن همه چیز',
+  sms: {
+    title: 'صندوق پیامک',
+    to: 'به',
+    sent: 'زمان ارسال',
+    code: 'کد',
+    arrived: (receptor) => `پیامک تازه به ${receptor}`,
+    mode: 'ارائه‌دهندهٔ پیامک',
+    receptor: 'فقط برای این شماره (اختیاری)',
+    only: (receptor) => `فقط ${receptor}`,
+    modes: {
+      ok: 'کار می‌کند',
+      refuse: 'پیام‌ها را نمی‌پذیرد (۴۱۱)',
+      unreachable: 'پاسخ نمی‌دهد',
+      slow: 'پس از ۳۰ ثانیه پاسخ می‌دهد',
+    },
+  },
+  payments: {
+    title: 'پرداخت‌ها',
+    one: 'پرداخت',
+    opened: 'زمان آغاز',
+    track: 'شناسهٔ پیگیری',
+    order: 'سفارش',
+    amount: 'مبلغ',
+    pay: 'پرداخت',
+    cancel: 'انصراف',
+    unknown: 'پرداختی با این شماره نیست.',
+    over: 'این پرداخت به پایان رسیده است:',
+    back: 'بازگشت به فروشگاه',
+    simulated: 'اینجا پولی جابه‌جا نمی‌شود: این سندباکس است.',
+    mode: 'درگاه پرداخت',
+    modes: { ok: 'کار می‌کند', unreachable: 'پاسخ نمی‌دهد' },
+    statuses: {
+      [-1]: 'در انتظار',
+      1: 'پرداخت و تأیید شده',
+      2: 'پرداخت شده، هنوز تأیید نشده',
+      3: 'لغو شده',
+    },
+  },
+  purchases: {
+    title: 'خریدهای فروشگاه',
+    createLead: 'با یک کلیک خریدی با توکن تازه، هم‌زمان در همهٔ فروشگاه‌ها، ساخته می‌شود.',
+    copy: 'رونوشت',
+    copied: 'رونوشت شد',
+    product: 'محصول',
+    consumed: 'مصرف شده',
+    acknowledged: 'تأیید دریافت',
+    validations: 'اعتبارسنجی‌ها',
+    yes: 'بله',
+    no: 'خیر',
+    state: 'وضعیت',
+    states: {
+      purchased: 'خریداری شده',
+      canceled: 'لغو شده',
+      refunded: 'بازپرداخت شده',
+      pending: 'در انتظار',
+      garbage: 'پاسخ ناخوانا',
+      unreachable: 'بی‌پاسخ',
+      slow: 'پاسخ کند',
+    },
+  },
+  addresses: {
+    title: 'نشانی ارائه‌دهندگان',
+    lead: 'برای کلاینت‌هایی که مسیرشان ثابت است: هر ارائه‌دهنده در ریشهٔ نشانی خودش پاسخ می‌دهد.',
+  },
+  problems: { receptor: 'این شمارهٔ تلفن نیست.', other: 'فرم کامل نبود.' },
+};
+
+const TEXTS: Readonly<Record<Locale, Texts>> = { en, fa };
+
+const count = (value: number): string => value.toLocaleString('fa');
+
+export const PAGE_LOCALES = Object.keys(TEXTS);
+
+export const textsOf = (locale: Locale): Texts => TEXTS[locale] ?? en;
+
+export const formatRial = (locale: Locale, amount: number): string =>
+  locale === 'fa' ? `${count(amount)} ریال` : `${amount.toLocaleString('en-US')} Rial`;
+
+export const formatCount = (locale: Locale, value: number): string => value.toLocaleString(locale);
+
+/** `?lang=` of the page's own links has priority over the browser's languages. */
+export const localeOf = ({ query, headers }: FastifyRequest): Locale => {
+  const chosen = asText(asRecord(query).lang);
+  if (PAGE_LOCALES.includes(chosen)) return chosen;
+  const preferred = negotiateLocale(headers['accept-language']);
+  return PAGE_LOCALES.includes(preferred) ? preferred : DEFAULT_LOCALE;
+};

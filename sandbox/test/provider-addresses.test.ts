@@ -1,0 +1,146 @@
+/** Each provider at the root of an address of its own: for clients that know only a host. */
+import http from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { KavenegarApi } from 'kavenegar';
+import { form, startTestSandbox, type TestSandbox } from './harness.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+});
+afterAll(() => sandbox.close());
+beforeEach(() => sandbox.call('DELETE', '/_sandbox'));
+
+const urlOf = (title: string): string => sandbox.addresses.find((each) => each.title === title)?.url ?? '';
+
+const json = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+test('all providers have different addresses', () => {
+  expect(sandbox.addresses.map(({ title }) => title)).toEqual([
+    'Kavenegar',
+    'Zibal',
+    'Cafe Bazaar',
+    'Myket',
+    'Google Play',
+  ]);
+  expect(new Set([sandbox.url, ...sandbox.addresses.map(({ url }) => url)]).size).toBe(6);
+});
+
+test('npm start names their ports in the same order', async () => {
+  const script = new URL('../../scripts/lib/process-definitions.mjs', import.meta.url).href;
+  const { emulatedProviders } = (await import(script)) as { emulatedProviders: string[] };
+  expect(emulatedProviders).toEqual(sandbox.addresses.map(({ title }) => title));
+});
+
+describe('an address has the paths of the original', () => {
+  test('Zibal: a payment is opened, its page shown, clicked and verified', async () => {
+    const zibal = urlOf('Zibal');
+    const order = { merchant: 'zibal', amount: 250_000, callbackUrl: 'http://shop.test/back' };
+    const opened = await fetch(`${zibal}/v1/request`, json(order));
+    const { trackId } = (await opened.json()) as { trackId: number };
+    const page = await fetch(`${zibal}/start/${trackId}`);
+    expect(page.status).toBe(200);
+    const html = await page.text();
+    const paths = [...html.matchAll(/(?:action|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
+    expect(paths.length).toBeGreaterThanOrEqual(4);
+    for (const path of paths.filter((each) => each.startsWith('/assets/'))) {
+      expect((await fetch(zibal + path)).status).toBe(200);
+    }
+    const pay = paths.find((path) => path.endsWith('/pay')) ?? '';
+    expect((await fetch(zibal + pay, { method: 'POST', redirect: 'manual' })).status).toBe(302);
+    const verified = await fetch(`${zibal}/v1/verify`, json({ merchant: 'zibal', trackId }));
+    expect(await verified.json()).toMatchObject({ result: 100, status: 1 });
+  });
+
+  test('Cafe Bazaar, Myket and Google Play: a purchase is found', async () => {
+    await sandbox.call('PUT', '/_sandbox/store/purchases/t', { product_id: 'boost_pro', state: 'purchased' });
+    const bazaar = await fetch(
+      `${urlOf('Cafe Bazaar')}/devapi/v2/api/validate/com.app/inapp/boost_pro/purchases/t/`,
+      { headers: { 'cafebazaar-pishkhan-api-secret': 's' } },
+    );
+    expect(await bazaar.json()).toMatchObject({ purchaseState: 0 });
+    const myket = `${urlOf('Myket')}/api/partners/applications/com.app/purchases/products/boost_pro/verify`;
+    const verified = await fetch(myket, {
+      ...json({ tokenId: 't' }),
+      headers: { 'content-type': 'application/json', 'x-access-token': 's' },
+    });
+    expect(await verified.json()).toMatchObject({ purchaseState: 0 });
+    const google = `${urlOf('Google Play')}/androidpublisher/v3/applications/com.app/purchases/products/boost_pro/tokens/t`;
+    expect((await fetch(google)).status).toBe(401);
+  });
+
+  test('an unknown path is 404, and another provider is not there', async () => {
+    expect((await fetch(`${urlOf('Zibal')}/kavenegar/v1/k/sms/send.json`)).status).toBe(404);
+    expect((await fetch(`${urlOf('Myket')}/v1/request`, json({}))).status).toBe(404);
+  });
+});
+
+describe('the published client of Kavenegar', () => {
+  type Reply = { entries: unknown; status: number; message: string };
+
+  /** It knows one host and port 80, and asks for the whole URL, as of a proxy. */
+  class ToSandbox extends http.Agent {
+    override createConnection() {
+      return connect(Number(new URL(urlOf('Kavenegar')).port), '127.0.0.1');
+    }
+  }
+  const usual = http.globalAgent;
+  beforeAll(() => {
+    http.globalAgent = new ToSandbox();
+  });
+  afterAll(() => {
+    http.globalAgent.destroy();
+    http.globalAgent = usual;
+  });
+
+  const call = (
+    method: 'VerifyLookup' | 'Send' | 'Status',
+    fields: Record<string, string>,
+    apikey = 'key',
+  ): Promise<Reply> => {
+    // biome-ignore lint/suspicious/noExplicitAny: its types require fields that this test leaves out
+    const client = KavenegarApi({ apikey }) as any;
+    return new Promise((resolve) =>
+      client[method](fields, (entries: unknown, status: number, message: string) =>
+        resolve({ entries, status, message }),
+      ),
+    );
+  };
+  const code = { receptor: '09121234567', token: '482913', template: 'account-deletion-en' };
+
+  test('sends a code, and reads its delivery', async () => {
+    const sent = await call('VerifyLookup', code);
+    expect(sent.status).toBe(200);
+    expect(sent.entries).toMatchObject([{ message: 'Your code to delete the account: 482913' }]);
+    const [{ messageid }] = sent.entries as [{ messageid: number }];
+    const status = await call('Status', { messageid: String(messageid) });
+    expect(status.entries).toMatchObject([{ messageid, status: 10 }]);
+    expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toMatchObject([{ code: '482913' }]);
+  });
+
+  test('sends a text', async () => {
+    const sent = await call('Send', { receptor: code.receptor, message: 'hello', sender: '10004346' });
+    expect(sent).toMatchObject({ status: 200, entries: [{ message: 'hello', sender: '10004346' }] });
+  });
+
+  test.each([
+    [424, 'VerifyLookup', { ...code, template: 'unknown' }, 'key'],
+    [412, 'Send', { receptor: code.receptor, message: 'hello', sender: '1000' }, 'key'],
+    [411, 'VerifyLookup', { ...code, receptor: 'nobody' }, 'key'],
+    [403, 'VerifyLookup', code, 'invalid-key'],
+  ] as const)('is refused with %i', async (status, method, fields, key) => {
+    const refused = await call(method, fields, key);
+    expect(refused).toEqual({ status, entries: null, message: expect.any(String) });
+    expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toEqual([]);
+  });
+
+  test('the same routes stay below the prefix', async () => {
+    const answer = await sandbox.call('POST', '/kavenegar/v1/key/verify/lookup.json', form(code));
+    expect(answer.status).toBe(200);
+  });
+});

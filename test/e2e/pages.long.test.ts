@@ -1,0 +1,192 @@
+/** The pages that people see, in a real Chromium: the sandbox and the authorization server. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
+import { launchChromium, problemsOf } from '@fitness/shared/testing/chromium.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import {
+  type Account,
+  api,
+  balanceOf,
+  baseUrl,
+  expectStatus,
+  PASSWORD,
+  register,
+  sandbox,
+  sandboxUrl,
+} from './support.ts';
+
+let browser: Browser;
+/** Stands for the app that the authorization server leads back to. */
+let app: Server;
+beforeAll(async () => {
+  app = createServer((_request, response) => response.end('back in the app')).listen(0, '127.0.0.1');
+  await once(app, 'listening');
+  browser = await launchChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  app.close();
+});
+
+const VIEWS = [
+  { locale: 'en', direction: 'ltr', width: 1_280, colorScheme: 'light' },
+  { locale: 'fa', direction: 'rtl', width: 1_280, colorScheme: 'dark' },
+  { locale: 'en', direction: 'ltr', width: 360, colorScheme: 'dark' },
+  { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'light' },
+] as const;
+
+let context: BrowserContext;
+/** Violations of the content security policy are written there, as are failed requests and scripts. */
+let complaints: string[];
+
+const open = async ({
+  locale,
+  width,
+  colorScheme,
+}: Pick<(typeof VIEWS)[number], 'locale' | 'width' | 'colorScheme'>) => {
+  context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } });
+  const page = await context.newPage();
+  page.on('console', (entry) => entry.type() === 'error' && complaints.push(entry.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return page;
+};
+beforeEach(() => {
+  complaints = [];
+});
+afterEach(() => context?.close());
+
+/** Presses Tab until the element has the focus, as somebody without a mouse does. */
+const tabTo = async (page: Page, selector: string): Promise<void> => {
+  for (let steps = 0; steps < 60; steps += 1) {
+    await page.keyboard.press('Tab');
+    if (
+      await page
+        .locator(selector)
+        .first()
+        .evaluate((element) => element.matches(':focus-visible'))
+    )
+      return;
+  }
+  throw new Error(`${selector} is not reached by the keyboard`);
+};
+
+const expectFine = async (page: Page, direction: string): Promise<void> => {
+  expect(await page.locator('html').getAttribute('dir')).toBe(direction);
+  expect(await problemsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+};
+
+describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
+  test('the page of the sandbox and the payment page are accessible', async () => {
+    const account = await register();
+    const body = { amount: 5_000 };
+    const { payment_url: paymentUrl } = expectStatus(
+      await api('POST', '/payments/deposit', { token: account.token, body }),
+      201,
+    ).body;
+    await sandbox('PUT', `/store/purchases/pages-${account.id}`, {
+      product_id: 'boost_pro',
+      state: 'pending',
+    });
+    const page = await open(view);
+    await page.goto(sandboxUrl());
+    await page.getByText(`pages-${account.id}`, { exact: true }).waitFor();
+    await expectFine(page, view.direction);
+    await page.goto(paymentUrl);
+    await expectFine(page, view.direction);
+  });
+
+  test('log-in, refusal and consent are accessible, and are passed by keyboard alone', async () => {
+    const account = await register();
+    const { port } = app.address() as AddressInfo;
+    const redirect_uri = `http://127.0.0.1:${port}/callback`;
+    const oauth = createOauthClient(baseUrl());
+    const client_id = await oauth.newClient({ client_name: 'Fit Friend', redirect_uris: [redirect_uri] });
+    const code_challenge = createPkce().challenge;
+    const page = await open(view);
+    await page.goto(baseUrl() + oauth.authorizeUrl({ client_id, redirect_uri, code_challenge }));
+    await expectFine(page, view.direction);
+
+    const logIn = async (password: string): Promise<void> => {
+      await tabTo(page, 'input[name=login]');
+      await page.locator('input[name=login]').fill('');
+      await page.keyboard.type(account.username);
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(password);
+      await page.keyboard.press('Enter');
+    };
+    await logIn('wrong');
+    await page.getByRole('alert').waitFor();
+    // Chromium reports the 422 of the refused form.
+    complaints = complaints.filter((text) => !text.includes('422'));
+    await expectFine(page, view.direction);
+
+    await logIn(PASSWORD);
+    await page.locator('ul.cannot').waitFor();
+    await expectFine(page, view.direction);
+    await tabTo(page, 'button[value=allow]');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/callback\?/);
+    expect(new URL(page.url()).searchParams.get('code')).toMatch(/./);
+  });
+});
+
+describe('the page of the sandbox', () => {
+  const view = { locale: 'en', width: 1_280, colorScheme: 'light' } as const;
+
+  test('shows an SMS without a reload', async () => {
+    const account: Account = await register();
+    const page = await open(view);
+    await page.goto(sandboxUrl());
+    await page.getByText('by itself').waitFor();
+    const body = { current_password: PASSWORD };
+    expectStatus(await api('POST', '/auth/delete-account', { token: account.token, body }), 200);
+    await page.locator('#sms-list').getByText(account.phone).waitFor();
+    expect(await page.locator('#news').textContent()).toContain(account.phone);
+  });
+
+  test('pays a deposit, and the page then shows that it is verified', async () => {
+    const account = await register();
+    const options = { token: account.token, body: { amount: 7_000 } };
+    const { payment_url: url } = expectStatus(await api('POST', '/payments/deposit', options), 201).body;
+    const trackId = String(url).split('/').at(-1);
+    const page = await open(view);
+    await page.goto(sandboxUrl());
+    const shop = context.waitForEvent('page');
+    await page.locator(`#pay-${trackId}`).click();
+    await (await shop).waitForLoadState();
+    const item = page.locator('#payment-list li').filter({ hasText: trackId ?? '' });
+    await item.getByText('paid and verified').waitFor();
+    expect(await balanceOf(account.token)).toBe(7_000);
+  });
+
+  test('makes a purchase whose copied token is redeemed', async () => {
+    const account = await register();
+    const page = await open(view);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: sandboxUrl() });
+    await page.goto(sandboxUrl());
+    const form = page
+      .locator('form')
+      .filter({ has: page.locator('input[value=premium_plus]') })
+      .first();
+    await form.getByRole('button', { name: 'purchased' }).click();
+    await page.waitForURL(/#purchases$/);
+    await page
+      .getByRole('button', { name: /^Copy:/ })
+      .first()
+      .click();
+    await page.getByText('Copied').first().waitFor();
+    const purchase_token = await page.evaluate<string>('navigator.clipboard.readText()');
+    const body = { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token };
+    const redeemed = await api('POST', '/payments/store-purchases', { token: account.token, body });
+    expect(redeemed.status).toBe(201);
+    await page
+      .locator('#purchase-list li')
+      .filter({ hasText: purchase_token })
+      .getByText('1', { exact: true })
+      .waitFor();
+  });
+});
