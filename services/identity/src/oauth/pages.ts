@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { destinationOf, isPrivateUse } from '../domain/oauth-client.ts';
 
 export interface Page {
   status: number;
@@ -59,9 +60,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
-/** A content security policy cannot name an IPv6 address, only its scheme. */
+/** A content security policy cannot name an IPv6 address, and a private-use scheme has no origin: the scheme is named. */
 const formTarget = (redirectUri: string): string => {
-  const { origin, hostname } = new URL(redirectUri);
+  const { origin, hostname, protocol } = new URL(redirectUri);
+  if (isPrivateUse(redirectUri)) return protocol;
   return hostname.startsWith('[') ? 'http:' : origin;
 };
 
@@ -185,7 +187,7 @@ export const consentPage = (state: ConsentState): Page => {
     t(message('oauth.consent.profile')),
     ...permissions.map((permission) => t(message(`oauth.scope.${permission}` as Message['key']))),
   ];
-  const host = isolate(new URL(client.redirectUri).host);
+  const host = isolate(destinationOf(client.redirectUri));
   return page({
     locale,
     redirectUri: client.redirectUri,
