@@ -1,8 +1,5 @@
-/**
- * Cross-origin requests of browsers, without credentials: an API client sends its token itself. `/mcp` has
- * its own rule for origins.
- */
-import { MCP_PATH } from '@fitness/contracts/oauth.ts';
+/** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
+import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Origins that are allowed; `*` for any. */
@@ -19,6 +16,9 @@ const REQUEST_HEADERS = [
   'If-None-Match',
   'If-Range',
   'If-Unmodified-Since',
+  'Last-Event-ID',
+  'Mcp-Protocol-Version',
+  'Mcp-Session-Id',
   'Range',
   'traceparent',
   'X-Request-Id',
@@ -29,6 +29,7 @@ const RESPONSE_HEADERS = [
   'Content-Disposition',
   'Content-Range',
   'ETag',
+  'Mcp-Session-Id',
   'Retry-After',
   'WWW-Authenticate',
   'X-RateLimit-Limit',
@@ -37,20 +38,42 @@ const RESPONSE_HEADERS = [
 ].join(', ');
 const PREFLIGHT_MAX_AGE_S = 7_200;
 
+/** Where the user signs in and consents: opened by their browser, never read by a page of somebody else. */
+const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction];
+/** Metadata says the same to everybody, and is cached for everybody. */
+const PUBLIC_PREFIX = '/.well-known/';
+
+const allowedAt = (url: string, origins: CorsOrigins): CorsOrigins => {
+  const path = url.split('?')[0] ?? '';
+  if (path.startsWith(PUBLIC_PREFIX)) return '*';
+  return PAGES.some((page) => path === page || path.startsWith(`${page}/`)) ? [] : origins;
+};
+
+/** Whether a page of `origin` may read answers. */
+export const isAllowedOrigin = (origins: CorsOrigins, origin: string): boolean =>
+  origins === '*' || origins.includes(origin);
+
 /** Registered before the routes are matched: a page may read a 404 too. */
-export const allowOrigins = (app: FastifyInstance, origins: CorsOrigins): void => {
+export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): void => {
   app.addHook('onRequest', async (request, reply) => {
-    if (request.url.split('?')[0] === MCP_PATH) return;
-    if (origins !== '*' && origins.length > 0) reply.header('vary', 'Origin');
+    const origins = allowedAt(request.url, configured);
+    if (origins === '*') reply.header('access-control-allow-origin', '*');
     const { origin } = request.headers;
     if (origin === undefined) return;
-    if (!(origins === '*' || origins.includes(origin))) {
+    if (!isAllowedOrigin(origins, origin)) {
       // A service would answer 401 or 405, and the browser would not show why.
       return isPreflight(request) ? reply.code(204).send() : undefined;
     }
-    reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
+    if (origins !== '*') reply.header('access-control-allow-origin', origin);
     if (isPreflight(request)) return answerPreflight(reply);
     reply.header('access-control-expose-headers', RESPONSE_HEADERS);
+  });
+  // At the end: a service may have answered with a `Vary` of its own.
+  app.addHook('onSend', async (request, reply) => {
+    const origins = allowedAt(request.url, configured);
+    if (origins === '*' || origins.length === 0) return;
+    const others = reply.getHeader('vary');
+    reply.header('vary', others === undefined ? 'Origin' : `${String(others)}, Origin`);
   });
 };
 

@@ -41,9 +41,7 @@ const resourceMetadata = (baseUrl: string, path: string): Record<string, unknown
 export const addOauthMetadata = (app: FastifyInstance, baseUrl: string): void => {
   const add = (path: string, document: Record<string, unknown>): void => {
     app.get(path, async (_request, reply) =>
-      reply
-        .headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' })
-        .send(document),
+      reply.header('cache-control', 'public, max-age=300').send(document),
     );
   };
   add(SERVER_METADATA_PATH, serverMetadata(baseUrl));

@@ -19,6 +19,7 @@ import { type Translate, translator } from '@fitness/shared/kernel/i18n/translat
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGone } from '../body.ts';
 import { clientAddressOf } from '../client-address.ts';
+import { type CorsOrigins, isAllowedOrigin } from '../cors.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { resourceMetadataUrl } from '../oauth-metadata.ts';
 import { internalHeaders, prepareForward, TOKEN_CHECK_VALID_MS } from '../proxy.ts';
@@ -32,6 +33,7 @@ type McpDependencies = Pick<
   | 'agents'
   | 'authenticate'
   | 'baseUrl'
+  | 'corsOrigins'
   | 'identity'
   | 'serviceTimeoutMs'
   | 'signer'
@@ -53,11 +55,11 @@ const BLOCKERS_DEADLINE_MS = 5_000;
 const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
 
 export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
-  const { addressLimit, authenticate, baseUrl, trustedProxies } = dependencies;
+  const { addressLimit, authenticate, baseUrl, corsOrigins, trustedProxies } = dependencies;
   const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl, MCP_PATH)}", scope="${READING_SCOPES.join(' ')}"`;
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
-    assertOwnOrigin(request, baseUrl);
+    assertOrigin(request, baseUrl, corsOrigins);
     request.mcp = {
       caller: await identify(request, reply, authenticate, challenge),
       checkedAt: performance.now(),
@@ -94,9 +96,10 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
   });
 };
 
-/** Refuses requests of pages of other sites, against DNS rebinding. */
-const assertOwnOrigin = ({ headers }: FastifyRequest, baseUrl: string): void => {
-  if (headers.origin === undefined || headers.origin === new URL(baseUrl).origin) return;
+/** Refuses requests of pages of other sites than the configured ones, against DNS rebinding. */
+const assertOrigin = ({ headers }: FastifyRequest, baseUrl: string, allowed: CorsOrigins): void => {
+  const { origin } = headers;
+  if (origin === undefined || origin === new URL(baseUrl).origin || isAllowedOrigin(allowed, origin)) return;
   throw new AppError({ kind: 'forbidden', code: 'foreign_origin', message: message('error.forbidden') });
 };
 
