@@ -43,6 +43,7 @@ const introspect = async (identity: GrpcClient<IdentityDefinition>, token: strin
       ...(answer.withheld.length === 0 ? {} : { withheld: new Set(answer.withheld.filter(isPermission)) }),
       tokenId: answer.token_id,
       tokenKind,
+      ...(answer.audience === '' ? {} : { audience: answer.audience }),
     };
   } catch (error) {
     throw isAppError(error) ? toPublic(error) : error;

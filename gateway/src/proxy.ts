@@ -7,6 +7,7 @@ import { CALLER_HEADER, type Caller, GUEST } from '@fitness/shared/kernel/caller
 import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
+import { assertAudience } from './bearer.ts';
 import { BODY_LIMIT_BYTES, clientGone, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -93,7 +94,7 @@ type ForwardDependencies = Pick<
   Dependencies,
   'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies'
 >;
-type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
+type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit' | 'baseUrl'>;
 type ProxyDependencies = AdmitDependencies &
   Pick<Dependencies, 'urls' | 'agents' | 'openRequests' | 'uploadIdleMs'>;
 
@@ -173,10 +174,11 @@ const admit = async (
   reply: FastifyReply,
   dependencies: AdmitDependencies,
 ): Promise<void> => {
-  const { addressLimit, trustedProxies } = dependencies;
+  const { addressLimit, baseUrl, trustedProxies } = dependencies;
   // Before authentication: the limit protects identity too.
   await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
+  assertAudience(forward.caller, baseUrl, API_PREFIX);
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();

@@ -154,6 +154,7 @@ export const startHarness = async (
           withheld: [...(user.withheld ?? [])],
           token_id: user.tokenId,
           token_kind: user.tokenKind,
+          audience: user.audience ?? '',
         };
       },
       GetDeletionBlockers: async (_request, { caller: user }) => ({

@@ -20,6 +20,8 @@ interface Introspection {
   withheld: Permission[];
   tokenId: string;
   tokenKind: CallerTokenKind;
+  /** Of an OAuth token: the resource it is for. */
+  audience: string | undefined;
 }
 
 /** 401 for a token that is malformed, unknown, expired or revoked. */
@@ -42,6 +44,7 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       withheld: effectivePermissions(credential, withheld),
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
+      audience: credential.audience ?? undefined,
     };
   };
 };

@@ -32,8 +32,8 @@ export const createIdentityService = ({
 }: IdentityUseCases): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
-      const { userId, permissions, withheld, tokenId, tokenKind } = await introspect(token);
-      return { user_id: userId, permissions, withheld, token_id: tokenId, token_kind: tokenKind };
+      const { userId, permissions, withheld, tokenId, tokenKind, audience = '' } = await introspect(token);
+      return { user_id: userId, permissions, withheld, token_id: tokenId, token_kind: tokenKind, audience };
     },
     GetUsers: async ({ ids }) => {
       assertMaxItems('ids', ids, MAX_IDS);

@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
+import { findOauthResource, OAUTH_PATHS, OAUTH_SCOPES, oauthResources } from '@fitness/contracts/oauth.ts';
 import { DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -183,12 +183,14 @@ const features = (
   },
   resourceIndicators: {
     enabled: true,
-    // Several indicators may be accepted, but all of them name the same resource.
-    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? options.issuer,
+    // An authorization request without indicators is for all resources, so that the token request may name one of them. A
+    // token is for one: the first, which is the origin unless the client has named others.
+    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? oauthResources(options.issuer),
     useGrantedResource: () => true,
     getResourceServerInfo: (_ctx, resource) => {
-      if (!isOauthResource(options.issuer, resource)) throw new errors.InvalidTarget();
-      return { scope: OAUTH_SCOPES.join(' '), audience: resource, accessTokenFormat: 'opaque' };
+      const audience = findOauthResource(options.issuer, resource);
+      if (audience === undefined) throw new errors.InvalidTarget();
+      return { scope: OAUTH_SCOPES.join(' '), audience, accessTokenFormat: 'opaque' };
     },
   },
 });

@@ -8,6 +8,7 @@ export interface IntrospectResponse {
   'token_id'?: (string);
   'token_kind'?: (string);
   'withheld'?: (string)[];
+  'audience'?: (string);
 }
 
 export interface IntrospectResponse__Output {
@@ -16,4 +17,5 @@ export interface IntrospectResponse__Output {
   'token_id': (string);
   'token_kind': (string);
   'withheld': (string)[];
+  'audience': (string);
 }
