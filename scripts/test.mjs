@@ -18,6 +18,7 @@ import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
+import { ensureChromium } from './lib/servers/chromium.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
@@ -294,6 +295,7 @@ async function main() {
   await runProjects(chosen(['compose']), {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
+  if (selected.has('long')) await ensureChromium({ supervisor, logDirectory, log });
   await Promise.all([
     runProjects(ofServices, servers?.environment ?? {}),
     startingForProduct && ofProduct.length > 0
