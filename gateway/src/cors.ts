@@ -37,6 +37,7 @@ const RESPONSE_HEADERS = [
   'X-Request-Id',
 ].join(', ');
 const PREFLIGHT_MAX_AGE_S = 7_200;
+const VARY = 'Origin';
 
 /** Where the user signs in and consents: opened by their browser, never read by a page of somebody else. */
 const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction];
@@ -44,9 +45,19 @@ const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction];
 const PUBLIC_PREFIX = '/.well-known/';
 
 const allowedAt = (url: string, origins: CorsOrigins): CorsOrigins => {
-  const path = url.split('?')[0] ?? '';
+  const path = pathOf(url);
   if (path.startsWith(PUBLIC_PREFIX)) return '*';
   return PAGES.some((page) => path === page || path.startsWith(`${page}/`)) ? [] : origins;
+};
+
+/** Decoded, as the routing table compares it; a path that cannot be decoded has no route. */
+const pathOf = (url: string): string => {
+  const [path = ''] = url.split('?', 1);
+  try {
+    return path.includes('%') ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
 };
 
 /** Whether a page of `origin` may read answers. */
@@ -55,25 +66,33 @@ export const isAllowedOrigin = (origins: CorsOrigins, origin: string): boolean =
 
 /** Registered before the routes are matched: a page may read a 404 too. */
 export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): void => {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const origins = allowedAt(request.url, configured);
     if (origins === '*') reply.header('access-control-allow-origin', '*');
+    else if (origins.length > 0) reply.header('vary', VARY);
     const { origin } = request.headers;
-    if (origin === undefined) return;
+    if (origin === undefined) return done();
     if (!isAllowedOrigin(origins, origin)) {
       // A service would answer 401 or 405, and the browser would not show why.
-      return isPreflight(request) ? reply.code(204).send() : undefined;
+      return isPreflight(request) ? void reply.code(204).send() : done();
     }
     if (origins !== '*') reply.header('access-control-allow-origin', origin);
-    if (isPreflight(request)) return answerPreflight(reply);
+    if (isPreflight(request)) return void answerPreflight(reply);
     reply.header('access-control-expose-headers', RESPONSE_HEADERS);
+    done();
   });
-  // At the end: a service may have answered with a `Vary` of its own.
-  app.addHook('onSend', async (request, reply) => {
-    const origins = allowedAt(request.url, configured);
-    if (origins === '*' || origins.length === 0) return;
-    const others = reply.getHeader('vary');
-    reply.header('vary', others === undefined ? 'Origin' : `${String(others)}, Origin`);
+  if (configured !== '*' && configured.length > 0) completeVary(app, configured);
+};
+
+/** A service's own `Vary` has replaced that of the gateway. */
+const completeVary = (app: FastifyInstance, configured: CorsOrigins): void => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const vary = reply.getHeader('vary');
+    const isReplaced = vary !== undefined && vary !== VARY;
+    if (isReplaced && allowedAt(request.url, configured) === configured) {
+      reply.header('vary', `${String(vary)}, ${VARY}`);
+    }
+    done();
   });
 };
 

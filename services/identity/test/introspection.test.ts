@@ -24,6 +24,7 @@ describe('introspection', () => {
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
       withheld: [],
+      audience: '',
       token_id: hashToken(person.token),
       token_kind: 'session',
     });
