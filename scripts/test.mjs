@@ -214,10 +214,11 @@ async function untilJestEnds(child, resultFile) {
 /**
  * @param {string[]} projects
  * @param {Promise<import('./lib/servers/index.mjs').Servers>} starting
+ * @param {NodeJS.ProcessEnv} browser
  * @param {string[]} args
  * @param {string} directory
  */
-async function runEndToEnd(projects, starting, args, directory) {
+async function runEndToEnd(projects, starting, browser, args, directory) {
   const elapsed = stopwatch();
   let servers;
   let stack;
@@ -231,12 +232,9 @@ async function runEndToEnd(projects, starting, args, directory) {
     return;
   }
   log(`the product is up after ${elapsed()}: ${stack.url}`);
-  const chromium = projects.includes('e2e-long')
-    ? await ensureChromium({ supervisor, logDirectory, log })
-    : undefined;
   const environment = {
     ...servers.environment,
-    ...(chromium ? { TEST_CHROMIUM: chromium } : {}),
+    ...browser,
     E2E_BASE_URL: stack.url,
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,
@@ -299,10 +297,14 @@ async function main() {
   await runProjects(chosen(['compose']), {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
+  const chromium = selected.has('long') ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
+  const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
   await Promise.all([
-    runProjects(ofServices, servers?.environment ?? {}),
+    runProjects(ofServices, { ...servers?.environment, ...browser }),
     startingForProduct && ofProduct.length > 0
-      ? runStage('end-to-end tests', () => runEndToEnd(ofProduct, startingForProduct, forJest, directory))
+      ? runStage('end-to-end tests', () =>
+          runEndToEnd(ofProduct, startingForProduct, browser, forJest, directory),
+        )
       : undefined,
   ]);
 }

@@ -1,8 +1,5 @@
-/**
- * Cross-origin requests of browsers, without credentials: an API client sends its token itself. `/mcp` has
- * its own rule for origins.
- */
-import { MCP_PATH } from '@fitness/contracts/oauth.ts';
+/** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
+import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Origins that are allowed; `*` for any. */
@@ -19,6 +16,9 @@ const REQUEST_HEADERS = [
   'If-None-Match',
   'If-Range',
   'If-Unmodified-Since',
+  'Last-Event-ID',
+  'Mcp-Protocol-Version',
+  'Mcp-Session-Id',
   'Range',
   'traceparent',
   'X-Request-Id',
@@ -29,6 +29,7 @@ const RESPONSE_HEADERS = [
   'Content-Disposition',
   'Content-Range',
   'ETag',
+  'Mcp-Session-Id',
   'Retry-After',
   'WWW-Authenticate',
   'X-RateLimit-Limit',
@@ -36,24 +37,67 @@ const RESPONSE_HEADERS = [
   'X-Request-Id',
 ].join(', ');
 const PREFLIGHT_MAX_AGE_S = 7_200;
+const VARY = 'Origin';
+
+/** Where the user signs in and consents: opened by their browser, never read by a page of somebody else. */
+const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction];
+/** Metadata says the same to everybody, and is cached for everybody. */
+const PUBLIC_PREFIX = '/.well-known/';
+
+const allowedAt = (url: string, origins: CorsOrigins): CorsOrigins => {
+  const path = pathOf(url);
+  if (path.startsWith(PUBLIC_PREFIX)) return '*';
+  return PAGES.some((page) => path === page || path.startsWith(`${page}/`)) ? [] : origins;
+};
+
+/** Decoded, as the routing table compares it; a path that cannot be decoded has no route. */
+const pathOf = (url: string): string => {
+  const [path = ''] = url.split('?', 1);
+  try {
+    return path.includes('%') ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
+};
+
+/** Whether a page of `origin` may read answers. */
+export const isAllowedOrigin = (origins: CorsOrigins, origin: string): boolean =>
+  origins === '*' || origins.includes(origin);
 
 /** Registered before the routes are matched: a page may read a 404 too. */
-export const allowOrigins = (app: FastifyInstance, origins: CorsOrigins): void => {
+export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): void => {
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.url.split('?', 1)[0] === MCP_PATH) return done();
-    if (origins !== '*' && origins.length > 0) reply.header('vary', 'Origin');
+    const origins = allowedAt(request.url, configured);
+    if (origins === '*') reply.header('access-control-allow-origin', '*');
+    else if (origins.length > 0) reply.header('vary', VARY);
     const { origin } = request.headers;
     if (origin === undefined) return done();
-    if (!(origins === '*' || origins.includes(origin))) {
+    if (!isAllowedOrigin(origins, origin)) {
       // A service would answer 401 or 405, and the browser would not show why.
       return isPreflight(request) ? void reply.code(204).send() : done();
     }
-    reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
+    if (origins !== '*') reply.header('access-control-allow-origin', origin);
     if (isPreflight(request)) return void answerPreflight(reply);
     reply.header('access-control-expose-headers', RESPONSE_HEADERS);
     done();
   });
+  if (configured !== '*' && configured.length > 0) completeVary(app, configured);
 };
+
+/** A route's own `Vary` has replaced that of this module. Answers of services are completed by `varying`. */
+const completeVary = (app: FastifyInstance, configured: CorsOrigins): void => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const vary = reply.getHeader('vary');
+    if (vary !== undefined && allowedAt(request.url, configured) === configured) {
+      reply.header('vary', varying(String(vary), VARY));
+    }
+    done();
+  });
+};
+
+/** `vary` with what the gateway's own `Vary` names. */
+export const varying = (vary: string, own: unknown): string =>
+  own === undefined || /\borigin\b/i.test(vary) ? vary : `${vary}, ${String(own)}`;
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;

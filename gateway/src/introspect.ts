@@ -48,6 +48,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
         ...(answer.withheld.length === 0 ? {} : { withheld: toSet(answer.withheld) }),
         tokenId: answer.token_id,
         tokenKind,
+        ...(answer.audience === '' ? {} : { audience: answer.audience }),
       };
       return { caller, validForMs: answer.valid_for_ms };
     } catch (error) {

@@ -1,5 +1,11 @@
 /** OAuth metadata: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
-import { MCP_PATH, OAUTH_PATHS, OAUTH_SCOPES, READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import {
+  MCP_PATH,
+  OAUTH_PATHS,
+  OAUTH_SCOPES,
+  oauthResources,
+  READING_SCOPES,
+} from '@fitness/contracts/oauth.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
@@ -25,6 +31,8 @@ const serverMetadata = (baseUrl: string): Record<string, unknown> => ({
   token_endpoint_auth_methods_supported: ['none'],
   revocation_endpoint_auth_methods_supported: ['none'],
   authorization_response_iss_parameter_supported: true,
+  // RFC 9728, 4
+  protected_resources: oauthResources(baseUrl),
   ui_locales_supported: LOCALES,
   service_documentation: `${baseUrl}/docs`,
 });
@@ -41,9 +49,7 @@ const resourceMetadata = (baseUrl: string, path: string): Record<string, unknown
 export const addOauthMetadata = (app: FastifyInstance, baseUrl: string): void => {
   const add = (path: string, document: Record<string, unknown>): void => {
     app.get(path, async (_request, reply) =>
-      reply
-        .headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' })
-        .send(document),
+      reply.header('cache-control', 'public, max-age=300').send(document),
     );
   };
   add(SERVER_METADATA_PATH, serverMetadata(baseUrl));

@@ -13,8 +13,10 @@ import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
+import { assertAudience } from './bearer.ts';
 import { BODY_LIMIT_BYTES, clientGone, forwardUpload, tooLarge, UPLOAD_LIMIT_BYTES } from './body.ts';
 import { clientAddressOf } from './client-address.ts';
+import { varying } from './cors.ts';
 import type { Dependencies } from './dependencies.ts';
 import { startExchange } from './exchange.ts';
 import type { GuestCache, Keeper, KeptAnswer } from './guest-cache.ts';
@@ -101,7 +103,7 @@ type ForwardDependencies = Pick<
   Dependencies,
   'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies'
 >;
-type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit'>;
+type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit' | 'baseUrl'>;
 type ProxyDependencies = AdmitDependencies &
   Pick<Dependencies, 'urls' | 'agents' | 'guestCache' | 'openRequests' | 'uploadIdleMs' | 'readTimeoutMs'>;
 
@@ -261,10 +263,11 @@ const admit = async (
   reply: FastifyReply,
   dependencies: AdmitDependencies,
 ): Promise<void> => {
-  const { addressLimit, trustedProxies } = dependencies;
+  const { addressLimit, baseUrl, trustedProxies } = dependencies;
   // Before authentication: the limit protects identity too.
   await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
+  assertAudience(forward.caller, baseUrl, API_PREFIX);
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
@@ -348,7 +351,7 @@ const answerHeaders = (
   const ofThisConnection = namesIn(headers.connection);
   for (const [name, value] of Object.entries(headers)) {
     if (isHidden(name) || ofThisConnection?.includes(name) === true) continue;
-    answer[name] = value;
+    answer[name] = name === 'vary' ? varying(String(value), answer.vary) : value;
   }
   if (status === 401) answer['www-authenticate'] ??= CHALLENGE;
   return answer;

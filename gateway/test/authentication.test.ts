@@ -85,6 +85,22 @@ describe('a bad token', () => {
     expect(allReceived(harness)).toEqual([]);
   });
 
+  test.each(PATHS)('is that of an app for another resource, at %s', async (path) => {
+    const forMcp = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/mcp' } as const;
+    harness.tokens.set('fpo_mcp', forMcp);
+    const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fpo_mcp') });
+    expect([answer.status, await answer.json()]).toEqual([401, { message: 'Unauthenticated.' }]);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'Bearer error="invalid_token", error_description="The token is for another resource.", ' +
+        'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/api/v1"',
+    );
+    expect(allReceived(harness)).toEqual([]);
+    for (const audience of ['https://api.example.com', 'https://api.example.com/api/v1']) {
+      harness.tokens.set('fpo_mcp', { ...forMcp, audience });
+      expect((await fetch(`${harness.url}${path}`, { headers: bearer('fpo_mcp') })).status).toBe(200);
+    }
+  });
+
   test('is refused from the moment of its revocation', async () => {
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status).toBe(200);
     harness.tokens.delete(MEMBER_TOKEN);

@@ -31,23 +31,43 @@ const corsHeaders = ({ headers }: Response): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-')).sort();
 
 describe('a preflight', () => {
-  test.each(['/api/v1/auth/me', '/api/v1/openapi.json', '/api/v1/unknown', '/oauth/token', '/unknown'])(
-    'of an allowed origin to %s is answered by the gateway',
-    async (path) => {
-      const answer = await preflight(some, path);
-      expect([answer.status, await answer.text()]).toEqual([204, '']);
-      expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
-      expect(answer.headers.get('vary')).toBe('Origin');
-      expect(answer.headers.get('access-control-allow-methods')?.split(', ')).toEqual(
-        expect.arrayContaining(['GET', 'POST', 'PUT', 'DELETE']),
-      );
-      expect(answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ')).toEqual(
-        expect.arrayContaining(['authorization', 'content-type', 'idempotency-key']),
-      );
-      expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
-      expect(allReceived(some)).toEqual([]);
-    },
-  );
+  test.each([
+    '/api/v1/auth/me',
+    '/api/v1/openapi.json',
+    '/api/v1/unknown',
+    '/oauth/register',
+    '/oauth/token',
+    '/oauth/revoke',
+    '/mcp',
+    '/unknown',
+  ])('of an allowed origin to %s is answered by the gateway', async (path) => {
+    const answer = await preflight(some, path);
+    expect([answer.status, await answer.text()]).toEqual([204, '']);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
+    expect(answer.headers.get('vary')).toBe('Origin');
+    expect(answer.headers.get('access-control-allow-methods')?.split(', ')).toEqual(
+      expect.arrayContaining(['GET', 'POST', 'PUT', 'DELETE']),
+    );
+    expect(answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ')).toEqual(
+      expect.arrayContaining(['authorization', 'content-type', 'idempotency-key', 'mcp-protocol-version']),
+    );
+    expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
+    expect(allReceived(some)).toEqual([]);
+    expect(some.introspections()).toBe(0);
+  });
+
+  test.each([
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource/mcp',
+    '/.well-known/openid-configuration',
+  ])('of any origin to %s is allowed: it is public', async (path) => {
+    for (const harness of [none, some, any]) {
+      const answer = await preflight(harness, path, OTHER);
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+      expect(answer.headers.get('access-control-allow-headers')).toContain('Mcp-Protocol-Version');
+      expect(answer.headers.get('vary')).toBeNull();
+    }
+  });
 
   test('of another origin is answered by the gateway too, and allowed nothing', async () => {
     for (const [harness, origin] of [
@@ -55,8 +75,10 @@ describe('a preflight', () => {
       [some, 'null'],
       [none, PAGE],
     ] as const) {
-      const answer = await preflight(harness, '/api/v1/auth/me', origin);
-      expect([answer.status, await answer.text(), corsHeaders(answer)]).toEqual([204, '', []]);
+      for (const path of ['/api/v1/auth/me', '/oauth/register', '/mcp']) {
+        const answer = await preflight(harness, path, origin);
+        expect([answer.status, await answer.text(), corsHeaders(answer)]).toEqual([204, '', []]);
+      }
       expect(allReceived(harness)).toEqual([]);
     }
   });
@@ -107,9 +129,60 @@ describe('an answer', () => {
     expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
   });
 
-  test('/mcp keeps its own rule', async () => {
-    const answer = await fetch(`${any.url}/mcp`, { method: 'POST', headers: { ...bearer(), origin: PAGE } });
-    expect([answer.status, corsHeaders(answer)]).toEqual([403, []]);
-    expect(corsHeaders(await preflight(any, '/mcp'))).toEqual([]);
+  test.each(['/oauth/authorize', '/oauth/%61uthorize/abc', '/%6Fauth/interaction/abc'])(
+    'of the page %s can be read by no page of another origin',
+    async (path) => {
+      for (const harness of [some, any]) {
+        const answer = await fetch(`${harness.url}${path}?client_id=x`, { headers: { origin: PAGE } });
+        expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
+        expect(corsHeaders(await preflight(harness, path))).toEqual([]);
+      }
+    },
+  );
+
+  test('names the origin in Vary, besides what a service names there', async () => {
+    some.upstreams.content.handler = (_request, response) =>
+      response.writeHead(200, { vary: 'Accept-Language' }).end();
+    const answer = await fetch(`${some.url}/api/v1/posts`);
+    expect(answer.headers.get('vary')).toBe('Accept-Language, Origin');
+  });
+
+  test('lets a page read what a client needs of its headers', async () => {
+    const answer = await fetch(`${some.url}/api/v1/posts`, { headers: { origin: PAGE } });
+    expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
+      expect.arrayContaining([
+        'ETag',
+        'Mcp-Session-Id',
+        'Retry-After',
+        'WWW-Authenticate',
+        'X-RateLimit-Limit',
+      ]),
+    );
+  });
+
+  test('of /mcp can be read by a page of an allowed origin only, and others are refused', async () => {
+    const post = (harness: Harness, origin: string, token = bearer()) =>
+      fetch(`${harness.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...token,
+          origin,
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      });
+    const allowed = await post(some, PAGE);
+    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([200, PAGE]);
+    expect((await post(any, OTHER)).status).toBe(200);
+    const challenged = await post(some, PAGE, bearer('unknown'));
+    expect([challenged.status, challenged.headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
+    for (const [harness, origin] of [
+      [some, OTHER],
+      [none, PAGE],
+    ] as const) {
+      const refused = await post(harness, origin);
+      expect([refused.status, corsHeaders(refused)]).toEqual([403, []]);
+    }
   });
 });

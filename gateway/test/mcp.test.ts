@@ -182,6 +182,7 @@ describe('the list of tools', () => {
     const client = await connect('fpo_narrow');
     const open = ['get_profile', 'list_gyms', 'get_gym', 'list_training_services', 'get_training_service'];
     expect((await toolNames(client)).sort()).toEqual([...open, 'list_posts', 'get_post'].sort());
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'restricted' });
     const refused = await call(client, 'get_balance');
     expect(refused).toMatchObject({ isError: true });
     expect(refused.content[0]?.text).toContain('payments.view_own');
@@ -221,6 +222,40 @@ describe('access', () => {
       /^Bearer error="invalid_token", resource_metadata=/,
     );
     expect((await post({ authorization: 'Basic eDp5' })).status).toBe(401);
+  });
+
+  test('403 for an app without the scope of a tool, with what to ask its user for', async () => {
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
+    const params = { name: 'get_balance', arguments: {} };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const response = await post(bearer('fpo_narrow'), body);
+    expect([response.status, await response.json()]).toEqual([
+      403,
+      { message: 'You do not have permission to do this.' },
+    ]);
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer error="insufficient_scope", scope="posts.view payments.view_own", ${RESOURCE}`,
+    );
+    const batch = await post(bearer('fpo_narrow'), [body, { ...body, id: 2 }]);
+    expect(batch.status).toBe(200);
+    for (const { result } of (await batch.json()) as { result: unknown }[]) {
+      expect(result).toMatchObject({ isError: true });
+    }
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('401 for an app whose token is for the API only', async () => {
+    const forApi = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/api/v1' } as const;
+    gateway.tokens.set('fpo_api', forApi);
+    const response = await post(bearer('fpo_api'));
+    expect([response.status, await response.json()]).toEqual([401, { message: 'Unauthenticated.' }]);
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer error="invalid_token", error_description="The token is for another resource.", ${RESOURCE}`,
+    );
+    for (const audience of ['https://api.example.com', 'https://api.example.com/mcp']) {
+      gateway.tokens.set('fpo_api', { ...forApi, audience });
+      expect((await post(bearer('fpo_api'))).status).toBe(200);
+    }
   });
 
   test('401 after a revocation, during a session', async () => {

@@ -27,6 +27,7 @@ describe('the metadata', () => {
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
       authorization_response_iss_parameter_supported: true,
+      protected_resources: [BASE, `${BASE}/mcp`, `${BASE}/api/v1`],
     });
   });
 

@@ -155,6 +155,7 @@ export const startHarness = async (
           token_id: user.tokenId,
           token_kind: user.tokenKind,
           valid_for_ms: 60_000,
+          audience: user.audience ?? '',
         };
       },
       GetDeletionBlockers: async (_request, { caller: user }) => ({

@@ -1,11 +1,11 @@
 /** An MCP client with the official SDK; its user has a browser without scripts. */
 
 import type { Credentials } from '@fitness/contracts/testing/oauth-client.ts';
-import { createBrowser } from '@fitness/shared/testing/browser.ts';
 import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { consent } from './consent.ts';
 import { baseUrl } from './support.ts';
 
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback';
@@ -47,18 +47,17 @@ export class MemoryProvider implements OAuthClientProvider {
   }
 }
 
+/** Asks for tokens that are valid at every path of the origin, not at `/mcp` only. */
+export class OriginProvider extends MemoryProvider {
+  async validateResourceURL(): Promise<URL> {
+    return new URL(baseUrl());
+  }
+}
+
 export const mcpUrl = (): URL => new URL(`${baseUrl()}/mcp`);
 
-/** Signs in and consents; returns the authorization code. */
-const consent = async (url: URL, { login, password }: Credentials): Promise<string> => {
-  const browser = createBrowser(baseUrl());
-  const page = await browser.follow(await browser.get(url.href));
-  const asked = await browser.follow(await browser.submit(page, 'login', { login, password }));
-  const back = await browser.follow(await browser.submit(asked, 'allow'));
-  const code = back.location?.searchParams.get('code');
-  if (code == null) throw new Error(`no code: ${back.status} ${back.html}`);
-  return code;
-};
+export const codeOf = async (authorizationUrl: URL, person: Credentials): Promise<string> =>
+  (await consent(authorizationUrl, person)).searchParams.get('code') ?? '';
 
 const open = async (provider: OAuthClientProvider) => {
   const client = new Client({ name: 'end-to-end', version: '1' });
@@ -67,24 +66,30 @@ const open = async (provider: OAuthClientProvider) => {
   return { client, transport, connect };
 };
 
+interface Connected {
+  client: Client;
+  provider: MemoryProvider;
+  transport: StreamableHTTPClientTransport;
+}
+
 /** All steps from the address to a session: the 401, discovery, registration, consent, token. */
 export const connectMcp = async (
   person: Credentials,
   provider = new MemoryProvider(),
-): Promise<{ client: Client; provider: MemoryProvider }> => {
+): Promise<Connected> => {
   const first = await open(provider);
   try {
     await first.connect();
-    return { client: first.client, provider };
+    return { client: first.client, transport: first.transport, provider };
   } catch (error) {
     if (!(error instanceof UnauthorizedError)) throw error;
   }
   const url = provider.authorizationUrl;
   if (url === undefined) throw new Error('the SDK did not find out where to send its user');
-  await first.transport.finishAuth(await consent(url, person));
+  await first.transport.finishAuth(await codeOf(url, person));
   const second = await open(provider);
   await second.connect();
-  return { client: second.client, provider };
+  return { client: second.client, transport: second.transport, provider };
 };
 
 export interface ToolResult {

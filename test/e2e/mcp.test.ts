@@ -1,7 +1,7 @@
 /** `/mcp` by the client of the SDK, with OAuth, on the whole product. */
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
-import { callTool, connectMcp, MemoryProvider, mcpUrl } from './mcp-client.ts';
+import { callTool, codeOf, connectMcp, MemoryProvider, mcpUrl, OriginProvider } from './mcp-client.ts';
 import {
   type Account,
   api,
@@ -91,7 +91,7 @@ test('every read tool returns what the API returns', async () => {
     }),
     201,
   ).body.data;
-  const { client, provider } = await connectMcp(credentials(account));
+  const { client, provider } = await connectMcp(credentials(account), new OriginProvider());
   const ofClient = { token: provider.kept?.access_token };
   const same = async (name: string, args: Record<string, unknown>, path: string) => {
     const { body } = expectStatus(await api('GET', path, ofClient), 200);
@@ -116,7 +116,7 @@ test('every read tool returns what the API returns', async () => {
 
 test('an expired access token is refreshed by the SDK, with a refresh token used once', async () => {
   const account = await register();
-  const { client, provider } = await connectMcp(credentials(account));
+  const { client, provider } = await connectMcp(credentials(account), new OriginProvider());
   const before = { ...provider.kept };
   // As after an hour: the token is invalid, which the client learns by the 401.
   await api('POST', '/auth/logout', { token: before.access_token });
@@ -124,6 +124,58 @@ test('an expired access token is refreshed by the SDK, with a refresh token used
   await client.listTools();
   expect(provider.kept?.access_token).not.toBe(before.access_token);
   expect(provider.kept?.refresh_token).not.toBe(before.refresh_token);
+  await client.close();
+});
+
+describe('a token that names its resource', () => {
+  test('is refused by the API when it is for /mcp, also after it was refreshed', async () => {
+    const account = await register();
+    const { client, provider } = await connectMcp(credentials(account));
+    const { client_id: clientId } = provider.client ?? { client_id: '' };
+    const refreshed = await createOauthClient(baseUrl()).refresh(
+      clientId,
+      provider.kept?.refresh_token ?? '',
+    );
+    for (const token of [provider.kept?.access_token, refreshed.body.access_token]) {
+      expect((await refused({ kept: { access_token: token, token_type: 'Bearer' } })).status).toBe(200);
+      for (const path of ['/auth/me', '/gyms']) {
+        const answer = await api('GET', path, { token });
+        expect([answer.status, answer.body]).toEqual([401, { message: 'Unauthenticated.' }]);
+        expect(answer.headers.get('www-authenticate')).toContain(
+          `resource_metadata="${baseUrl()}/.well-known/oauth-protected-resource/api/v1"`,
+        );
+      }
+    }
+    await client.close();
+  });
+
+  test('is refused by /mcp when it is for the API', async () => {
+    const account = await register();
+    const resource = `${baseUrl()}/api/v1`;
+    const { accessToken } = await createOauthClient(baseUrl()).connect(credentials(account), { resource });
+    expectStatus(await api('GET', '/auth/me', { token: accessToken }), 200);
+    const answer = await refused({ kept: { access_token: accessToken, token_type: 'Bearer' } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token"/);
+  });
+});
+
+test('a tool beyond the scopes leads the SDK to ask the user for more, besides what it has', async () => {
+  const account = await register();
+  const provider = new MemoryProvider();
+  const first = await createOauthClient(baseUrl()).connect(credentials(account), {
+    scope: 'posts.view',
+    resource: mcpUrl().href,
+  });
+  provider.client = { client_id: first.clientId };
+  // Without a refresh token: the SDK would use it, and get the same scopes again.
+  provider.kept = { access_token: first.accessToken, token_type: 'Bearer' };
+  const { client, transport } = await connectMcp(credentials(account), provider);
+  await expect(callTool(client, 'get_balance')).rejects.toThrow(/Unauthorized/);
+  const url = provider.authorizationUrl ?? new URL('x:y');
+  expect(url.searchParams.get('scope')).toBe('posts.view payments.view_own');
+  await transport.finishAuth(await codeOf(url, credentials(account)));
+  expect((await callTool(client, 'get_balance')).structuredContent).toEqual({ balance: 0 });
   await client.close();
 });
 

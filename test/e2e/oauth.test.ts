@@ -1,6 +1,9 @@
 /** OAuth through the gateway: the view of a third-party client, and the access of its token. */
 import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
+import * as oauth4webapi from 'oauth4webapi';
+import * as openidClient from 'openid-client';
+import { consent } from './consent.ts';
 import {
   type Account,
   administratorToken,
@@ -125,4 +128,144 @@ test('the pages are in the language of the browser', async () => {
   const page = await browser.get(location?.pathname ?? '', { 'accept-language': 'fa' });
   expect(page.status).toBe(200);
   expect(page.html).toContain('<html lang="fa" dir="rtl">');
+});
+
+describe('a client library', () => {
+  test('oauth4webapi: a native app, from the address of the API to a token for it, with a redirect by its own scheme', async () => {
+    const account = await register();
+    const insecure = { [oauth4webapi.allowInsecureRequests]: true };
+    const resource = new URL(`${baseUrl()}/api/v1`);
+    const { authorization_servers: [issuer = ''] = [] } = await oauth4webapi.processResourceDiscoveryResponse(
+      resource,
+      await oauth4webapi.resourceDiscoveryRequest(resource, insecure),
+    );
+    const server = await oauth4webapi.processDiscoveryResponse(
+      new URL(issuer),
+      await oauth4webapi.discoveryRequest(new URL(issuer), { algorithm: 'oauth2', ...insecure }),
+    );
+    const redirectUri = 'ir.example.coach:/connected';
+    const client = await oauth4webapi.processDynamicClientRegistrationResponse(
+      await oauth4webapi.dynamicClientRegistrationRequest(
+        server,
+        { client_name: 'Coach', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+        insecure,
+      ),
+    );
+    const verifier = oauth4webapi.generateRandomCodeVerifier();
+    const state = oauth4webapi.generateRandomState();
+    const url = new URL(server.authorization_endpoint ?? '');
+    url.search = new URLSearchParams({
+      client_id: client.client_id,
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      scope: 'posts.view',
+      resource: resource.href,
+      state,
+      code_challenge: await oauth4webapi.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }).toString();
+    const back = await consent(url, credentials(account));
+    expect(back.href.startsWith(`${redirectUri}?code=`)).toBe(true);
+    const none = oauth4webapi.None();
+    const tokens = await oauth4webapi.processAuthorizationCodeResponse(
+      server,
+      client,
+      await oauth4webapi.authorizationCodeGrantRequest(
+        server,
+        client,
+        none,
+        oauth4webapi.validateAuthResponse(server, client, back, state),
+        redirectUri,
+        verifier,
+        { additionalParameters: { resource: resource.href }, ...insecure },
+      ),
+    );
+    expect([tokens.token_type, tokens.scope]).toEqual(['bearer', 'posts.view']);
+
+    const get = (path: string, token = tokens.access_token): Promise<Response> =>
+      oauth4webapi.protectedResourceRequest(
+        token,
+        'GET',
+        new URL(`${resource.href}${path}`),
+        undefined,
+        undefined,
+        insecure,
+      );
+    expect((await get('/posts')).status).toBe(200);
+    await expect(get('/payments/balance')).rejects.toMatchObject({
+      status: 403,
+      cause: [{ scheme: 'bearer', parameters: { error: 'insufficient_scope', scope: 'payments.view_own' } }],
+    });
+    const refreshed = await oauth4webapi.processRefreshTokenResponse(
+      server,
+      client,
+      await oauth4webapi.refreshTokenGrantRequest(server, client, none, tokens.refresh_token ?? '', insecure),
+    );
+    await oauth4webapi.processRevocationResponse(
+      await oauth4webapi.revocationRequest(server, client, none, refreshed.refresh_token ?? '', insecure),
+    );
+    await expect(get('/posts', refreshed.access_token)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('openid-client: a program on the desktop, which knows its loopback port only when it is asked back', async () => {
+    const account = await register();
+    const config = await openidClient.dynamicClientRegistration(
+      new URL(baseUrl()),
+      { client_name: 'Desktop', redirect_uris: ['http://127.0.0.1/callback'] },
+      openidClient.None(),
+      { algorithm: 'oauth2', execute: [openidClient.allowInsecureRequests] },
+    );
+    const pkceCodeVerifier = openidClient.randomPKCECodeVerifier();
+    const expectedState = openidClient.randomState();
+    const redirectUri = 'http://127.0.0.1:51234/callback';
+    const url = openidClient.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      state: expectedState,
+      code_challenge: await openidClient.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    const back = await consent(url, credentials(account));
+    expect(back.origin + back.pathname).toBe(redirectUri);
+    const checks = { pkceCodeVerifier, expectedState };
+    const tokens = await openidClient.authorizationCodeGrant(config, back, checks);
+    expect(tokens.expires_in).toBe(3_600);
+    const get = (path: string, token: string): Promise<Response> =>
+      openidClient.fetchProtectedResource(config, token, new URL(`${baseUrl()}${path}`), 'GET');
+    expect((await get('/api/v1/auth/me', tokens.access_token)).status).toBe(200);
+    const refreshed = await openidClient.refreshTokenGrant(config, tokens.refresh_token ?? '', {
+      resource: `${baseUrl()}/mcp`,
+    });
+    await expect(get('/api/v1/auth/me', refreshed.access_token)).rejects.toMatchObject({
+      cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
+    });
+    await openidClient.tokenRevocation(config, refreshed.refresh_token ?? '');
+    await expect(get('/api/v1/auth/me', tokens.access_token)).rejects.toMatchObject({ status: 401 });
+    const again = openidClient.refreshTokenGrant(config, refreshed.refresh_token ?? '');
+    await expect(again).rejects.toMatchObject({ error: 'invalid_grant' });
+  });
+});
+
+test('a missing scope is 403 with what to ask for, in the answer of every service', async () => {
+  const account = await register();
+  const { accessToken: token } = await oauth().connect(credentials(account), { scope: 'posts.view' });
+  for (const [method, path, scope] of [
+    ['GET', '/users', 'users.view_limited'],
+    ['GET', '/payments', 'payments.view_own'],
+    ['POST', '/gyms', 'gyms.create'],
+    ['POST', '/training-services', 'training_services.create'],
+    ['POST', '/payments/buy-premium', 'payments.buy_premium'],
+  ] as const) {
+    const { status, headers } = await api(method, path, { token, body: method === 'POST' ? {} : undefined });
+    const challenge = headers.get('www-authenticate');
+    expect([path, status, challenge]).toEqual([
+      path,
+      403,
+      `Bearer error="insufficient_scope", scope="${scope}"`,
+    ]);
+  }
+  // No scope covers these.
+  for (const path of ['/auth/tokens', '/notifications']) {
+    const { status, headers } = await api('GET', path, { token });
+    expect([path, status, headers.get('www-authenticate')]).toEqual([path, 403, null]);
+  }
 });

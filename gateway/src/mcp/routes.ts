@@ -17,14 +17,15 @@ import {
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { assertAudience, metadataParameter, scopeMissing } from '../bearer.ts';
 import { clientGone } from '../body.ts';
 import { clientAddressOf } from '../client-address.ts';
+import { type CorsOrigins, isAllowedOrigin } from '../cors.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { resourceMetadataUrl } from '../oauth-metadata.ts';
 import { internalHeaders, prepareForward, TOKEN_CHECK_VALID_MS } from '../proxy.ts';
 import { createUserLimit } from '../user-limit.ts';
 import type { McpContext } from './server.ts';
-import type { ApiRequest } from './tools.ts';
+import { type ApiRequest, calledTool, mayUse } from './tools.ts';
 
 type McpDependencies = Pick<
   Dependencies,
@@ -32,6 +33,7 @@ type McpDependencies = Pick<
   | 'agents'
   | 'authenticate'
   | 'baseUrl'
+  | 'corsOrigins'
   | 'identity'
   | 'serviceTimeoutMs'
   | 'signer'
@@ -53,15 +55,14 @@ const BLOCKERS_DEADLINE_MS = 5_000;
 const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
 
 export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
-  const { addressLimit, authenticate, baseUrl, trustedProxies } = dependencies;
-  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl, MCP_PATH)}", scope="${READING_SCOPES.join(' ')}"`;
+  const { addressLimit, authenticate, baseUrl, corsOrigins, trustedProxies } = dependencies;
+  const challenge = `Bearer ${metadataParameter(baseUrl, MCP_PATH)}, scope="${READING_SCOPES.join(' ')}"`;
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
-    assertOwnOrigin(request, baseUrl);
-    request.mcp = {
-      caller: await identify(request, reply, authenticate, challenge),
-      checkedAt: performance.now(),
-    };
+    assertOrigin(request, baseUrl, corsOrigins);
+    const caller = await identify(request, reply, authenticate, challenge);
+    assertAudience(caller, baseUrl, MCP_PATH);
+    request.mcp = { caller, checkedAt: performance.now() };
   };
   const limit = createUserLimit(POSTS_PER_USER);
   await app.register(async (scope) => {
@@ -74,6 +75,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
         // Until the work is done: a client that disconnects frees no place for more of it.
         const leave = limit.enter(request.mcp.caller.userId);
         try {
+          assertScope(request, baseUrl);
           return await send(reply, await answer(request, reply, dependencies));
         } finally {
           leave();
@@ -94,9 +96,10 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
   });
 };
 
-/** Refuses requests of pages of other sites, against DNS rebinding. */
-const assertOwnOrigin = ({ headers }: FastifyRequest, baseUrl: string): void => {
-  if (headers.origin === undefined || headers.origin === new URL(baseUrl).origin) return;
+/** Refuses requests of pages of other sites than the configured ones, against DNS rebinding. */
+const assertOrigin = ({ headers }: FastifyRequest, baseUrl: string, allowed: CorsOrigins): void => {
+  const { origin } = headers;
+  if (origin === undefined || origin === new URL(baseUrl).origin || isAllowedOrigin(allowed, origin)) return;
   throw new AppError({ kind: 'forbidden', code: 'foreign_origin', message: message('error.forbidden') });
 };
 
@@ -116,6 +119,15 @@ const identify = async (
     reply.header('www-authenticate', challenge.replace('Bearer ', 'Bearer error="invalid_token", '));
   }
   throw unauthenticated();
+};
+
+/** 403 where an app has to ask its user for more; a batch, and other kinds of token, are answered message by message. */
+const assertScope = ({ body, mcp: { caller } }: FastifyRequest, baseUrl: string): void => {
+  const tool = calledTool(body);
+  const [needed] = tool?.needs ?? [];
+  if (tool === undefined || needed === undefined || caller.tokenKind !== 'oauth' || mayUse(caller, tool))
+    return;
+  throw scopeMissing([...caller.permissions, needed], baseUrl, MCP_PATH);
 };
 
 const answer = async (

@@ -3,7 +3,7 @@
  * next request. Imported on demand: the SDK takes memory.
  */
 import { withoutEmpty } from '@fitness/shared/http/validation.ts';
-import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
@@ -16,7 +16,7 @@ import {
   type Tool as McpTool,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { type ApiRequest, TOOLS, type Tool } from './tools.ts';
+import { type ApiRequest, mayUse, TOOLS, type Tool } from './tools.ts';
 
 export interface McpContext {
   /** Throws 401 when the token was revoked meanwhile. */
@@ -52,9 +52,6 @@ const DESCRIPTIONS: ReadonlyMap<Tool, McpTool> = new Map(
     },
   ]),
 );
-
-const mayUse = (caller: UserCaller, { needs }: Tool): boolean =>
-  needs.length === 0 || needs.some((permission) => can(caller, permission));
 
 const refused = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });
 

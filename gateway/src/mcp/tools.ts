@@ -1,4 +1,5 @@
 /** The tools of `/mcp`, all read-only. Each is answered by one GET of the public API. */
+import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { z } from 'zod';
 
@@ -194,3 +195,12 @@ export const TOOLS: readonly Tool[] = [
     request: undefined,
   }),
 ];
+
+export const mayUse = (caller: Caller, { needs }: Tool): boolean =>
+  needs.length === 0 || needs.some((permission) => can(caller, permission));
+
+/** The tool that a message calls; undefined for a batch, another message, and an unknown tool. */
+export const calledTool = (body: unknown): Tool | undefined => {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
+  return method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
+};

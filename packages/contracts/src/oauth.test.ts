@@ -1,7 +1,7 @@
 import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { describe, expect, test } from '@jest/globals';
-import { isOauthResource, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
+import { findOauthResource, isAudience, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
 
 describe('what a user can delegate to a third party', () => {
   test('is every permission except those that allow taking over accounts or reading what operators did', () => {
@@ -21,13 +21,15 @@ describe('what a user can delegate to a third party', () => {
 
 describe('a resource indicator', () => {
   test.each([
-    'https://fit.example',
-    'https://fit.example/',
-    'HTTPS://FIT.Example',
-    'https://fit.example:443/mcp',
-    'https://fit.example/mcp/',
-    'https://fit.example/api/v1',
-  ])('%s is ours', (resource) => expect(isOauthResource('https://fit.example', resource)).toBe(true));
+    ['https://fit.example', ''],
+    ['https://fit.example/', ''],
+    ['HTTPS://FIT.Example', ''],
+    ['https://fit.example:443/mcp', '/mcp'],
+    ['https://fit.example/mcp/', '/mcp'],
+    ['https://fit.example/api/v1', '/api/v1'],
+  ])('%s is ours: %j', (named, path) =>
+    expect(findOauthResource('https://fit.example', named)).toBe(`https://fit.example${path}`),
+  );
 
   test.each([
     'http://fit.example/mcp',
@@ -40,5 +42,21 @@ describe('a resource indicator', () => {
     'https://evil.example',
     'fit.example',
     '',
-  ])('%j is not', (resource) => expect(isOauthResource('https://fit.example', resource)).toBe(false));
+  ])('%j is not', (named) => expect(findOauthResource('https://fit.example', named)).toBeUndefined());
+});
+
+describe('a token', () => {
+  test.each<[string | undefined, string, boolean]>([
+    [undefined, '/mcp', true],
+    [undefined, '/api/v1', true],
+    ['https://fit.example', '/mcp', true],
+    ['https://fit.example', '/api/v1', true],
+    ['https://fit.example/mcp', '/mcp', true],
+    ['https://fit.example/mcp', '/api/v1', false],
+    ['https://fit.example/api/v1', '/api/v1', true],
+    ['https://fit.example/api/v1', '/mcp', false],
+    ['https://other.example', '/mcp', false],
+  ])('for %s at %s: %j', (audience, path, expected) =>
+    expect(isAudience('https://fit.example', audience, path)).toBe(expected),
+  );
 });

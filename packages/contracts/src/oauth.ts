@@ -1,21 +1,8 @@
 /** OAuth constants of identity, which issues tokens, and the gateway, which publishes the metadata. */
-import { isPermission, PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
-
-/**
- * Permissions that no third party can get: with them it could take over accounts, keep access after a revocation, or read
- * what operators did.
- */
-const NEVER_GRANTED: ReadonlySet<Permission> = new Set([
-  'users.update_any',
-  'users.delete',
-  'roles.manage',
-  'audit.view',
-]);
+import { DELEGABLE_PERMISSIONS, isPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
 
 /** The OAuth scopes: the permissions that a user can delegate to a third party. */
-export const OAUTH_SCOPES: readonly Permission[] = PERMISSIONS.filter(
-  (permission) => !NEVER_GRANTED.has(permission),
-);
+export const OAUTH_SCOPES = DELEGABLE_PERMISSIONS;
 
 export const isOauthScope = (value: string): value is Permission =>
   isPermission(value) && OAUTH_SCOPES.includes(value);
@@ -39,14 +26,25 @@ export const OAUTH_PATHS = {
 export const MCP_PATH = '/mcp';
 
 /**
- * The resource indicators (RFC 8707) of one origin. All three name one protected resource: `/mcp` calls the API with the
- * caller's token.
+ * The resources (RFC 8707) of one origin: the origin, which covers the others, `/mcp`, and the API. A token is for one of
+ * them.
  */
-const oauthResources = (baseUrl: string): string[] => [baseUrl, `${baseUrl}${MCP_PATH}`, `${baseUrl}/api/v1`];
+export const oauthResources = (baseUrl: string): string[] => [
+  baseUrl,
+  `${baseUrl}${MCP_PATH}`,
+  `${baseUrl}/api/v1`,
+];
 
-/** Whether `resource` is one of ours; the case of the host and a trailing slash do not matter. */
-export const isOauthResource = (baseUrl: string, resource: string): boolean => {
+/**
+ * The resource that the indicator `named` stands for, as in `oauthResources`; undefined for one that is not ours. The case of
+ * the host and a trailing slash do not matter.
+ */
+export const findOauthResource = (baseUrl: string, named: string): string | undefined => {
   const canonical = (url: string): string | undefined => URL.parse(url)?.href.replace(/\/$/, '');
-  const asked = canonical(resource);
-  return asked !== undefined && oauthResources(baseUrl).some((own) => canonical(own) === asked);
+  const asked = canonical(named);
+  return asked === undefined ? undefined : oauthResources(baseUrl).find((own) => canonical(own) === asked);
 };
+
+/** Whether a token for `audience` is valid at the resource `path`; undefined: for every resource. */
+export const isAudience = (baseUrl: string, audience: string | undefined, path: string): boolean =>
+  audience === undefined || audience === baseUrl || audience === `${baseUrl}${path}`;

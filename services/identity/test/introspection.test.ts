@@ -34,6 +34,7 @@ describe('introspection', () => {
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
       withheld: [],
+      audience: '',
       token_id: hashToken(person.token),
       token_kind: 'session',
       valid_for_ms: 30 * DAY_MS,

@@ -250,7 +250,8 @@ describe('an authorization request', () => {
   test.each([
     'http://127.0.0.1:7777/callback/',
     'http://127.0.0.1:7777/callback?x=1',
-    'http://127.0.0.1:7778/callback',
+    'http://127.0.0.1:77777/callback',
+    'http://127.0.0.1:/callback',
     'http://127.0.0.1:7777/Callback',
     'http://127.0.0.1:7777/x/../callback',
     'HTTP://127.0.0.1:7777/callback',
@@ -268,8 +269,39 @@ describe('an authorization request', () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  test('of a native client may change the port of a loopback redirect URI (RFC 8252), and nothing else', async () => {
-    const native = await oauth.newClient({ application_type: 'native' });
+  test.each([
+    ['127.0.0.1', 'web'],
+    ['127.0.0.1', 'native'],
+    ['[::1]', 'web'],
+    ['[::1]', 'native'],
+    ['localhost', 'web'],
+    ['localhost', 'native'],
+  ])(
+    'may name any port of %s (%s client), also where none was registered',
+    async (host, application_type) => {
+      for (const port of ['', ':7777']) {
+        const redirect_uris = [`http://${host}${port}/callback`];
+        const client_id = await oauth.newClient({ application_type, redirect_uris });
+        for (const other of ['', ':9999']) {
+          const page = await ask({ client_id, redirect_uri: `http://${host}${other}/callback` });
+          expect([port, other, page.status]).toEqual([port, other, 303]);
+        }
+      }
+    },
+  );
+
+  test('may not change the port of an https redirect URI', async () => {
+    const redirect_uris = ['https://localhost:7777/callback', 'https://127.0.0.1:7777/callback'];
+    const client_id = await oauth.newClient({ redirect_uris });
+    for (const redirect_uri of redirect_uris) {
+      expect((await ask({ client_id, redirect_uri })).status).toBe(303);
+      const page = await ask({ client_id, redirect_uri: redirect_uri.replace('7777', '9999') });
+      expect([page.status, page.location]).toEqual([400, undefined]);
+    }
+  });
+
+  test('may change the port of a loopback redirect URI (RFC 8252), and nothing else', async () => {
+    const native = await oauth.newClient();
     const sentTo = (redirect_uri: string) => ask({ client_id: native, redirect_uri });
     expect((await sentTo('http://127.0.0.1:9999/callback')).status).toBe(303);
     for (const other of [
@@ -325,12 +357,32 @@ describe('a registration', () => {
     ['with plain http', { redirect_uris: ['http://client.example/callback'] }, 'invalid_redirect_uri'],
     ['with a javascript URI', { redirect_uris: ['javascript:alert(1)//https://x'] }, 'invalid_redirect_uri'],
     ['with a data URI', { redirect_uris: ['data:text/html,x'] }, 'invalid_redirect_uri'],
-    ['with a private scheme', { redirect_uris: ['com.example.app:/callback'] }, 'invalid_redirect_uri'],
-    [
-      'with a private scheme, of a native client',
-      { redirect_uris: ['x://y'], application_type: 'native' },
+    ...[
+      'x://y',
+      'myapp:/callback',
+      'file:///etc/passwd',
+      'blob:https://client.example/x',
+      'about:blank',
+      'vbscript:x',
+      'intent://x#Intent;scheme=https;end',
+      'com.example.app:callback',
+      'com.example.app:',
+      'com.example.app:/callback#x',
+      'com.example.app://user@host/callback',
+      'com.example.app:\\callback',
+      'com.example.app:/call back',
+      'com.example_app:/callback',
+      'com..example:/callback',
+      '.com.example:/callback',
+      'com.example.:/callback',
+      'com.-example:/callback',
+      'COM.example.app:/callback',
+      'javascript.example;alert(1):/',
+    ].map((uri): [string, Record<string, unknown>, string] => [
+      `of a native client with the URI ${uri}`,
+      { redirect_uris: [uri], application_type: 'native' },
       'invalid_redirect_uri',
-    ],
+    ]),
     ['with a fragment', { redirect_uris: ['https://client.example/#x'] }, 'invalid_redirect_uri'],
     [
       'with user information',
@@ -477,6 +529,15 @@ describe('a registration', () => {
     const nested = JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`);
     expect((await oauth.register({ redirect_uris: nested })).status).toBe(400);
   });
+
+  test.each([undefined, 'web', 'native'])(
+    'with a private-use scheme (RFC 8252, 7.1) and the type %s is that of a native client',
+    async (application_type) => {
+      const redirect_uris = ['com.example.app:/callback', 'ir.example://oauth/callback?x=1'];
+      const { status, body } = await oauth.register({ redirect_uris, application_type });
+      expect([status, body.redirect_uris, body.application_type]).toEqual([201, redirect_uris, 'native']);
+    },
+  );
 
   test('stores no metadata that would cause requests to other hosts or give the client more trust', async () => {
     const { status, body } = await oauth.register({

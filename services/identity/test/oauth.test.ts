@@ -96,12 +96,77 @@ describe('a client', () => {
     expect(page.html).toContain('name="password"');
   });
 
-  test.each(['', '/', '/mcp', '/api/v1'])('may name the resource http://api.test%s', async (path) => {
-    const resource = `http://api.test${path}`;
+  const ORIGIN = 'http://api.test';
+  const audienceOf = async (token: string): Promise<string> =>
+    (await harness.identity.call('Introspect', { token })).audience;
+
+  test.each([
+    ['', ''],
+    ['/', ''],
+    ['/mcp', '/mcp'],
+    ['/mcp/', '/mcp'],
+    ['/api/v1', '/api/v1'],
+  ])('may name the resource http://api.test%s, and gets tokens for it', async (path, audience) => {
+    const resource = `${ORIGIN}${path}`;
     const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness), { resource });
     const { status, body } = await oauth.exchange(clientId, code, verifier, { resource });
     expect([status, body.error]).toEqual([200, undefined]);
-    expect((await oauth.refresh(clientId, body.refresh_token, { resource })).status).toBe(200);
+    expect(await audienceOf(body.access_token)).toBe(`${ORIGIN}${audience}`);
+    const refreshed = await oauth.refresh(clientId, body.refresh_token, { resource });
+    expect(refreshed.status).toBe(200);
+    expect(await audienceOf(refreshed.body.access_token)).toBe(`${ORIGIN}${audience}`);
+    // Without the parameter it stays the one that was granted.
+    const again = await oauth.refresh(clientId, refreshed.body.refresh_token);
+    expect(await audienceOf(again.body.access_token)).toBe(`${ORIGIN}${audience}`);
+  });
+
+  test('that names no resource gets tokens for the whole origin, or for the one it names later', async () => {
+    const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness));
+    const resource = `${ORIGIN}/mcp`;
+    const { body } = await oauth.exchange(clientId, code, verifier, { resource });
+    expect([body.error, await audienceOf(body.access_token)]).toEqual([undefined, resource]);
+    const refreshed = await oauth.refresh(clientId, body.refresh_token);
+    expect(await audienceOf(refreshed.body.access_token)).toBe(ORIGIN);
+  });
+
+  test('that names one resource gets no token for another', async () => {
+    const person = await createOauthUser(harness);
+    for (const [granted, other] of [
+      ['/mcp', '/api/v1'],
+      ['/mcp', ''],
+      ['/api/v1', '/mcp'],
+    ]) {
+      const resource = `${ORIGIN}${granted}`;
+      const asked = { resource: `${ORIGIN}${other}` };
+      const first = await oauth.newCode(person, { resource });
+      const refused = await oauth.exchange(first.clientId, first.code, first.verifier, asked);
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
+      const second = await oauth.connect(person, { resource });
+      expect(await audienceOf(second.accessToken)).toBe(resource);
+      const refreshed = await oauth.refresh(second.clientId, second.refreshToken, asked);
+      expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_target']);
+    }
+  });
+
+  test('receives the code at a private-use scheme, which the consent page names', async () => {
+    const person = await createOauthUser(harness);
+    const redirect_uri = 'com.example.app:/oauth?x=1';
+    const clientId = await oauth.newClient({ redirect_uris: [redirect_uri] });
+    const { verifier, challenge } = createPkce();
+    const browser = oauth.browse();
+    const params = { client_id: clientId, redirect_uri, code_challenge: challenge, state: 's' };
+    const consent = await oauth.signIn(browser, params, person);
+    expect(consent.html).toContain('com.example.app:');
+    expect(consent.headers.get('content-security-policy')).toContain("form-action 'self' com.example.app:;");
+    const { location } = await browser.follow(await browser.submit(consent, 'allow'));
+    expect(location?.href.startsWith('com.example.app:/oauth?x=1&code=fpc_')).toBe(true);
+    expect(location?.searchParams.get('state')).toBe('s');
+    const code = location?.searchParams.get('code') ?? '';
+    const elsewhere = await oauth.exchange(clientId, code, verifier, {
+      redirect_uri: 'com.example.app:/oauth',
+    });
+    expect(elsewhere.status).toBe(400);
+    expect((await oauth.exchange(clientId, code, verifier, { redirect_uri })).status).toBe(200);
   });
 });
 

@@ -30,6 +30,7 @@ import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
 import { createAccessLog, type Logger, redactText } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import { missingPermission } from '../kernel/missing-permission.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
 import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
@@ -377,13 +378,13 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       const needed = caller.kind === 'guest' ? undefined : route.permissions;
       if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
         const isWithheld = needed.some((permission) => isWithheldFrom(caller, permission));
-        throw isWithheld ? secondFactorRequired() : forbidden(`needs one of ${needed.join(', ')}`);
+        throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
       }
       const missing = route.alsoNeeds?.filter((permission) => !can(caller, permission)) ?? [];
       if (missing.length > 0) {
         if (caller.kind === 'guest') throw unauthenticated();
         const isWithheld = missing.every((permission) => isWithheldFrom(caller, permission));
-        throw isWithheld ? secondFactorRequired() : forbidden(`needs ${missing.join(', ')}`);
+        throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
       }
       // Without a body there is no wrong media type: a missing body is answered as an empty one.
       if (isBodyMissing(request)) delete request.headers['content-type'];

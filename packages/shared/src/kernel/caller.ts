@@ -25,6 +25,8 @@ export interface UserCaller {
   withheld?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
+  /** Of an OAuth token: the resource it is for (RFC 8707). For the gateway, which checks it; it is not signed. */
+  audience?: string;
 }
 
 export type Caller = UserCaller | { kind: 'guest' };

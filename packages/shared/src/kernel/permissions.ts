@@ -47,5 +47,21 @@ export const OPERATOR_PERMISSIONS: ReadonlySet<Permission> = new Set(
   PERMISSIONS.filter((permission) => !MEMBER_PERMISSIONS.includes(permission)),
 );
 
+/**
+ * Permissions that no third party can get: with them it could take over accounts, keep access after a revocation, or read
+ * what operators did.
+ */
+const NEVER_DELEGATED: ReadonlySet<Permission> = new Set([
+  'users.update_any',
+  'users.delete',
+  'roles.manage',
+  'audit.view',
+]);
+
+/** Those that a user can delegate to a third party: the scopes of OAuth. */
+export const DELEGABLE_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter(
+  (permission) => !NEVER_DELEGATED.has(permission),
+);
+
 export const isPermission = (value: string): value is Permission =>
   (PERMISSIONS as readonly string[]).includes(value);

@@ -308,6 +308,47 @@ describe('before the body is read', () => {
   });
 });
 
+describe('the challenge of a 403', () => {
+  const challengeOf = async (method: 'POST' | 'DELETE', path: string, caller: Caller): Promise<unknown> => {
+    taken.clear();
+    const { statusCode, headers } = await send(method, path, { caller });
+    expect(statusCode).toBe(403);
+    return headers['www-authenticate'];
+  };
+  const app = (...scopes: Permission[]): Caller => ({
+    ...member,
+    tokenKind: 'oauth',
+    permissions: new Set(scopes),
+  });
+  const needs = (scope: string): string => `Bearer error="insufficient_scope", scope="${scope}"`;
+
+  test('names to an app all scopes that the route needs (RFC 6750), with those that the app has', async () => {
+    expect(await challengeOf('POST', '/things', app())).toBe(needs('posts.view'));
+    expect(await challengeOf('POST', '/things/ours', app())).toBe(needs('posts.view payments.view_own'));
+    expect(await challengeOf('POST', '/things/ours', app('posts.view_all'))).toBe(
+      needs('posts.view_all payments.view_own'),
+    );
+    expect(await challengeOf('POST', '/things/ours', app('payments.view_own'))).toBe(
+      needs('posts.view payments.view_own'),
+    );
+  });
+
+  test('is missing where no scope would help', async () => {
+    // A permission that no app can get, and routes that admit no apps.
+    expect(await challengeOf('DELETE', '/things/5', app('posts.view'))).toBeUndefined();
+    expect(await challengeOf('POST', '/things/own', app('posts.view'))).toBeUndefined();
+    expect(await challengeOf('POST', '/things/secret', app('posts.view'))).toBeUndefined();
+  });
+
+  test.each(['session', 'personal', 'restricted'] as const)(
+    'is missing for a token of kind %s, which cannot get more',
+    async (tokenKind) => {
+      const caller = { ...member, tokenKind, permissions: new Set<Permission>() };
+      expect(await challengeOf('POST', '/things/ours', caller)).toBeUndefined();
+    },
+  );
+});
+
 describe('a permission that is withheld until its user has a second factor', () => {
   const EXPLAINED = {
     message:

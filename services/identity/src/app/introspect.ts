@@ -22,6 +22,8 @@ interface Introspection {
   tokenKind: CallerTokenKind;
   /** How long from now the token is valid, unless it is revoked. */
   validForMs: number;
+  /** Of an OAuth token: the resource it is for. */
+  audience: string | undefined;
 }
 
 /** 401 for a token that is malformed, unknown, expired or revoked. */
@@ -46,6 +48,7 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
       validForMs: credential.expires_at.getTime() - now.getTime(),
+      audience: credential.audience ?? undefined,
     };
   };
 };

@@ -1,6 +1,8 @@
 /** Validates the metadata of dynamic client registration (RFC 7591). */
 
-/** Native clients receive the code on a loopback address (RFC 8252, 7.3). */
+/**
+ * Native clients receive the code on a loopback address (RFC 8252, 7.3). `localhost` is not recommended, but common (8.3).
+ */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const MAX_REDIRECT_URIS = 10;
 const MAX_URI_LENGTH = 2_000;
@@ -10,6 +12,12 @@ const PRINTABLE_ASCII = /^[!-~]+$/;
 const ABSOLUTE_URL = /^https?:\/\/[^/?#@]+(?:[/?][^#]*)?$/i;
 /** A host name or IP address. Other characters could end the directive of the content security policy that names it. */
 const HOST = /^(?:[a-z\d](?:[a-z\d._-]*[a-z\d])?|\[[\da-f:]+\])$/;
+/**
+ * A private-use scheme (RFC 8252, 7.1): a domain name in reverse, so that it has a period, which none of the schemes has that
+ * a browser itself acts on (`javascript`, `data`, `file`, `blob`, …). The path may follow one slash or a host.
+ */
+const PRIVATE_USE_URI = /^[a-z][a-z\d]*(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+:\/[^#@]*$/;
+const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 /** The zero-width non-joiner, part of Persian spelling. */
 const NON_JOINER = '\u200c';
 /** Control, format and separator characters, which can disguise a name. */
@@ -27,16 +35,35 @@ export const CLIENT_METADATA = [
   'application_type',
 ] as const;
 
-/** https, or http to a loopback address. Requests must repeat it exactly; native clients may change a loopback port. */
+/** https, http to a loopback address, or a private-use scheme. */
 const isRedirectUri = (value: unknown): value is string => {
   if (typeof value !== 'string' || value.length > MAX_URI_LENGTH || !PRINTABLE_ASCII.test(value))
     return false;
-  if (!ABSOLUTE_URL.test(value) || value.includes('\\')) return false;
+  if (value.includes('\\')) return false;
   const url = URL.parse(value);
-  if (url === null || !HOST.test(url.hostname)) return false;
+  if (url === null) return false;
+  if (isPrivateUse(value)) return true;
+  if (!ABSOLUTE_URL.test(value) || !HOST.test(url.hostname)) return false;
   if (url.protocol === 'https:') return true;
   return url.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
 };
+
+export const isPrivateUse = (redirectUri: string): boolean => PRIVATE_USE_URI.test(redirectUri);
+
+/**
+ * Whether a request may name the redirect URI `requested`: exactly one of the registered ones, but for the port of a loopback
+ * address, which a native client knows only once it listens (RFC 8252, 7.3).
+ */
+export const isRegistered = (registered: readonly string[], requested: string): boolean => {
+  if (registered.includes(requested)) return true;
+  if (!LOOPBACK_PORT.test(requested) || !URL.canParse(requested)) return false;
+  const withoutPort = (uri: string): string => uri.replace(LOOPBACK_PORT, '$1');
+  return registered.some((uri) => withoutPort(uri) === withoutPort(requested));
+};
+
+/** What the user is shown of a redirect URI: its host, or its private-use scheme. */
+export const destinationOf = (redirectUri: string): string =>
+  isPrivateUse(redirectUri) ? new URL(redirectUri).protocol : new URL(redirectUri).host;
 
 /** Why a registration is refused, as RFC 7591's `error_description`; undefined when it is accepted. */
 export const registrationError = (metadata: Record<string, unknown>): string | undefined => {
@@ -45,7 +72,7 @@ export const registrationError = (metadata: Record<string, unknown>): string | u
     return `redirect_uris must have 1 to ${MAX_REDIRECT_URIS} members`;
   }
   if (!uris.every(isRedirectUri)) {
-    return 'redirect_uris must be https, or http on 127.0.0.1, [::1] or localhost, without a fragment';
+    return 'redirect_uris must be https, http on 127.0.0.1, [::1] or localhost, or a private-use scheme such as com.example.app:/, without a fragment';
   }
   if (name !== undefined && !isClientName(name)) {
     return `client_name must be 1 to ${MAX_NAME_LENGTH} visible characters`;

@@ -32,7 +32,15 @@ export const createIdentityService = ({
 }: IdentityUseCases): GrpcService =>
   grpcService(grpcDefinitions.identity(), {
     Introspect: async ({ token }) => {
-      const { userId, permissions, withheld, tokenId, tokenKind, validForMs } = await introspect(token);
+      const {
+        userId,
+        permissions,
+        withheld,
+        tokenId,
+        tokenKind,
+        validForMs,
+        audience = '',
+      } = await introspect(token);
       return {
         user_id: userId,
         permissions,
@@ -40,6 +48,7 @@ export const createIdentityService = ({
         token_id: tokenId,
         token_kind: tokenKind,
         valid_for_ms: validForMs,
+        audience,
       };
     },
     GetUsers: async ({ ids }) => {

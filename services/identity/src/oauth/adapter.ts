@@ -167,7 +167,7 @@ const createAccessTokenAdapter = (
   { store, clock, createGrantRevokedError }: AdapterDependencies,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => ({
-  upsert: async (id, { accountId, clientId, grantId, scope }, expiresInS = 0) => {
+  upsert: async (id, { accountId, clientId, grantId, scope, aud }, expiresInS = 0) => {
     const now = clock.now();
     const issued = await store.transaction((session) =>
       store.oauth.insertAccessToken(session, grantKey(grantId ?? ''), {
@@ -179,6 +179,7 @@ const createAccessTokenAdapter = (
         permissions: scope === undefined || scope === '' ? [] : scope.split(' '),
         grant_id: grantId ?? null,
         client_id: clientId ?? null,
+        audience: typeof aud === 'string' ? aud : null,
         created_at: now,
         expires_at: new Date(now.getTime() + expiresInS * SECOND_MS),
       }),
@@ -195,6 +196,7 @@ const createAccessTokenAdapter = (
       clientId: token.client_id ?? undefined,
       grantId: token.grant_id ?? undefined,
       scope: (token.permissions ?? []).join(' '),
+      aud: token.audience ?? undefined,
       iat: Math.floor(token.created_at.getTime() / SECOND_MS),
       exp: Math.floor(token.expires_at.getTime() / SECOND_MS),
     };

@@ -7,6 +7,7 @@ import { type Locale, type Translate, translator } from '@fitness/shared/kernel/
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { destinationOf, isPrivateUse } from '../domain/oauth-client.ts';
 
 interface ShownClient {
   name: string | undefined;
@@ -21,9 +22,10 @@ export interface FormState {
   csrf: string;
 }
 
-/** A content security policy cannot name an IPv6 address, only its scheme. */
+/** A content security policy cannot name an IPv6 address, and a private-use scheme has no origin: the scheme is named. */
 const formTarget = (redirectUri: string): string => {
-  const { origin, hostname } = new URL(redirectUri);
+  const { origin, hostname, protocol } = new URL(redirectUri);
+  if (isPrivateUse(redirectUri)) return protocol;
   return hostname.startsWith('[') ? 'http:' : origin;
 };
 
@@ -137,7 +139,7 @@ export const consentPage = (state: ConsentState): Page => {
     ...permissions.map((permission) => message(`oauth.scope.${permission}` as Message['key'])),
   ];
   const withheld = WITHHELD.filter(([, opening]) => !opening.some((each) => permissions.includes(each)));
-  const host = isolate(new URL(client.redirectUri).host);
+  const host = isolate(destinationOf(client.redirectUri));
   return formPage(state, {
     title: message('oauth.consent.title', { client: name }),
     body: html`<section class="card">

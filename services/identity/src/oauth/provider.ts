@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { isOauthResource, OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
+import { findOauthResource, OAUTH_PATHS, OAUTH_SCOPES, oauthResources } from '@fitness/contracts/oauth.ts';
 import { DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -12,7 +12,7 @@ import { toOutage } from '@fitness/shared/kernel/outage.ts';
 import { currentScope } from '@fitness/shared/kernel/request-scope.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
-import { CLIENT_METADATA, registrationError } from '../domain/oauth-client.ts';
+import { CLIENT_METADATA, isPrivateUse, isRegistered, registrationError } from '../domain/oauth-client.ts';
 import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } from '../domain/token.ts';
 import { type AdapterDependencies, createAdapterFactory } from './adapter.ts';
 
@@ -55,6 +55,7 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
   // Trusts the forwarded headers, which the plugin sets to the configured origin.
   provider.proxy = true;
   useOwnTokenFormat(provider, options.random);
+  allowAnyLoopbackPort(provider);
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.oidc?.route === 'registration' && ctx.status === 201) {
@@ -182,15 +183,27 @@ const features = (
   },
   resourceIndicators: {
     enabled: true,
-    // Several indicators may be accepted, but all of them name the same resource.
-    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? options.issuer,
+    // An authorization request without indicators is for all resources, so that the token request may name one of them. A
+    // token is for one: the first, which is the origin unless the client has named others.
+    defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? oauthResources(options.issuer),
     useGrantedResource: () => true,
     getResourceServerInfo: (_ctx, resource) => {
-      if (!isOauthResource(options.issuer, resource)) throw new errors.InvalidTarget();
-      return { scope: OAUTH_SCOPES.join(' '), audience: resource, accessTokenFormat: 'opaque' };
+      const audience = findOauthResource(options.issuer, resource);
+      if (audience === undefined) throw new errors.InvalidTarget();
+      return { scope: OAUTH_SCOPES.join(' '), audience, accessTokenFormat: 'opaque' };
     },
   },
 });
+
+/** The library does so for clients of the type `native` only, and most native clients register without a type. */
+const allowAnyLoopbackPort = (provider: Provider): void => {
+  provider.Client.prototype.redirectUriAllowed = function redirectUriAllowed(
+    this: { redirectUris?: string[] },
+    requested: string,
+  ): boolean {
+    return isRegistered(this.redirectUris ?? [], requested);
+  };
+};
 
 /** Removes unknown metadata. Called at registration and whenever a client is loaded. */
 const validateRegistration = (metadata: Record<string, unknown>, errors: typeof ErrorClasses): void => {
@@ -198,6 +211,8 @@ const validateRegistration = (metadata: Record<string, unknown>, errors: typeof 
   if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
   const known: readonly string[] = CLIENT_METADATA;
   for (const name of Object.keys(metadata)) if (!known.includes(name)) delete metadata[name];
+  // The default is `web`, for which the library refuses private-use schemes. RFC 7591, 3.2.1: the answer tells the client.
+  if ((metadata.redirect_uris as string[]).some(isPrivateUse)) metadata.application_type = 'native';
 };
 
 /** Consent is asked for every time: a public client cannot prove that it is the one the user consented to before. */

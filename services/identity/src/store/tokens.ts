@@ -26,6 +26,8 @@ export interface Token {
   /** Of an OAuth access token: its grant, and the client that it was issued to. */
   grant_id?: string | null;
   client_id?: string | null;
+  /** Of an OAuth access token: the resource it is for (RFC 8707); null for every resource. */
+  audience?: string | null;
   created_at: Date;
   expires_at: Date;
 }
@@ -42,6 +44,7 @@ const schema = new mongoose.Schema<Token>(
     permissions: { type: [String], default: null },
     grant_id: { type: String, default: null },
     client_id: { type: String, default: null },
+    audience: { type: String, default: null },
     created_at: { type: Date, required: true },
     expires_at: { type: Date, required: true },
   },
@@ -54,7 +57,16 @@ const schema = new mongoose.Schema<Token>(
 privacy(
   schema,
   erase('credentials of the account', '_id', 'user_id', 'kind', 'token_number', 'name', 'permissions'),
-  erase('likewise', 'grant_id', 'client_id', 'created_at', 'expires_at', 'address', 'last_used_at'),
+  erase(
+    'likewise',
+    'grant_id',
+    'client_id',
+    'audience',
+    'created_at',
+    'expires_at',
+    'address',
+    'last_used_at',
+  ),
 );
 
 guardRevocations(schema, ['user_id', 'kind', 'permissions', 'expires_at']);

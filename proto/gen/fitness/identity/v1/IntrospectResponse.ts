@@ -9,6 +9,7 @@ export interface IntrospectResponse {
   'token_kind'?: (string);
   'withheld'?: (string)[];
   'valid_for_ms'?: (number | string | Long);
+  'audience'?: (string);
 }
 
 export interface IntrospectResponse__Output {
@@ -18,4 +19,5 @@ export interface IntrospectResponse__Output {
   'token_kind': (string);
   'withheld': (string)[];
   'valid_for_ms': (number);
+  'audience': (string);
 }
