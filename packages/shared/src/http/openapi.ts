@@ -23,7 +23,7 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
     ...(route.rawBodySchema === undefined
       ? {}
       : { body: route.rawBodySchema.fields, consumes: [route.rawBodySchema.mediaType] }),
-    ...(route.produces === undefined ? {} : { produces: [route.produces] }),
+    ...(route.produces === undefined ? {} : { produces: [...route.produces] }),
     ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
     response: { ...errorResponses(route), ...Object.fromEntries(responses) },
@@ -32,21 +32,46 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
-/** Errors are JSON on every route, whatever media type it produces. */
-export const withJsonErrors = (document: Document): Document => {
-  for (const operations of Object.values(document.paths ?? {})) {
-    for (const { responses } of Object.values(operations ?? {}) as { responses?: DocumentedResponses }[]) {
-      for (const [status, { content }] of Object.entries(responses ?? {})) {
-        const [produced] = Object.values(content ?? {});
-        if (Number(status) < 400 || content === undefined || produced === undefined) continue;
-        for (const mediaType of Object.keys(content)) delete content[mediaType];
-        content['application/json'] = produced;
-      }
+interface DocumentedOperation {
+  parameters?: { in: string; schema?: { type?: unknown }; [field: string]: unknown }[];
+  requestBody?: { required?: boolean };
+  responses?: Record<string, { content?: Record<string, unknown> }>;
+}
+
+/** Adds to the generated document what the schemas do not say. `prefix`: of every path of the document. */
+export const completeDocument = (document: Document, routes: readonly Route[], prefix: string): Document => {
+  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+  for (const [path, operations] of Object.entries(document.paths ?? {})) {
+    for (const [method, found] of Object.entries(operations ?? {})) {
+      const operation = found as DocumentedOperation;
+      const ownPath = path.slice(prefix.length).replaceAll(/\{(\w+)\}/g, ':$1');
+      const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
+      describeErrorsAsJson(operation);
+      for (const parameter of operation.parameters ?? []) describeQuery(parameter);
+      // A missing body is `{}`.
+      if (operation.requestBody !== undefined && route?.body?.safeParse({}).success === true)
+        operation.requestBody.required = false;
     }
   }
   return document;
 };
-type DocumentedResponses = Record<string, { content?: Record<string, unknown> }>;
+
+/** Errors are JSON on every route, whatever media type it produces. */
+const describeErrorsAsJson = ({ responses = {} }: DocumentedOperation): void => {
+  for (const [status, { content }] of Object.entries(responses)) {
+    const [produced] = Object.values(content ?? {});
+    if (Number(status) < 400 || content === undefined || produced === undefined) continue;
+    for (const mediaType of Object.keys(content)) delete content[mediaType];
+    content['application/json'] = produced;
+  }
+};
+
+/** An empty query parameter counts as absent; a list is comma-separated. */
+const describeQuery = (parameter: NonNullable<DocumentedOperation['parameters']>[number]): void => {
+  if (parameter.in !== 'query') return;
+  parameter.allowEmptyValue = true;
+  if (parameter.schema?.type === 'array') Object.assign(parameter, { style: 'form', explode: false });
+};
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
 const unavailableBody = z

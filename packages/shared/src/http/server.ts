@@ -43,7 +43,7 @@ import {
 } from './connections.ts';
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
-import { openApiSchema, withJsonErrors } from './openapi.ts';
+import { completeDocument, openApiSchema } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
@@ -269,7 +269,8 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => withJsonErrors(jsonSchemaTransformObject(document)),
+    transformObject: (document) =>
+      completeDocument(jsonSchemaTransformObject(document), options.routes, API_PREFIX),
   });
   app.addHook('preValidation', async (request) => startDeadline(request));
   await app.register(async (scope) => {

@@ -104,7 +104,7 @@ const routes: Route[] = [
     summary: 'Count',
     tag: 'things',
     access: 'guest',
-    produces: 'application/octet-stream',
+    produces: ['application/octet-stream'],
     responses: { 204: null },
     handle: async () => noContent(),
   }),
@@ -525,7 +525,7 @@ describe('answers', () => {
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
     expect(document.paths['/api/v1/things/{id}'].get.parameters).toEqual([
-      { in: 'path', name: 'id', required: true, schema: { type: 'integer', minimum: 1 } },
+      { in: 'path', name: 'id', required: true, schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
     ]);
     const [page] = document.paths['/api/v1/things'].get.parameters;
     expect(page).toMatchObject({ in: 'query', name: 'page', required: false });
