@@ -18,6 +18,8 @@ import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
 import { createConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
+import { DEMO_ACCOUNTS } from './demo/people.ts';
+import type { DemoAccount } from './docs/reference.ts';
 import { type Authenticate, createAuthenticate } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
 import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
@@ -77,6 +79,8 @@ export interface Dependencies {
   /** Undefined when it is not configured. */
   addressLimit: AddressLimit | undefined;
   readOpenapi: ReadOpenapi;
+  /** None without the demo data. */
+  demoAccounts: readonly DemoAccount[];
   health: Health;
   metrics: Metrics;
   log: Logger;
@@ -133,6 +137,7 @@ export const createDependencies = async (
       clock,
       log,
     }),
+    demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
     health: createHealth(),
     metrics,
     log,

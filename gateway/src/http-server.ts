@@ -5,7 +5,7 @@ import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import type { FastifyInstance } from 'fastify';
 import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
-import { addDocs, OPENAPI_PATH } from './docs.ts';
+import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
 import { shareOf } from './open-requests.ts';
@@ -15,7 +15,7 @@ import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { openRequests, baseUrl, corsOrigins } = dependencies;
+  const { openRequests, baseUrl, corsOrigins, demoAccounts, random } = dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
     readBody: openRequests.readBody,
@@ -27,7 +27,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);
-  await addDocs(app);
+  addDocs(app, { demoAccounts, nonce: () => random.bytes(16).toString('base64') });
   addOauthMetadata(app, baseUrl);
   addSecurityTxt(app, dependencies);
   await addMcp(app, dependencies);

@@ -1,4 +1,4 @@
-/** The public documents, made from the route tables without a running product. */
+/** The public document of the API, made from the route tables without a running product. */
 import { createServer } from '@fitness/shared/http/server.ts';
 import { createHealth } from '@fitness/shared/kernel/health.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -25,9 +25,10 @@ const describeService = async (service: string, routes: never[]): Promise<Servic
   return document;
 };
 
-export const loadApiDocument = async (): Promise<ApiDocument> => {
+/** `baseUrl`: the public origin. */
+export const loadApiDocument = async (baseUrl = 'https://api.example.com'): Promise<ApiDocument> => {
   const documents = new Map<Service, ServiceDocument>();
   for (const [service, routes] of await loadRouteTables())
     documents.set(service as Service, await describeService(service, routes as never[]));
-  return presentDocument(mergeDocuments(documents, 'https://api.example.com'));
+  return presentDocument(mergeDocuments(documents, baseUrl));
 };

@@ -31,15 +31,9 @@ export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Objec
   .map(textsOf);
 
 export const LANGUAGES = [...CATALOGUES.keys()];
-const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
-
-/** As a Markdown table. */
-export const errorTable = (): string => {
-  const head = ['Status', 'Code', ...LANGUAGES.map((locale) => `Text (${locale})`)];
-  const rows = ERROR_CATALOGUE.map(({ status, code, texts }) => [
-    String(status),
-    code === null ? '' : `\`${code}\``,
-    ...LANGUAGES.map((locale) => cell(texts[locale] ?? '')),
-  ]);
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-};
+/** As a Markdown list. */
+export const errorList = (): string =>
+  ERROR_CATALOGUE.map(({ status, code, texts }) => {
+    const name = code === null ? `**${status}**` : `**${status}** \`${code}\``;
+    return `- ${name}: ${LANGUAGES.map((locale) => texts[locale]).join(' · ')}`;
+  }).join('\n');

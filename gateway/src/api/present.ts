@@ -1,8 +1,9 @@
 /** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
 import type { ApiDocument, Operation } from '../openapi-merge.ts';
 import { toClientSchema } from './client-schemas.ts';
+import { typescriptSample } from './code-sample.ts';
 import { createBodyNames } from './component-names.ts';
-import { ERROR_CATALOGUE, errorTable } from './error-catalogue.ts';
+import { ERROR_CATALOGUE, errorList } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
 import { headersOf, linksOf, TAGS } from './operations.ts';
 import { isObject, type Json, mapEntries, referenceOf, type Schema } from './schema.ts';
@@ -26,8 +27,18 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
     names: createBodyNames(schemas as Record<string, Json>),
     operationIds: new Set(all.map(({ operationId }) => String(operationId))),
   };
-  const paths = mapEntries(merged.paths, (item) =>
-    mapEntries(item, (operation) => presentOperation(operation, context)),
+  const baseUrl = merged.servers[0]?.url ?? '';
+  const paths = mapEntries(merged.paths, (item, path) =>
+    mapEntries(item, (operation, method) => ({
+      ...presentOperation(operation, context),
+      'x-codeSamples': [
+        {
+          lang: 'typescript',
+          label: 'TypeScript',
+          source: typescriptSample({ method, path, baseUrl }, operation),
+        },
+      ],
+    })),
   );
   return {
     ...merged,
@@ -46,7 +57,7 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
 
 const ERRORS =
   'An error is `{message}`, a 422 also has `errors` with messages by field, and some errors have a `code` that stays the same ' +
-  `in every language and release. [Also on a page of its own.](/docs/errors)\n\n${errorTable()}`;
+  `in every language and release. [Also on a page of its own.](/docs/errors)\n\n${errorList()}`;
 
 const presentOperation = (operation: Operation, context: Context): Operation => {
   const { requestBody, parameters, responses } = operation;

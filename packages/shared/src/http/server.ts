@@ -397,7 +397,11 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
   if (params?.success === false) throw notFound();
   const [query, body] = parseInputs([
     { schema: route.query, value: withoutEmpty(request.query as object), root: 'query' },
-    { schema: route.rawBody === true ? undefined : route.body, value: request.body ?? {}, root: 'body' },
+    {
+      schema: route.rawBody === true ? undefined : route.body,
+      value: request.body === undefined ? {} : request.body,
+      root: 'body',
+    },
   ]);
   const input = {
     caller: request.caller,

@@ -25,7 +25,7 @@ export const usernameField = z
   .refine((value) => USERNAME.test(value), withMessage('validation.username'))
   .meta({ pattern: USERNAME.source });
 
-export const emailField = z.string().trim().max(254).pipe(z.email());
+export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
 
 /** Any usual spelling; the output is E.164. */
 export const phoneField = z
