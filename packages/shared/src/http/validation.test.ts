@@ -61,10 +61,9 @@ describe('a list in a query', () => {
     { items: { type: 'integer' }, max: 3 },
   );
 
-  test('is separated by commas, or repeated', () => {
+  test('is separated by commas', () => {
     expect(numbers.parse('1,2')).toEqual([1, 2]);
-    expect(numbers.parse(['1', '2,3'])).toEqual([1, 2, 3]);
-    expect(numbers.safeParse(undefined).success).toBe(false);
+    expect([undefined, ['1', '2']].map((value) => numbers.safeParse(value).success)).toEqual([false, false]);
   });
 
   test('is documented as a list', () => {

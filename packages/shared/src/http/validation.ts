@@ -110,15 +110,17 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
 export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
   parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
 
-/** A list in one query parameter, separated by commas; a client may also repeat the parameter. `schema` parses the text. */
+/** A list in one query parameter, separated by commas. `schema` parses the text. */
 export const queryList = <Schema extends z.ZodType<unknown, string>>(
   schema: Schema,
   { items, max }: { items: Record<string, unknown>; max?: number },
-) =>
-  documentedAs(
-    z.preprocess((value) => (Array.isArray(value) ? value.join(',') : value), schema),
-    { type: 'array', items, minItems: 1, ...(max === undefined ? {} : { maxItems: max }) },
-  );
+): Schema =>
+  documentedAs(schema, {
+    type: 'array',
+    items,
+    minItems: 1,
+    ...(max === undefined ? {} : { maxItems: max }),
+  });
 
 export const ID_SCHEMA = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
