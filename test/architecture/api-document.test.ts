@@ -80,6 +80,10 @@ describe('generators can make a client of the document', () => {
     expect(unions).toEqual([]);
   });
 
+  test('no flag is a constant', () => {
+    expect(places((schema) => typeof schema.const === 'boolean')).toEqual([]);
+  });
+
   test('no enumerated value has a backslash', () => {
     expect(places((schema) => JSON.stringify(schema.enum ?? []).includes('\\'))).toEqual([]);
   });

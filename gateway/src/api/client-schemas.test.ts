@@ -77,6 +77,12 @@ test('values that are no names get names', () => {
   });
 });
 
+test('a flag that is always true is a flag', () => {
+  expect(answer({ type: 'boolean', const: true })).toEqual({ type: 'boolean', description: 'Always `true`' });
+  const text = { type: 'string', const: 'Bearer' };
+  expect(answer(text)).toEqual(text);
+});
+
 test('a field may be named like a keyword', () => {
   const schema = { type: 'object', properties: { items: { type: 'boolean' }, enum: { type: 'string' } } };
   expect(answer(schema)).toEqual(schema);

@@ -12,7 +12,15 @@ export const toClientSchema = (given: Schema, direction: Direction): Schema => {
   const schema = mapChildren(given, (child) => toClientSchema(child, direction));
   delete schema.propertyNames;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
-  return withoutBackslashes(withNamedValues(nullable(withIntegerFormat(schema, direction))));
+  return withoutBackslashes(
+    withNamedValues(nullable(withIntegerFormat(withoutConstantFlag(schema), direction))),
+  );
+};
+
+/** Generators make an enumeration of texts of it. */
+const withoutConstantFlag = ({ const: constant, ...rest }: Schema): Schema => {
+  if (typeof constant !== 'boolean') return constant === undefined ? rest : { ...rest, const: constant };
+  return { description: `Always \`${constant}\``, ...rest };
 };
 
 /** Generators use 32 bits without a format. The largest exact number of JavaScript is a limit of requests only. */
