@@ -20,6 +20,8 @@ import { createConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import { createCredentialEpochs } from './credential-epochs.ts';
+import { DEMO_ACCOUNTS } from './demo/people.ts';
+import type { DemoAccount } from './docs/reference.ts';
 import { createGuestCache, type GuestCache } from './guest-cache.ts';
 import { type Authenticate, createAuthenticate, createIntrospect } from './introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
@@ -82,6 +84,8 @@ export interface Dependencies {
   /** Undefined when it is not configured. */
   addressLimit: AddressLimit | undefined;
   readOpenapi: ReadOpenapi;
+  /** None without the demo data. */
+  demoAccounts: readonly DemoAccount[];
   health: Health;
   metrics: Metrics;
   log: Logger;
@@ -141,6 +145,7 @@ export const createDependencies = async (
       clock,
       log,
     }),
+    demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
     health: createHealth(),
     metrics,
     log,

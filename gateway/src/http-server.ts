@@ -7,7 +7,7 @@ import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance } from 'fastify';
 import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
-import { addDocs, OPENAPI_PATH } from './docs.ts';
+import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
 import { limitReading, shareOf } from './open-requests.ts';
@@ -17,7 +17,7 @@ import { askServices } from './services-health.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
-  const { openRequests, baseUrl, corsOrigins } = dependencies;
+  const { openRequests, baseUrl, corsOrigins, demoAccounts, random } = dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
     logsRequests: true,
@@ -30,7 +30,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   limitOpenRequests(app, dependencies);
   addChallenge(app);
   addOwnRoutes(app, dependencies);
-  await addDocs(app);
+  addDocs(app, { demoAccounts, nonce: () => random.bytes(16).toString('base64') });
   // For its own pages and for those of the authorization server.
   addPageAssets(app);
   addOauthMetadata(app, baseUrl);

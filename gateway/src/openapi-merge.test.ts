@@ -103,23 +103,6 @@ describe('mergeDocuments', () => {
     expect(Object.keys(merged.components.schemas)).toEqual(['ContentTree', 'GymsTree']);
   });
 
-  test('an override replaces the schema that the service parses with', () => {
-    const parsed = {
-      type: 'string',
-      pattern: '^1$',
-      description: 'Which.',
-      override: { type: 'integer', minimum: 1 },
-    };
-    const form = { properties: { id: parsed, override: { type: 'boolean' } } };
-    const merged = merge({ content: document('/api/v1/posts', { Form: form }, 'Form') });
-    expect(merged.components.schemas.Form).toEqual({
-      properties: {
-        id: { type: 'integer', minimum: 1, description: 'Which.' },
-        override: { type: 'boolean' },
-      },
-    });
-  });
-
   test('every operation has a unique id, and every response a description', () => {
     const operation = {
       responses: { 201: { description: 'Default Response' }, 409: { description: 'Taken.' } },

@@ -4,11 +4,11 @@ import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { isObject, type Json, REFERENCE } from './api/schema.ts';
 import { findTarget, type Service } from './routes.ts';
 
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 type Schemas = Record<string, Json>;
-type Operation = { tags?: string[] } & Record<string, Json | undefined>;
+export type Operation = { tags?: string[] } & Record<string, Json | undefined>;
 
 /** The used part of a service's document. */
 export interface ServiceDocument {
@@ -16,37 +16,29 @@ export interface ServiceDocument {
   components?: { schemas?: Schemas };
 }
 
+/** Of the last release (docs/api). A breaking change needs another major version. */
+export const API_VERSION = '1.0.0';
+
 export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
-  tags: { name: string }[];
+  tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { securitySchemes: Record<string, Json>; schemas: Schemas };
+  /** Extensions. */
+  [extension: `x-${string}`]: Json;
 }
 
-const REFERENCE = '#/components/schemas/';
-
-const isObject = (value: Json | undefined): value is { [key: string]: Json | undefined } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * Renames every reference to a named schema, and replaces every schema that has an `override` by it: the schema for
- * clients where it differs from how the service parses the value.
- */
-const rewrite = (value: Json, rename: (name: string) => string, isSchema = true): Json => {
+/** Renames every reference to a named schema. */
+const rewrite = (value: Json, rename: (name: string) => string): Json => {
   if (Array.isArray(value)) return value.map((entry) => rewrite(entry, rename));
   if (!isObject(value)) return value;
-  const { override, description } = value;
-  if (isSchema && isObject(override)) {
-    return rewrite(description === undefined ? override : { ...override, description }, rename);
-  }
   const entries = Object.entries(value).map(([key, entry]) => {
     if (key === '$ref' && typeof entry === 'string' && entry.startsWith(REFERENCE)) {
       return [key, `${REFERENCE}${rename(entry.slice(REFERENCE.length))}`];
     }
-    // The keys of `properties` are field names: a field may be named `override`.
-    return [key, entry === undefined ? undefined : rewrite(entry, rename, key !== 'properties')];
+    return [key, entry === undefined ? undefined : rewrite(entry, rename)];
   });
   return Object.fromEntries(entries);
 };
@@ -167,7 +159,7 @@ export const mergeDocuments = (
     openapi: '3.1.0',
     info: {
       title: 'Fitness platform',
-      version: '1',
+      version: API_VERSION,
       description:
         'Users, gyms, posts, training services, payments and purchases of a fitness platform. Timestamps are ' +
         '`YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, texts follow `Accept-Language` ' +

@@ -4,6 +4,7 @@ import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Agent } from 'undici';
 import { z } from 'zod';
+import { presentDocument } from './api/present.ts';
 import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
 import { SERVICES, type Service } from './routes.ts';
 
@@ -61,7 +62,7 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
         return document === undefined ? [] : [[service, document] as const];
       }),
     );
-    const document = mergeDocuments(documents, baseUrl);
+    const document = presentDocument(mergeDocuments(documents, baseUrl));
     cached = answered.every(Boolean)
       ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;

@@ -1,3 +1,4 @@
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SERVICES } from '../src/routes.ts';
 import { type Harness, startHarness } from './support.ts';
@@ -130,29 +131,86 @@ describe('GET /docs', () => {
     };
   };
 
-  test.each(['/docs', '/docs/'])('%s is a page that loads only files of this origin', async (path) => {
-    const page = await load(path);
-    expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
-    const parts = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part ?? '');
-    expect(parts).toHaveLength(5);
-    for (const part of parts) {
-      expect(part).toMatch(/^\/docs\//);
-      expect([part, (await load(part)).status]).toEqual([part, 200]);
-    }
-    expect(page.text).not.toMatch(/https?:|\/\//);
+  test.each(['/docs', '/docs/', '/docs/errors', '/docs/events'])(
+    '%s is a page that loads only files of this origin',
+    async (path) => {
+      const page = await load(path);
+      expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
+      const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, part]) => part ?? '');
+      expect(parts.length).toBeGreaterThan(2);
+      for (const part of parts) {
+        expect(part).toMatch(/^\/docs\b/);
+        expect([part, (await load(part)).status]).toEqual([part, 200]);
+      }
+      expect(page.text.replaceAll('href="data:,"', '')).not.toMatch(/(?:src|href)="(?!\/docs)/);
+    },
+  );
+
+  test.each(['/docs', '/docs/errors', '/docs/events'])(
+    'the policy of %s forbids other origins, inline scripts and inline style elements',
+    async (path) => {
+      const { policy, text } = await load(path);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self';");
+      expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+      expect(policy.replace("style-src-attr 'unsafe-inline'", '')).not.toContain('unsafe-inline');
+      expect(text).not.toMatch(/<script>|<style>|\son\w+=/);
+    },
+  );
+
+  test('each answer of the reference has a nonce of its own', async () => {
+    const nonceOf = ({ policy }: { policy: string }): string | undefined =>
+      /'nonce-([^']+)'/.exec(policy)?.[1];
+    const [first, second] = [await load('/docs'), await load('/docs')];
+    expect(nonceOf(first)).toMatch(/^.{20,}$/);
+    expect(nonceOf(second)).not.toBe(nonceOf(first));
+    expect(first.text).toContain(`content="${nonceOf(first)}"`);
   });
 
-  test('its policy forbids other origins and inline scripts', async () => {
-    const { policy, text } = await load('/docs');
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self';");
-    expect(policy).not.toMatch(/unsafe-(?:eval|inline)|https?:|\*/);
-    expect(text).not.toMatch(/<script>|<style>|\son\w+=/);
-  });
-
-  test('it shows the public document and uses no external validator', async () => {
-    const { text } = await load('/docs/initialise.js');
+  test('the reference shows the public document, and no account without the demo data', async () => {
+    const { text } = await load('/docs/reference.js');
     expect(text).toContain('"/api/v1/openapi.json"');
-    expect(text).toContain('validatorUrl: null');
+    expect(text).toContain('const accounts = [];');
+    expect(text).not.toContain('password"');
+  });
+
+  test('the page of errors has each code with its text in both languages', async () => {
+    const { text } = await load('/docs/errors');
+    expect(text).toContain('<code>payments.insufficient_balance</code>');
+    expect(text).toContain('lang="fa" dir="rtl"');
+    expect(text).toMatch(/\p{Script=Arabic}/u);
+  });
+
+  test('the events are an AsyncAPI document whose references resolve, and a page', async () => {
+    const document = JSON.parse((await load('/docs/events/asyncapi.json')).text);
+    expect(document.asyncapi).toBe('3.0.0');
+    const page = await load('/docs/events');
+    for (const { type, consumers = [] } of EVENTS) {
+      expect(document.channels[type].address).toBe(type);
+      expect(page.text).toContain(`id="${type}"`);
+      for (const consumer of consumers)
+        expect(document.operations[`receive.${type}.${consumer}`].action).toBe('receive');
+    }
+    const references = referencesIn(document);
+    expect(references.length).toBeGreaterThan(EVENTS.length);
+    for (const reference of references) {
+      const target = reference
+        .slice(2)
+        .split('/')
+        .reduce((value, part) => value?.[part], document);
+      expect([reference, target]).toEqual([reference, expect.anything()]);
+    }
+  });
+
+  test('a payload of the AsyncAPI document is what the schema of the event accepts', async () => {
+    const { components } = JSON.parse((await load('/docs/events/asyncapi.json')).text);
+    const [, own] = components.messages['gyms.gym.changed'].payload.allOf;
+    expect(own.properties.type).toEqual({ type: 'string', const: 'gyms.gym.changed' });
+    expect(own.properties.data.required).toEqual(['gym_id', 'name', 'user_id', 'is_active']);
+    expect(own.properties.data.properties.gym_id).toMatchObject({
+      type: 'integer',
+      format: 'int64',
+      minimum: 1,
+    });
   });
 });

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
-/** A training service was created or changed. */
 export const trainingServiceChanged = defineEvent({
   type: 'content.training_service.changed',
+  summary: 'A training service was created or changed.',
   data: z.object({
     training_service_id: z.int().positive(),
     user_id: z.int().positive(),
@@ -12,16 +12,16 @@ export const trainingServiceChanged = defineEvent({
   }),
 });
 
-/** A training service was deleted; its boosts end. */
 export const trainingServiceDeleted = defineEvent({
   type: 'content.training_service.deleted',
+  summary: 'A training service was deleted; its boosts end.',
   data: z.object({ training_service_id: z.int().positive() }),
   consumers: ['media', 'store-billing'],
 });
 
-/** A post was deleted; its media are deleted. */
 export const postDeleted = defineEvent({
   type: 'content.post.deleted',
+  summary: 'A post was deleted; its media are deleted.',
   data: z.object({ post_id: z.int().positive() }),
   consumers: ['media'],
 });
@@ -35,23 +35,23 @@ const trainee = z.object({
   buyer_user_id: z.int().positive(),
 });
 
-/** A training service was bought and paid for; the seller is notified. Amounts are whole Tooman. */
 export const traineePurchased = defineEvent({
   type: 'content.trainee.purchased',
+  summary: 'A training service was bought and paid for; the seller is notified. Amounts are whole Tooman.',
   data: trainee.extend({ price: z.int().nonnegative(), commission: z.int().nonnegative() }),
   consumers: ['identity'],
 });
 
-/** The seller has delivered a bought training service; the buyer is notified. */
 export const traineeDelivered = defineEvent({
   type: 'content.trainee.delivered',
+  summary: 'The seller has delivered a bought training service; the buyer is notified.',
   data: trainee,
   consumers: ['identity'],
 });
 
-/** A boost of a training service ended; its seller is notified. */
 export const trainingServiceBoostEnded = defineEvent({
   type: 'content.training_service.boost_ended',
+  summary: 'A boost of a training service ended; its seller is notified.',
   data: z.object({
     boost_id: z.int().positive(),
     training_service_id: z.int().positive(),

@@ -4,6 +4,8 @@ import type { z } from 'zod';
 /** `type` is the CloudEvents type and the routing key; `data` validates the payload at the producer and the consumers. */
 export interface EventDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly type: string;
+  /** What happened and what follows from it: for the public document of the events. */
+  readonly summary?: string;
   readonly data: Schema;
   /**
    * The services that consume it, none by default. Their queues are declared before anything is published, so that no
@@ -27,12 +29,13 @@ export type EventData<Definition extends EventDefinition> = z.output<Definition[
 const EVENT_TYPE = /^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/;
 
 /**
- * Declares an event, `defineEvent({ type: 'identity.account.deleted', data: z.object({ user_id: z.int() }) })`.
+ * Declares an event, `defineEvent({ type: 'identity.account.deleted', summary: 'The account was erased.', data: z.object({ user_id: z.int() }) })`.
  * The type is `<producer>.<aggregate>.<what happened>`; a field is added, never renamed or reused.
  * Throws when the type is not dotted lower case.
  */
 export const defineEvent = <Schema extends z.ZodObject>(definition: {
   type: string;
+  summary?: string;
   data: Schema;
   consumers?: readonly string[];
   personalTo?: (data: z.output<Schema>) => number | null;

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
-/** A gym was created or changed. `user_id` is null while it has no owner. */
 export const gymChanged = defineEvent({
   type: 'gyms.gym.changed',
+  summary: 'A gym was created or changed. `user_id` is null while it has no owner.',
   data: z.object({
     gym_id: z.int().positive(),
     name: z.string().nullable(),
@@ -14,19 +14,18 @@ export const gymChanged = defineEvent({
   consumers: ['content'],
 });
 
-/** A gym was deleted; its media are deleted and its boosts end. */
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
+  summary: 'A gym was deleted; its media are deleted and its boosts end.',
   data: z.object({ gym_id: z.int().positive() }),
   consumers: ['content', 'media', 'store-billing'],
 });
 
-/**
- * `gym_license_approved` changed to true or false (specification 3.2), or an operator has deleted the document by
- * DELETE /media/{id} (`approved` is null); the owner at that moment is notified.
- */
 export const gymLicenseReviewed = defineEvent({
   type: 'gyms.gym.license_reviewed',
+  summary:
+    '`gym_license_approved` changed to true or false (specification 3.2), or an operator has deleted the ' +
+    'document by DELETE /media/{id} (`approved` is null); the owner at that moment is notified.',
   data: z.object({
     gym_id: z.int().positive(),
     gym_name: z.string(),
@@ -38,9 +37,9 @@ export const gymLicenseReviewed = defineEvent({
   personalTo: ({ owner_user_id: ownerId }) => ownerId,
 });
 
-/** A boost of a gym ended; the owner at that moment is notified. */
 export const gymBoostEnded = defineEvent({
   type: 'gyms.gym.boost_ended',
+  summary: 'A boost of a gym ended; the owner at that moment is notified.',
   data: z.object({
     boost_id: z.int().positive(),
     gym_id: z.int().positive(),
@@ -54,12 +53,11 @@ export const gymBoostEnded = defineEvent({
   personalTo: ({ owner_user_id: ownerId }) => ownerId,
 });
 
-/**
- * The license document of a gym was cleared: media deletes it, and no later one (a document with a larger id was uploaded
- * after the clearing).
- */
 export const gymLicenseCleared = defineEvent({
   type: 'gyms.gym.license_cleared',
+  summary:
+    'The license document of a gym was cleared: media deletes it, and no later one (a document with a ' +
+    'larger id was uploaded after the clearing).',
   data: z.object({ gym_id: z.int().positive(), media_id: z.int().positive() }),
   consumers: ['media'],
 });

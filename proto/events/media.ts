@@ -16,17 +16,19 @@ const row = z.object({
 const personalTo = (file: z.output<typeof row>): number | null =>
   file.attachable_type === 'App\\Models\\User' ? file.attachable_id : (file.uploaded_by ?? null);
 
-/** A file was uploaded to a target. Of two documents of one target and purpose the larger id is the newer. */
 export const mediaAttached = defineEvent({
   type: 'media.media.attached',
+  summary:
+    'A file was uploaded to a target. Of two documents of one target and purpose the larger id is the ' +
+    'newer.',
   data: row,
   consumers: ['content', 'gyms', 'identity'],
   personalTo,
 });
 
-/** A file was deleted, cleared, or replaced by a newer document. */
 export const mediaDeleted = defineEvent({
   type: 'media.media.deleted',
+  summary: 'A file was deleted, cleared, or replaced by a newer document.',
   data: row.extend({
     /** True: by DELETE /media/{id}, and not by the owner of its target. */
     by_operator: z.boolean().optional(),

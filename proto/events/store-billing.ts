@@ -4,9 +4,9 @@ import { defineEvent } from './define-event.ts';
 
 const id = z.int().positive();
 
-/** A store purchase was granted; the wallet books its `store_purchase` payment, once. */
 export const storePurchaseGranted = defineEvent({
   type: 'store_billing.store_purchase.granted',
+  summary: 'A store purchase was granted; the wallet books its `store_purchase` payment, once.',
   data: z.object({
     store_purchase_id: id,
     user_id: id,
@@ -19,15 +19,15 @@ export const storePurchaseGranted = defineEvent({
   consumers: ['wallet'],
 });
 
-/** The store reported a refund and the grant was ended; the payment stays. */
 export const storePurchaseGrantEnded = defineEvent({
   type: 'store_billing.store_purchase.grant_ended',
+  summary: 'The store reported a refund and the grant was ended; the payment stays.',
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
 });
 
-/** An operator closed a row of the refund queue. */
 export const refundResolved = defineEvent({
   type: 'store_billing.refund.resolved',
+  summary: 'An operator closed a row of the refund queue.',
   data: z.object({
     refund_id: id,
     user_id: id,
@@ -46,15 +46,15 @@ const subscription = z.object({
   expires_at: z.string(),
 });
 
-/** A subscription started, bought at a store or from the wallet. */
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
+  summary: 'A subscription started, bought at a store or from the wallet.',
   data: subscription,
 });
 
-/** A running subscription ends within three days; its user is notified. */
 export const subscriptionExpiring = defineEvent({
   type: 'store_billing.subscription.expiring',
+  summary: 'A running subscription ends within three days; its user is notified.',
   data: subscription,
   consumers: ['identity'],
 });
@@ -68,16 +68,16 @@ const boost = z.object({
   ends_at: z.string(),
 });
 
-/** A boost started, bought at a store or from the wallet. */
 export const boostGranted = defineEvent({
   type: 'store_billing.boost.granted',
+  summary: 'A boost started, bought at a store or from the wallet.',
   data: boost,
   consumers: ['content', 'gyms'],
 });
 
-/** A boost ended: it expired, the store refunded its purchase, or its target was deleted. */
 export const boostEnded = defineEvent({
   type: 'store_billing.boost.ended',
+  summary: 'A boost ended: it expired, the store refunded its purchase, or its target was deleted.',
   data: boost,
   consumers: ['content', 'gyms'],
 });

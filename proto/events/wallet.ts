@@ -9,19 +9,18 @@ const payment = z.object({
   amount: z.int().nonnegative(),
 });
 
-/**
- * The wallet itself booked a payment: a withdrawal, a store purchase, or a verified deposit. Payments that other services
- * book are in {@link ledgerSealed}.
- */
 export const paymentBooked = defineEvent({
   type: 'wallet.payment.booked',
+  summary:
+    'The wallet itself booked a payment: a withdrawal, a store purchase, or a verified deposit. Payments ' +
+    'that other services book are in `wallet.ledger.sealed`.',
   data: payment,
   consumers: ['identity'],
 });
 
-/** A batch of the ledger was sealed, normally within a second of its bookings. */
 export const ledgerSealed = defineEvent({
   type: 'wallet.ledger.sealed',
+  summary: 'A batch of the ledger was sealed, normally within a second of its bookings.',
   data: z.object({
     /** Number and hash of the seal: a copy of the chain's head outside the wallet's database. */
     number: z.int().positive(),
@@ -32,9 +31,9 @@ export const ledgerSealed = defineEvent({
   }),
 });
 
-/** An operator returned the money of a disputed deposit, which is not credited. */
 export const depositReturned = defineEvent({
   type: 'wallet.deposit.returned',
+  summary: 'An operator returned the money of a disputed deposit, which is not credited.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),
@@ -44,9 +43,9 @@ export const depositReturned = defineEvent({
   consumers: ['identity'],
 });
 
-/** An operator paid or rejected a withdrawal. */
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',
+  summary: 'An operator paid or rejected a withdrawal.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),

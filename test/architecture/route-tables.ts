@@ -1,11 +1,14 @@
 /** The routes of every service, made without its dependencies. */
 import type { z } from 'zod';
+import { createCatalogue } from '../../services/store-billing/src/domain/offer.ts';
 import { exists, SERVICES } from './support.ts';
 
 export interface Route {
   method: string;
   path: string;
   body?: z.ZodType;
+  rawBody?: boolean;
+  responses?: Readonly<Record<string, z.ZodType | null>>;
   permissions?: readonly string[];
   alsoNeeds?: readonly string[];
   audits?: readonly string[];
@@ -14,10 +17,26 @@ export interface Route {
 }
 
 /** A placeholder for the dependencies of routes, which are not used while the routes are created. */
-const anything: unknown = new Proxy(() => undefined, {
+export const anything: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === Symbol.toPrimitive ? () => '' : anything),
   apply: () => anything,
 });
+
+/** Where the schemas of routes depend on the configuration: that of a new installation. */
+const OPTIONS: Readonly<Record<string, unknown>> = {
+  'store-billing': {
+    catalogue: createCatalogue({
+      premiumPlusRial: 990_000,
+      boostBasicRial: 490_000,
+      boostProRial: 890_000,
+      boostBasicDays: 7,
+      boostProDays: 7,
+    }),
+    channel: 'cafebazaar',
+    idempotency: anything,
+    baseUrl: '',
+  },
+};
 
 const isRoute = (value: unknown): value is Route =>
   typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
@@ -28,7 +47,9 @@ export const loadRouteTables = async (): Promise<Map<string, Route[]>> => {
     if (!exists(`services/${service}/src/http/routes.ts`)) continue;
     const module = (await import(`../../services/${service}/src/http/routes.ts`)) as Record<string, unknown>;
     const made = Object.values(module).map((value) =>
-      typeof value === 'function' ? (value as (...parts: unknown[]) => unknown)(anything, anything) : value,
+      typeof value === 'function'
+        ? (value as (...parts: unknown[]) => unknown)(anything, OPTIONS[service] ?? anything)
+        : value,
     );
     tables.set(service, made.flat().filter(isRoute));
   }

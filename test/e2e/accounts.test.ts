@@ -1,5 +1,7 @@
 /** Accounts and general behaviour of the API, through the gateway. */
+
 import { describe, expect, test } from '@jest/globals';
+import { loadApiDocument } from '../architecture/api-document.ts';
 import {
   administratorToken,
   api,
@@ -255,6 +257,12 @@ describe('the gateway', () => {
     }
     const page = await (await fetch(`${baseUrl()}/docs`)).text();
     expect(page).not.toMatch(/(src|href)="https?:\/\//);
+  });
+
+  test('the OpenAPI document is the one of the route tables, which is compared with the last release', async () => {
+    const served = expectStatus(await api('GET', '/openapi.json'), 200).body;
+    const made = await loadApiDocument(served.servers[0].url);
+    expect(served).toEqual(JSON.parse(JSON.stringify(made)));
   });
 
   test('one route returns the health of every service', async () => {

@@ -1,5 +1,5 @@
 /** Constants of the demo data. */
-import { demoPhone } from '@fitness/shared/kernel/known-values.ts';
+import { DEMO_PASSWORD, demoPhone } from '@fitness/shared/kernel/known-values.ts';
 
 export interface Person {
   username: string;
@@ -30,6 +30,16 @@ export const ownerPerson = person('owner', 4, 'Nasrin', 'Moradi', 168);
 export const trainerPerson = person('trainer', 5, 'Taha', 'Jafari', 178);
 export const premiumPerson = person('premium', 6, 'Parisa', 'Sadeghi', 170);
 export const saverPerson = person('saver', 7, 'Saman', 'Hosseini', 176);
+
+/** With their password. The operator needs a second factor for most of what they may do. */
+export const DEMO_ACCOUNTS = [
+  operatorPerson,
+  athletePerson,
+  ownerPerson,
+  trainerPerson,
+  premiumPerson,
+  saverPerson,
+].map(({ username }) => ({ username, password: DEMO_PASSWORD }));
 
 export const DEMO_GYM = {
   name: 'Alborz Gym',

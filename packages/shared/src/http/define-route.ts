@@ -108,8 +108,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   guestCache?: boolean;
   /** For OpenAPI: the media type and the fields of a raw body. */
   rawBodySchema?: { mediaType: string; fields: z.ZodType };
-  /** For OpenAPI: the media type of the response, if it is not JSON. */
-  produces?: string;
+  /** For OpenAPI: the media types of the response, if it is not JSON. */
+  produces?: readonly string[];
   /** For OpenAPI: error statuses of the use case, besides those that the server derives from the route. */
   errorStatuses?: readonly number[];
   /** Undefined: the handler has sent the response on `reply`. */

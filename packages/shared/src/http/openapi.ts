@@ -24,7 +24,7 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
     ...(route.rawBodySchema === undefined
       ? {}
       : { body: route.rawBodySchema.fields, consumes: [route.rawBodySchema.mediaType] }),
-    ...(route.produces === undefined ? {} : { produces: [route.produces] }),
+    ...(route.produces === undefined ? {} : { produces: [...route.produces] }),
     ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
     ...(isRead(route) ? { headers: conditionHeaders } : {}),
     security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
@@ -45,36 +45,55 @@ const conditionHeaders = z.object({
 });
 const notModified = z.null().meta({ description: 'The content is that of the `ETag` in `If-None-Match`' });
 
-/** On the two answers to a read that have it. */
-export const withEtags = (document: Document): Document => {
-  for (const operations of Object.values(document.paths ?? {})) {
-    for (const { responses = {} } of Object.values(operations ?? {}) as {
-      responses?: DocumentedResponses;
-    }[]) {
-      if (responses[304] === undefined) continue;
-      for (const status of [200, 304]) {
-        Object.assign(responses[status] ?? {}, { headers: { ETag: { schema: { type: 'string' } } } });
-      }
+interface DocumentedOperation {
+  parameters?: { in: string; schema?: { type?: unknown }; [field: string]: unknown }[];
+  requestBody?: { required?: boolean };
+  responses?: Record<string, { content?: Record<string, unknown> }>;
+}
+
+/** Adds to the generated document what the schemas do not say. `prefix`: of every path of the document. */
+export const completeDocument = (document: Document, routes: readonly Route[], prefix: string): Document => {
+  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+  for (const [path, operations] of Object.entries(document.paths ?? {})) {
+    for (const [method, found] of Object.entries(operations ?? {})) {
+      const operation = found as DocumentedOperation;
+      const ownPath = path.slice(prefix.length).replaceAll(/\{(\w+)\}/g, ':$1');
+      const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
+      describeErrorsAsJson(operation);
+      describeEtags(operation);
+      for (const parameter of operation.parameters ?? []) describeQuery(parameter);
+      // A missing body is `{}`.
+      if (operation.requestBody !== undefined && route?.body?.safeParse({}).success === true)
+        operation.requestBody.required = false;
     }
   }
   return document;
 };
 
-/** Errors are JSON on every route, whatever media type it produces. */
-export const withJsonErrors = (document: Document): Document => {
-  for (const operations of Object.values(document.paths ?? {})) {
-    for (const { responses } of Object.values(operations ?? {}) as { responses?: DocumentedResponses }[]) {
-      for (const [status, { content }] of Object.entries(responses ?? {})) {
-        const [produced] = Object.values(content ?? {});
-        if (Number(status) < 400 || content === undefined || produced === undefined) continue;
-        for (const mediaType of Object.keys(content)) delete content[mediaType];
-        content['application/json'] = produced;
-      }
-    }
+/** On the two answers to a read that have it. */
+const describeEtags = ({ responses = {} }: DocumentedOperation): void => {
+  if (responses[304] === undefined) return;
+  for (const status of [200, 304]) {
+    Object.assign(responses[status] ?? {}, { headers: { ETag: { schema: { type: 'string' } } } });
   }
-  return document;
 };
-type DocumentedResponses = Record<string, { content?: Record<string, unknown> }>;
+
+/** Errors are JSON on every route, whatever media type it produces. */
+const describeErrorsAsJson = ({ responses = {} }: DocumentedOperation): void => {
+  for (const [status, { content }] of Object.entries(responses)) {
+    const [produced] = Object.values(content ?? {});
+    if (Number(status) < 400 || content === undefined || produced === undefined) continue;
+    for (const mediaType of Object.keys(content)) delete content[mediaType];
+    content['application/json'] = produced;
+  }
+};
+
+/** An empty query parameter counts as absent; a list is comma-separated. */
+const describeQuery = (parameter: NonNullable<DocumentedOperation['parameters']>[number]): void => {
+  if (parameter.in !== 'query') return;
+  parameter.allowEmptyValue = true;
+  if (parameter.schema?.type === 'array') Object.assign(parameter, { style: 'form', explode: false });
+};
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
 const unavailableBody = z

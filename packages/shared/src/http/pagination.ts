@@ -5,18 +5,20 @@
 import { z } from 'zod';
 import { invalid, message } from '../kernel/error.ts';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
-import { queryInteger } from './validation.ts';
+import { queryCount } from './validation.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
 
-const wholeNumber = queryInteger(999_999_999);
+const count = queryCount(999_999_999);
 
 /** The query fields of every list; spread them into the query schema of a route. */
 export const pageQuery = {
-  page: wholeNumber.pipe(z.int().min(1)).optional(),
-  per_page: wholeNumber.pipe(z.int().min(1)).optional(),
-  cursor: z.string().max(500).optional(),
+  page: count.optional().meta({ description: 'From 1; not used with a cursor' }),
+  per_page: count
+    .optional()
+    .meta({ description: `Default ${DEFAULT_PER_PAGE}; above ${MAX_PER_PAGE} it counts as ${MAX_PER_PAGE}` }),
+  cursor: z.string().max(500).optional().meta({ description: '`meta.next_cursor` of the page before' }),
 };
 
 export type PageQuery = {

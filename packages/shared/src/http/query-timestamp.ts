@@ -1,14 +1,17 @@
 import { z } from 'zod';
-import { withMessage } from '../kernel/refinements.ts';
+import { documentedAs, withMessage } from '../kernel/refinements.ts';
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?$/;
 
 /** A query parameter `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in UTC. A date alone is the start or the end of that day. */
 export const queryTimestamp = (edge: 'start' | 'end') =>
-  z
-    .string()
-    .refine((value) => parse(value, edge) !== undefined, withMessage('validation.timestamp'))
-    .transform((value) => parse(value, edge) as Date);
+  documentedAs(
+    z
+      .string()
+      .refine((value) => parse(value, edge) !== undefined, withMessage('validation.timestamp'))
+      .transform((value) => parse(value, edge) as Date),
+    { type: 'string', pattern: FORM.source },
+  );
 
 const parse = (value: string, edge: 'start' | 'end'): Date | undefined => {
   const [, day, time] = FORM.exec(value) ?? [];

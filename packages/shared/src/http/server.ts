@@ -46,7 +46,7 @@ import {
 } from './connections.ts';
 import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
-import { openApiSchema, withEtags, withJsonErrors } from './openapi.ts';
+import { completeDocument, openApiSchema } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
@@ -315,7 +315,8 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => withEtags(withJsonErrors(jsonSchemaTransformObject(document))),
+    transformObject: (document) =>
+      completeDocument(jsonSchemaTransformObject(document), options.routes, API_PREFIX),
   });
   app.addHook('preValidation', (request, _reply, done) => {
     startDeadline(request);
@@ -447,7 +448,11 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
   if (params?.success === false) throw notFound();
   const [query, body] = parseInputs([
     { schema: route.query, value: withoutEmpty(request.query as object), root: 'query' },
-    { schema: route.rawBody === true ? undefined : route.body, value: request.body ?? {}, root: 'body' },
+    {
+      schema: route.rawBody === true ? undefined : route.body,
+      value: request.body === undefined ? {} : request.body,
+      root: 'body',
+    },
   ]);
   const input = {
     caller: request.caller,

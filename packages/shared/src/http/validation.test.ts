@@ -3,7 +3,15 @@ import { z } from 'zod';
 import { isAppError, type Message } from '../kernel/error.ts';
 import { translator } from '../kernel/i18n/translate.ts';
 import { wellFormed, withMessage } from '../kernel/refinements.ts';
-import { idParam, idParams, parseInput, parseInputs, queryBoolean, queryId } from './validation.ts';
+import {
+  idParam,
+  idParams,
+  parseInput,
+  parseInputs,
+  queryBoolean,
+  queryId,
+  queryList,
+} from './validation.ts';
 
 const refusalOf = (work: () => unknown): Record<string, Message[]> => {
   try {
@@ -40,8 +48,27 @@ describe('an id in a path', () => {
 
   test('is documented as an integer from 1 on, and as nothing else', () => {
     const schema = z.toJSONSchema(idParams, { io: 'input' });
-    expect(schema.properties).toEqual({ id: { type: 'integer', minimum: 1 } });
+    expect(schema.properties).toEqual({
+      id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    });
     expect(schema.required).toEqual(['id']);
+  });
+});
+
+describe('a list in a query', () => {
+  const numbers = queryList(
+    z.string().transform((text) => text.split(',').map(Number)),
+    { items: { type: 'integer' }, max: 3 },
+  );
+
+  test('is separated by commas', () => {
+    expect(numbers.parse('1,2')).toEqual([1, 2]);
+    expect([undefined, ['1', '2']].map((value) => numbers.safeParse(value).success)).toEqual([false, false]);
+  });
+
+  test('is documented as a list', () => {
+    const documented = { type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 3 };
+    expect(z.toJSONSchema(numbers.optional(), { io: 'input' })).toMatchObject(documented);
   });
 });
 

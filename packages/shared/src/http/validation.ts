@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { invalid, type Message, message } from '../kernel/error.ts';
 import type { MessageKey } from '../kernel/i18n/catalogue.ts';
-import { withMessage } from '../kernel/refinements.ts';
+import { documentedAs, withMessage } from '../kernel/refinements.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -110,17 +110,23 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
 export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
   parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
 
-/** Replaces what OpenAPI shows of `schema`, for a text that is parsed into another type. */
-const documentedAs = <Schema extends z.ZodType>(schema: Schema, json: Record<string, unknown>): Schema => {
-  schema._zod.toJSONSchema = () => ({ ...json });
-  return schema;
-};
+/** A list in one query parameter, separated by commas. `schema` parses the text. */
+export const queryList = <Schema extends z.ZodType<unknown, string>>(
+  schema: Schema,
+  { items, max }: { items: Record<string, unknown>; max?: number },
+): Schema =>
+  documentedAs(schema, {
+    type: 'array',
+    items,
+    minItems: 1,
+    ...(max === undefined ? {} : { maxItems: max }),
+  });
 
-const ID = { type: 'integer', minimum: 1 };
+export const ID_SCHEMA = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 /** An id in a path: a positive safe integer. Anything else is 404. */
-export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Number), ID);
+export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Number), ID_SCHEMA);
 
 export const idParams = z.object({ id: idParam });
 
@@ -128,9 +134,10 @@ export const idParams = z.object({ id: idParam });
 export const idempotencyKeySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 
 /** `true`/`false`/`1`/`0` in a query string. */
-export const queryBoolean = z
-  .enum(['true', 'false', '1', '0'])
-  .transform((value) => value === 'true' || value === '1');
+export const queryBoolean = documentedAs(
+  z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1'),
+  { type: 'boolean' },
+);
 
 /** A number up to `max` in a query string. Another form and a larger number have different messages. */
 const digits = (form: RegExp, max: number) =>
@@ -141,7 +148,12 @@ const digits = (form: RegExp, max: number) =>
     .transform(Number);
 
 /** A whole number from 0 in a query string. */
-export const queryInteger = (max: number) => digits(/^\d+$/, max);
+export const queryInteger = (max: number) =>
+  documentedAs(digits(/^\d+$/, max), { type: 'integer', minimum: 0, maximum: max });
+
+/** The same from 1. */
+export const queryCount = (max: number) =>
+  documentedAs(digits(/^\d+$/, max).pipe(z.int().min(1)), { type: 'integer', minimum: 1, maximum: max });
 
 /** A positive integer in a query string. */
-export const queryId = documentedAs(digits(/^[1-9]\d*$/, Number.MAX_SAFE_INTEGER), ID);
+export const queryId = documentedAs(digits(/^[1-9]\d*$/, Number.MAX_SAFE_INTEGER), ID_SCHEMA);

@@ -138,7 +138,7 @@ const routes: Route[] = [
     summary: 'Count',
     tag: 'things',
     access: 'guest',
-    produces: 'application/octet-stream',
+    produces: ['application/octet-stream'],
     responses: { 204: null },
     handle: async () => noContent(),
   }),
@@ -406,6 +406,11 @@ describe('bad input', () => {
     expect(answer.headers['content-language']).toBe('fa');
     expect(Object.keys(answer.json().errors)).toEqual(['name', 'size', 'kind']);
     expect(answer.json().errors.name[0]).toContain('2');
+  });
+
+  test('null is a body, and not a missing one', async () => {
+    const answer = await send('POST', '/things', { caller: member, headers: json, payload: 'null' });
+    expect([answer.statusCode, Object.keys(answer.json().errors)]).toEqual([422, ['body']]);
   });
 
   test('a missing body is reported as all required fields', async () => {
@@ -711,9 +716,21 @@ describe('answers', () => {
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
     expect(document.paths['/api/v1/things/{id}'].get.parameters).toEqual([
-      { in: 'path', name: 'id', required: true, schema: { type: 'integer', minimum: 1 } },
+      {
+        in: 'path',
+        name: 'id',
+        required: true,
+        schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      },
     ]);
     const [page] = document.paths['/api/v1/things'].get.parameters;
-    expect(page).toMatchObject({ in: 'query', name: 'page', required: false });
+    expect(page).toMatchObject({
+      in: 'query',
+      name: 'page',
+      required: false,
+      allowEmptyValue: true,
+      schema: { type: 'integer', minimum: 1 },
+    });
+    expect(document.paths['/api/v1/things'].post.requestBody.required).toBe(true);
   });
 });

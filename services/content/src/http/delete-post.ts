@@ -7,6 +7,7 @@ export const deletePostRoute = ({ deletePost }: Pick<UseCases, 'deletePost'>): R
     method: 'DELETE',
     path: '/posts/:id',
     summary: 'Delete one of your posts',
+    description: 'With `posts.update_any` also one of somebody else. Its media are deleted with it.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],

@@ -9,6 +9,7 @@ export const deleteTrainingServiceRoute = ({
     method: 'DELETE',
     path: '/training-services/:id',
     summary: 'Delete one of your training services; its trainees stay',
+    description: 'With `training_services.update_any` also one of somebody else. Its boosts end.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],

@@ -9,6 +9,8 @@ export const getPostRoute = ({ getPost }: Pick<UseCases, 'getPost'>): Route =>
     method: 'GET',
     path: '/posts/:id',
     summary: 'A post',
+    description:
+      'A draft, and a post of a gym that is not active, is 404 to everyone but its author and holders of `posts.view_all`.',
     tag: 'posts',
     access: 'guest',
     permissions: ['posts.view', 'posts.view_all'],

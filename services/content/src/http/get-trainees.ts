@@ -10,6 +10,7 @@ export const getTraineesRoute = ({ listTrainees }: Pick<UseCases, 'listTrainees'
     method: 'GET',
     path: '/trainees',
     summary: 'Your trainees, as buyer and as seller, newest first',
+    description: '`role` limits them to those of one side.',
     tag: 'training services',
     access: 'user',
     query: z.object({

@@ -11,6 +11,8 @@ export const getTrainingServiceRoute = ({
     method: 'GET',
     path: '/training-services/:id',
     summary: 'A training service',
+    description:
+      'An inactive one is 404 to everyone but its seller and holders of `posts.view_all` or `training_services.update_any`.',
     tag: 'training services',
     access: 'guest',
     params: idParams,

@@ -10,6 +10,8 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
     method: 'POST',
     path: '/posts',
     summary: 'Write a post on your profile or one of your gyms',
+    description:
+      '`profile_type` and `profile_id` name the own account or a gym of your own. A draft is shown to its author and to holders of `posts.view_all`.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create'],

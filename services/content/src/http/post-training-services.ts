@@ -11,6 +11,8 @@ export const postTrainingServicesRoute = ({
     method: 'POST',
     path: '/training-services',
     summary: 'Offer a training service; `price` in Tooman',
+    description:
+      'An inactive one (`is_active`) is shown to its seller and to holders of `posts.view_all`, and cannot be bought.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create'],

@@ -10,6 +10,7 @@ export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Rout
     method: 'PUT',
     path: '/posts/:id',
     summary: 'Change one of your posts; omitted fields stay',
+    description: 'With `posts.update_any` also one of somebody else. The profile cannot be changed.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],

@@ -12,6 +12,8 @@ export const putTrainingServiceRoute = ({
     method: 'PUT',
     path: '/training-services/:id',
     summary: 'Change one of your training services; omitted fields stay',
+    description:
+      'With `training_services.update_any` also one of somebody else. Trainees keep the title and the price of their purchase.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],

@@ -1,5 +1,5 @@
 /** Query parameters of the lists. */
-import { queryInteger } from '@fitness/shared/http/validation.ts';
+import { ID_SCHEMA, queryInteger, queryList } from '@fitness/shared/http/validation.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { kindOf, PROFILE_TYPES, type ProfileKind, type ProfileType } from '../domain/profile.ts';
@@ -12,7 +12,7 @@ const ID_MAX = Number.MAX_SAFE_INTEGER;
 const split = (value: string): string[] => value.split(',').map((part) => part.trim());
 
 /** One or more ids, comma-separated. */
-export const idsQuery = z
+const ids = z
   .string()
   .refine((value) => split(value).every((part) => /^\d+$/.test(part)), {
     ...withMessage('validation.type.integer'),
@@ -24,15 +24,17 @@ export const idsQuery = z
   )
   .refine((value) => split(value).length <= IDS_MAX, withMessage('validation.max_items', { max: IDS_MAX }))
   .transform((value) => [...new Set(split(value).map(Number))]);
+export const idsQuery = queryList(ids, { items: { ...ID_SCHEMA, minimum: 0 }, max: IDS_MAX });
 
 const isProfileType = (value: string): value is ProfileType =>
   (PROFILE_TYPES as readonly string[]).includes(value);
 
 /** One or more profile types, comma-separated. */
-export const profileTypesQuery = z
+const profileTypes = z
   .string()
   .refine(
     (value) => split(value).every(isProfileType),
     withMessage('validation.one_of', { values: PROFILE_TYPES.join(', ') }),
   )
   .transform((value): ProfileKind[] => [...new Set(split(value).filter(isProfileType).map(kindOf))]);
+export const profileTypesQuery = queryList(profileTypes, { items: { type: 'string', enum: PROFILE_TYPES } });

@@ -16,16 +16,26 @@ import { workingStatus } from '../domain/working-periods.ts';
 import type { City } from '../store/reference-data.ts';
 
 export const citySchema = z
-  .object({ id: z.int(), name: z.string(), state: z.object({ id: z.int(), name: z.string() }) })
+  .object({
+    id: z.int(),
+    name: z.string(),
+    state: z.object({ id: z.int(), name: z.string() }).meta({ id: 'State' }),
+  })
   .meta({ id: 'City' });
 
 export const majorSchema = z.object({ id: z.int(), title: z.string() }).meta({ id: 'Major' });
 
-const crowdSchema = z.object({
-  current: z.int(),
-  capacity: z.int(),
-  level: z.enum(['low', 'medium', 'high', 'full']),
-});
+const crowdSchema = z
+  .object({ current: z.int(), capacity: z.int(), level: z.enum(['low', 'medium', 'high', 'full']) })
+  .meta({ id: 'Crowd' });
+
+const workingPeriodSchema = z
+  .object({ weekday: z.int(), opens_at: z.string(), closes_at: z.string() })
+  .meta({ id: 'WorkingPeriod' });
+
+const workingStatusSchema = z
+  .object({ is_open: z.boolean(), changes_at: z.string().nullable() })
+  .meta({ id: 'WorkingStatus' });
 
 /** For the owner and holders of `gyms.view_all`; absent for everyone else. */
 const ownerFields = {
@@ -45,8 +55,8 @@ export const gymSchema = z
     crowd: crowdSchema.nullable(),
     city: citySchema.nullable(),
     majors: z.array(majorSchema),
-    working_periods: z.array(z.object({ weekday: z.int(), opens_at: z.string(), closes_at: z.string() })),
-    working_status: z.object({ is_open: z.boolean(), changes_at: z.string().nullable() }).nullable(),
+    working_periods: z.array(workingPeriodSchema),
+    working_status: workingStatusSchema.nullable(),
     boost: boostSchema.nullable(),
     media: z.array(mediaSchema),
     rating_count: z.int(),

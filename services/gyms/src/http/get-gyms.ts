@@ -1,9 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { disconnectSignal } from '@fitness/shared/http/disconnect-signal.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
-import { queryId } from '@fitness/shared/http/validation.ts';
+import { ID_SCHEMA, queryId, queryList } from '@fitness/shared/http/validation.ts';
 import { RANKED_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
-import { withMessage } from '@fitness/shared/kernel/refinements.ts';
+import { documentedAs, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
 import { idList, latitude, longitude } from '../domain/values.ts';
@@ -13,26 +13,29 @@ const SEARCH_MAX = 255;
 const POINT = /^(\s*[+-]?\d{1,20}(\.\d{1,20})?\s*(,|$)){2}$/;
 
 /** `lat,lng` in degrees. */
-const near = z
-  .string()
-  .refine((value) => POINT.test(value) && !value.endsWith(','), {
-    ...withMessage('validation.format'),
-    abort: true,
-  })
-  .transform((value) => {
-    const [lat = 0, lng = 0] = value.split(',').map(Number);
-    return { lat, lng };
-  })
-  .refine(
-    ({ lat, lng }) => latitude.safeParse(lat).success && longitude.safeParse(lng).success,
-    withMessage('gyms.no_place'),
-  );
+const near = documentedAs(
+  z
+    .string()
+    .refine((value) => POINT.test(value) && !value.endsWith(','), {
+      ...withMessage('validation.format'),
+      abort: true,
+    })
+    .transform((value) => {
+      const [lat = 0, lng = 0] = value.split(',').map(Number);
+      return { lat, lng };
+    })
+    .refine(
+      ({ lat, lng }) => latitude.safeParse(lat).success && longitude.safeParse(lng).success,
+      withMessage('gyms.no_place'),
+    ),
+  { type: 'string', pattern: POINT.source },
+);
 
 const query = z.object({
   ...pageQuery,
   search: z.string().max(SEARCH_MAX).optional(),
   city_id: queryId.optional(),
-  major_ids: idList.optional(),
+  major_ids: queryList(idList, { items: ID_SCHEMA }).optional(),
   user_id: queryId.optional(),
   near: near.optional(),
 });

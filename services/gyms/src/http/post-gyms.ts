@@ -12,6 +12,7 @@ export const postGymsRoute = ({
     method: 'POST',
     path: '/gyms',
     summary: 'Create a gym of your own',
+    description: 'The caller becomes its owner. `major_ids` is a list of ids, separated by commas.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.create'],

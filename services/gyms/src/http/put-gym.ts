@@ -1,7 +1,7 @@
 import { licenseReplacedSchema, reviewedMediaIdField } from '@fitness/contracts/license-review.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { withMessage } from '@fitness/shared/kernel/refinements.ts';
+import { nullOnly, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { GymUpdate } from '../app/update-gym.ts';
 import { toDetails, updateShape } from '../domain/gym-fields.ts';
@@ -9,14 +9,13 @@ import { LONG_TEXT_MAX, text } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
 
-const onlyNull = z
-  .unknown()
-  .refine((value) => value === null || value === undefined, withMessage('gyms.license_upload_only'))
+const onlyNull = nullOnly(
+  z
+    .unknown()
+    .refine((value) => value === null || value === undefined, withMessage('gyms.license_upload_only')),
+)
   .optional()
-  .meta({
-    override: { type: 'null' },
-    description: 'Only null: clears the license document and its review.',
-  });
+  .meta({ description: 'Only null: clears the license document and its review.' });
 
 const body = z.object({
   ...updateShape,

@@ -8,7 +8,10 @@ import { gymBody, toGymBody } from './gym-body.ts';
 const PERIODS_MAX = 50;
 
 const time = (pattern: RegExp) =>
-  z.string().refine((value) => pattern.test(value), withMessage('validation.time'));
+  z
+    .string()
+    .refine((value) => pattern.test(value), withMessage('validation.time'))
+    .meta({ pattern: pattern.source });
 
 const period = z.object({
   weekday: z.int().min(0).max(6).meta({ description: '0 is Saturday, 6 is Friday.' }),

@@ -1,6 +1,6 @@
 /** The rules of an account's fields, the same in every request and in the configuration. */
 import { GENDERS } from '@fitness/contracts/user.ts';
-import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
+import { nullOnly, wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
 import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
@@ -17,13 +17,15 @@ const name = wellFormed(z.string().trim().min(1).max(100)).refine(
 export const firstNameField = name;
 export const lastNameField = name;
 
+const USERNAME = /^[A-Za-z0-9._-]*$/;
 export const usernameField = z
   .string()
   .min(3)
   .max(50)
-  .refine((value) => /^[A-Za-z0-9._-]*$/.test(value), withMessage('validation.username'));
+  .refine((value) => USERNAME.test(value), withMessage('validation.username'))
+  .meta({ pattern: USERNAME.source });
 
-export const emailField = z.string().trim().max(254).pipe(z.email());
+export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
 
 /** Any usual spelling; the output is E.164. */
 export const phoneField = z
@@ -80,11 +82,13 @@ const birthDateField = z.iso
   )
   .nullable();
 const genderField = z.enum(GENDERS).nullable();
+const BANK_ACCOUNT = /^[A-Za-z0-9-]*$/;
 const bankAccountNumberField = z
   .string()
   .min(1)
   .max(34)
-  .refine((value) => /^[A-Za-z0-9-]*$/.test(value), withMessage('validation.format'))
+  .refine((value) => BANK_ACCOUNT.test(value), withMessage('validation.format'))
+  .meta({ pattern: BANK_ACCOUNT.source })
   .nullable();
 
 /** The fields that the account itself and an operator may change. */
@@ -98,6 +102,8 @@ export const profileShape = {
   birth_date: birthDateField.optional(),
   gender: genderField.optional(),
   bank_account_number: bankAccountNumberField.optional(),
-  /** Clears the document and its review. Documents are uploaded through the media route. */
-  trainer_license_image: z.null().optional(),
+  trainer_license_image: nullOnly(z.null()).optional().meta({
+    description:
+      'Only null: clears the license document and its review. Documents are uploaded through `POST /media`.',
+  }),
 };

@@ -18,7 +18,7 @@ export const deleteDeleteAccountRoute = ({
     access: 'user',
     // A valid token is the only requirement (specification 5, rule 2).
     tokenKinds: ALL_TOKEN_KINDS,
-    responses: { 200: z.object({ message: z.string(), user: userSchema }) },
+    responses: { 200: z.object({ message: z.string(), user: userSchema }).meta({ id: 'DeletionCancelled' }) },
     handle: async ({ caller, t }) => {
       const user = await cancelDeletion(caller.userId);
       return ok({ message: t(message('deletion.cancelled')), user: await presentOwnAccount(user, caller) });

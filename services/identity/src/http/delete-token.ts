@@ -8,6 +8,7 @@ export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revoke
     method: 'DELETE',
     path: '/auth/tokens/:id',
     summary: 'Revoke a personal access token',
+    description: 'Every later request with it is 401.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -1,10 +1,18 @@
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { z } from 'zod';
+
+const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as z.ZodRawShape;
+
+const blockerSchema = z
+  .object({ code: z.enum(BLOCKERS.map(({ code }) => code)), message: z.string() })
+  .extend(z.object(extras).partial().shape)
+  .meta({ id: 'DeletionBlocker' });
 
 /** The 409 of specification 4.1, rule 5. */
 export const deletionBlockedSchema = z
   .object({
     error: z.string(),
     code: z.literal('account_deletion_blocked'),
-    blockers: z.array(z.looseObject({ code: z.string(), message: z.string() })),
+    blockers: z.array(blockerSchema),
   })
   .meta({ id: 'DeletionBlocked' });

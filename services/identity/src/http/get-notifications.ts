@@ -6,7 +6,9 @@ import type { UseCases } from '../use-cases.ts';
 
 const list = listOf(notificationSchema);
 /** `unread_count` counts all notifications, not only those of the page. */
-const listSchema = list.extend({ meta: list.shape.meta.extend({ unread_count: z.int() }) });
+const listSchema = list.extend({
+  meta: list.shape.meta.extend({ unread_count: z.int() }).meta({ id: 'NotificationPageMeta' }),
+});
 
 export const getNotificationsRoute = (
   { listNotifications }: Pick<UseCases, 'listNotifications'>,
@@ -16,6 +18,7 @@ export const getNotificationsRoute = (
     method: 'GET',
     path: '/notifications',
     summary: 'The own notifications, newest first',
+    description: '`meta.unread_count` counts the unread ones of all pages.',
     tag: 'notifications',
     access: 'user',
     query: z.object(pageQuery),

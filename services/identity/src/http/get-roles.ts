@@ -10,6 +10,7 @@ export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUr
     method: 'GET',
     path: '/roles',
     summary: 'Roles and their permissions',
+    description: 'In the order of their ids.',
     tag: 'roles',
     access: 'user',
     permissions: ['roles.manage'],

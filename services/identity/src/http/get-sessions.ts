@@ -10,6 +10,7 @@ export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'
     method: 'GET',
     path: '/auth/sessions',
     summary: 'The own log-ins',
+    description: 'Newest first. `current` marks the one that makes the request.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -13,6 +13,7 @@ export const getTokensRoute = (
     method: 'GET',
     path: '/auth/tokens',
     summary: 'The own personal access tokens',
+    description: 'Newest first, without the tokens themselves: they are shown once, at their creation.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -9,6 +9,8 @@ export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' 
     method: 'GET',
     path: '/users/:id',
     summary: 'One account',
+    description:
+      'The limited-access fields are absent for everyone but the account itself and holders of `users.view_all`.',
     tag: 'users',
     access: 'guest',
     params: idParams,

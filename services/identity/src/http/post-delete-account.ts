@@ -7,12 +7,12 @@ import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-const armedSchema = z.object({ message: z.string(), confirmation_required: z.literal(true) });
-const scheduledSchema = z.object({
-  message: z.string(),
-  deletion_requested_at: z.string(),
-  deletion_scheduled_at: z.string(),
-});
+const armedSchema = z
+  .object({ message: z.string(), confirmation_required: z.literal(true) })
+  .meta({ id: 'DeletionArmed' });
+const scheduledSchema = z
+  .object({ message: z.string(), deletion_requested_at: z.string(), deletion_scheduled_at: z.string() })
+  .meta({ id: 'DeletionScheduled' });
 
 export const postDeleteAccountRoute = (
   { armDeletion, commitDeletion }: Pick<UseCases, 'armDeletion' | 'commitDeletion'>,

@@ -11,6 +11,7 @@ export const postNotificationReadRoute = ({
     method: 'POST',
     path: '/notifications/:id/read',
     summary: 'Mark an own notification as read',
+    description: 'A repetition changes nothing and answers the same.',
     tag: 'notifications',
     access: 'user',
     params: idParams,

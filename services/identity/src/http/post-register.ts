@@ -20,6 +20,8 @@ export const postRegisterRoute = (
     method: 'POST',
     path: '/auth/register',
     summary: 'Open an account',
+    description:
+      'Answers a session token, as signing in does. `referral_code` is that of the account that has invited the new one.',
     tag: 'auth',
     access: 'guest',
     limit: registrations,

@@ -9,6 +9,8 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
     method: 'POST',
     path: '/auth/reset-password',
     summary: 'Set a new password with a code',
+    description:
+      'With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked.',
     tag: 'auth',
     access: 'guest',
     body: z.object({

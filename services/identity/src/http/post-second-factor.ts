@@ -4,19 +4,19 @@ import { z } from 'zod';
 import { givenPasswordField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-const begunSchema = z
+const stepSchema = z
   .object({
     secret: z.string().meta({ description: 'in Base32, for typing into an authenticator app' }),
     otpauth_url: z.string().meta({ description: 'the same for a QR code' }),
-  })
-  .meta({ id: 'SecondFactorSetup' });
-const armedSchema = z
-  .object({
     recovery_codes: z
       .array(z.string())
       .meta({ description: 'shown once; each counts once in place of a code' }),
   })
-  .meta({ id: 'RecoveryCodes' });
+  .partial()
+  .meta({
+    id: 'SecondFactorStep',
+    description: 'The first step answers `secret` and `otpauth_url`, the second one `recovery_codes`.',
+  });
 
 export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
   defineRoute({
@@ -31,7 +31,7 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
     access: 'user',
     tokenKinds: SESSION_ONLY,
     body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),
-    responses: { 200: z.union([begunSchema, armedSchema]) },
+    responses: { 200: stepSchema },
     errorStatuses: [409, 429],
     handle: async ({ caller, body, clientAddress }) => {
       const { current_password: currentPassword, totp } = body;

@@ -20,7 +20,9 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
       permissions: z.array(z.string().max(100)).max(100).nullish(),
       expires_at: timestampField.nullish(),
     }),
-    responses: { 201: z.object({ token: z.string(), data: personalTokenSchema }) },
+    responses: {
+      201: z.object({ token: z.string(), data: personalTokenSchema }).meta({ id: 'CreatedToken' }),
+    },
     handle: async ({ caller, body }) => {
       const { token, row } = await createPersonalToken(caller, {
         name: body.name,

@@ -32,7 +32,7 @@ export const putUserRoute = ({
     responses: {
       200: z.object({ user: userSchema }),
       // Without a code: nobody could manage roles any more.
-      409: licenseReplacedSchema.partial({ code: true }),
+      409: licenseReplacedSchema.partial({ code: true }).meta({ id: 'UserConflict' }),
     },
     handle: async ({ caller, params, body, locale }) => {
       const user = await updateUser(caller, params.id, body, locale);

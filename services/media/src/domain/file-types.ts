@@ -15,6 +15,8 @@ const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
   'video/mp4': (head) => head.startsWith('\0\0') && head.startsWith('ftyp', 4),
 };
 
+export const ACCEPTED_TYPES: readonly string[] = Object.keys(SIGNATURES);
+
 /** An animated PNG is a valid PNG. */
 const TYPE_ALIASES = new Map([['image/apng', 'image/png']]);
 

@@ -7,6 +7,7 @@ export const deleteMediaRoute = (useCases: UseCases): Route =>
     method: 'DELETE',
     path: '/media/:id',
     summary: 'Delete a file',
+    description: 'By who may change what the file is attached to, and by operators. A second request is 404.',
     tag: 'media',
     access: 'user',
     audits: ['media.delete'],

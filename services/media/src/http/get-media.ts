@@ -8,13 +8,13 @@ import {
 import { idParam } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
-import { attachmentHeader, VARIANT_WIDTHS } from '../domain/file-types.ts';
+import { ACCEPTED_TYPES, attachmentHeader, VARIANT_WIDTHS } from '../domain/file-types.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from '../domain/range.ts';
 import type { UseCases } from '../use-cases.ts';
 import { createDownloadLimit, type DownloadLimits, type LimitDownload } from './download-limit.ts';
 
-const binary = z.string().meta({ description: 'The file, as an attachment.' });
+const binary = z.string().meta({ format: 'binary', description: 'The file, as an attachment.' });
 
 const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, downloads: Downloads): Route =>
   defineRoute({
@@ -32,7 +32,7 @@ const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, down
     query: z.object({
       width: z.enum(VARIANT_WIDTHS).optional().meta({ description: 'Of an image: at most this wide.' }),
     }),
-    produces: 'application/octet-stream',
+    produces: [...ACCEPTED_TYPES, 'multipart/byteranges'],
     errorStatuses: [403],
     responses: { 200: binary, 206: binary, 304: null, 416: null },
     handle: async ({ params: { id }, query: { width }, caller, clientAddress, request, reply }) => {

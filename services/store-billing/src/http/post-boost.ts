@@ -18,6 +18,8 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
     method: 'POST',
     path: PATH,
     summary: 'Boost a gym or a training service from the wallet',
+    description:
+      'Codes: 400 `payments.insufficient_balance`, `payments.boost_already_live`; 404 `payments.target_not_found`. `level` decides about the price, see `GET /payments/prices`, and about the position in lists.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.boost_own', 'payments.boost_all'],

@@ -19,6 +19,7 @@ export const postBuyPremiumRoute = (
     method: 'POST',
     path: PATH,
     summary: 'Buy a month of premium from the wallet',
+    description: 'Codes: 400 `payments.insufficient_balance`, `payments.premium_already_active`.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium'],

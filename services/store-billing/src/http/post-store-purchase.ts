@@ -69,6 +69,20 @@ const bodySchema = ({ catalogue, channel }: BodyOptions) => {
     );
 };
 
+/** One object and not a union, which has no field that tells the two kinds apart. */
+const grantSchema = z
+  .object({
+    ...subscriptionSchema.partial().shape,
+    ...boostSchema.partial().shape,
+    ...subscriptionSchema.pick({ id: true, starts_at: true, created_at: true }).shape,
+  })
+  .meta({
+    id: 'StorePurchaseGrant',
+    description:
+      'What was bought. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, ' +
+      '`boostable_id`, `level` and `ends_at`.',
+  });
+
 export const postStorePurchaseRoute = (
   { redeemStorePurchase }: Pick<UseCases, 'redeemStorePurchase'>,
   { catalogue, channel }: BodyOptions,
@@ -88,8 +102,8 @@ export const postStorePurchaseRoute = (
     errorStyle: 'error_code',
     body: bodySchema({ catalogue, channel }),
     responses: {
-      200: z.object({ data: z.union([subscriptionSchema, boostSchema]) }),
-      201: z.object({ data: z.union([subscriptionSchema, boostSchema]) }),
+      200: z.object({ data: grantSchema }),
+      201: z.object({ data: grantSchema }),
       400: codedErrorSchema,
       404: codedErrorSchema,
       500: codedErrorSchema,

@@ -18,7 +18,7 @@ export const disputedDepositSchema = z
         card_number: z.string().nullable().meta({ description: 'Masked' }),
         paid_at: z.string().nullable().meta({ description: 'ISO 8601' }),
       })
-      .meta({ description: 'What the gateway says it took' }),
+      .meta({ id: 'GatewayReport', description: 'What the gateway says it took' }),
   })
   .meta({ id: 'DisputedDeposit' });
 

@@ -3,8 +3,8 @@ import type { Dependencies } from '../dependencies.ts';
 
 export const pricesSchema = z
   .object({
-    premium: z.object({ plus: z.int() }),
-    boosts: z.object({ basic: z.int(), pro: z.int() }),
+    premium: z.object({ plus: z.int() }).meta({ id: 'PremiumPrices' }),
+    boosts: z.object({ basic: z.int(), pro: z.int() }).meta({ id: 'BoostPrices' }),
     gateway_fee_percent: z.number(),
     commission_percent: z.number(),
     vat_percent: z.number(),

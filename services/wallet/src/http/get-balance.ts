@@ -15,6 +15,6 @@ export const getBalanceRoute = ({ showBalance }: Pick<UseCases, 'showBalance'>):
     query: z.object({
       user_id: queryId.optional().meta({ description: 'Of another user only with payments.view_all' }),
     }),
-    responses: { 200: z.object({ balance: z.int() }) },
+    responses: { 200: z.object({ balance: z.int() }).meta({ id: 'Balance' }) },
     handle: async ({ caller, query }) => ok({ balance: await showBalance(caller, query.user_id) }),
   });

@@ -9,6 +9,7 @@ export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>):
     method: 'GET',
     path: '/payments/:id',
     summary: 'Show a payment',
+    description: 'An own one with `payments.view_own`, any with `payments.view_all`; others are 404.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],

@@ -29,9 +29,9 @@ export const postDepositRoute = (
     body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
     idempotent: true,
     responses: {
-      201: z.object({ payment: paymentSchema, payment_url: z.string() }),
+      201: z.object({ payment: paymentSchema, payment_url: z.string() }).meta({ id: 'RequestedDeposit' }),
       500: z
-        .object({ message: z.string(), code: z.literal('payments.provider_error') })
+        .object({ message: z.string(), code: z.literal('payments.provider_error').optional() })
         .meta({ id: 'ProviderError' }),
     },
     handle: ({ caller, body, t, idempotencyKey }) =>

@@ -1,0 +1,100 @@
+/** The events of the services as an AsyncAPI 3 document, from the schemas that producers and consumers validate with. */
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
+import { cloudEventSchema } from '@fitness/proto/events/envelope.ts';
+import { z } from 'zod';
+import { API_VERSION } from '../openapi-merge.ts';
+import { toClientSchema } from './client-schemas.ts';
+import type { Json, Schema } from './schema.ts';
+
+interface Reference {
+  $ref: string;
+}
+
+interface Message {
+  name: string;
+  title: string;
+  summary: string;
+  contentType: string;
+  payload: { allOf: [Reference, Schema] };
+  /** The services with a queue for it. */
+  'x-consumers': readonly string[];
+}
+
+export interface AsyncApiDocument {
+  asyncapi: string;
+  info: { title: string; version: string; description: string };
+  defaultContentType: string;
+  channels: Record<string, Json>;
+  operations: Record<string, Json>;
+  components: { messages: Record<string, Message>; schemas: Record<string, Schema> };
+}
+
+const CONTENT_TYPE = 'application/cloudevents+json';
+
+const schemaOf = (schema: z.ZodType): Schema => {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema) as Schema;
+  return toClientSchema(json, 'response');
+};
+
+/** The payload is the envelope, whose `type` and `data` are those of the event. */
+const messageOf = ({ type, summary = type, data, consumers = [] }: EventDefinition): Message => ({
+  name: type,
+  title: type,
+  summary,
+  contentType: CONTENT_TYPE,
+  payload: {
+    allOf: [
+      { $ref: '#/components/schemas/CloudEvent' },
+      {
+        type: 'object',
+        properties: { type: { type: 'string', const: type }, data: schemaOf(data) },
+        required: ['type', 'data'],
+      },
+    ],
+  },
+  'x-consumers': consumers,
+});
+
+const channelOf = ({ type, summary = type }: EventDefinition): Json => ({
+  address: type,
+  description: summary,
+  messages: { [type]: { $ref: `#/components/messages/${type}` } },
+  bindings: { amqp: { is: 'routingKey', exchange: { type: 'topic', durable: true } } },
+});
+
+/** `identity.account.deleted` → `identity`, `store_billing.…` → `store-billing` */
+const producerOf = ({ type }: EventDefinition): string => (type.split('.')[0] ?? '').replaceAll('_', '-');
+
+const operationsOf = (event: EventDefinition): [string, Json][] => {
+  const { type, consumers = [] } = event;
+  const channel = { $ref: `#/channels/${type}` };
+  const messages = [{ $ref: `#/channels/${type}/messages/${type}` }];
+  const tagged = (service: string): Json => [{ name: service }];
+  return [
+    [`send.${type}`, { action: 'send', channel, messages, tags: tagged(producerOf(event)) }],
+    ...consumers.map((service): [string, Json] => [
+      `receive.${type}.${service}`,
+      { action: 'receive', channel, messages, tags: tagged(service) },
+    ]),
+  ];
+};
+
+export const asyncApiDocument = (): AsyncApiDocument => ({
+  asyncapi: '3.0.0',
+  info: {
+    title: 'Fitness platform events',
+    version: API_VERSION,
+    description:
+      'What the services tell each other over RabbitMQ, as CloudEvents 1.0 in JSON. The routing key is the `type`. An event ' +
+      'may be delivered again: `id` stays the same, and `aggregateversion` increases with each change of the aggregate. ' +
+      'Fields are added, never renamed or reused.',
+  },
+  defaultContentType: CONTENT_TYPE,
+  channels: Object.fromEntries(EVENTS.map((event) => [event.type, channelOf(event)])),
+  operations: Object.fromEntries(EVENTS.flatMap(operationsOf)),
+  components: {
+    messages: Object.fromEntries(EVENTS.map((event) => [event.type, messageOf(event)])),
+    schemas: { CloudEvent: schemaOf(cloudEventSchema(z.unknown())) },
+  },
+});

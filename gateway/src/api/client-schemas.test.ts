@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import { toClientSchema } from './client-schemas.ts';
+import type { Schema } from './schema.ts';
+
+const MAX = Number.MAX_SAFE_INTEGER;
+const answer = (schema: Schema): Schema => toClientSchema(schema, 'response');
+const request = (schema: Schema): Schema => toClientSchema(schema, 'request');
+
+describe('an integer', () => {
+  test('has 64 bits unless it is limited to 32', () => {
+    expect(answer({ type: 'integer', minimum: -MAX, maximum: MAX })).toEqual({
+      type: 'integer',
+      format: 'int64',
+    });
+    expect(answer({ type: 'integer', minimum: 1, maximum: 5 })).toEqual({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: 5,
+    });
+  });
+
+  test('keeps the largest exact number as a limit of requests', () => {
+    expect(request({ type: 'integer', exclusiveMinimum: 0, maximum: MAX })).toEqual({
+      type: 'integer',
+      format: 'int64',
+      minimum: 1,
+      maximum: MAX,
+    });
+  });
+
+  test('may be null', () => {
+    const anyOf = [{ type: 'integer', maximum: 300 }, { type: 'null' }];
+    expect(answer({ anyOf, description: 'Centimetres' })).toEqual({
+      type: ['integer', 'null'],
+      format: 'int32',
+      maximum: 300,
+      description: 'Centimetres',
+    });
+  });
+});
+
+test('a reference and an enumeration that may be null stay a union with null', () => {
+  for (const one of [{ $ref: '#/components/schemas/City' }, { type: 'string', enum: ['a'] }]) {
+    const schema = { anyOf: [one, { type: 'null' }] };
+    expect(answer(schema)).toEqual(schema);
+  }
+});
+
+test('an object may get further fields, at any depth, and one with any fields keeps them', () => {
+  const inner = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
+  expect(answer({ type: 'array', items: inner })).toEqual({
+    type: 'array',
+    items: { type: 'object', properties: { a: { type: 'string' } } },
+  });
+  const open = { type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} };
+  expect(answer(open)).toEqual({ type: 'object', additionalProperties: {} });
+});
+
+test('values with a backslash become a pattern that they match, and others do not', () => {
+  const values = ['App\\Models\\Gym', 'App\\Models\\User'];
+  const { enum: none, pattern, examples } = request({ type: 'string', enum: values });
+  expect([none, examples]).toEqual([undefined, values]);
+  const matches = (value: string): boolean => new RegExp(String(pattern)).test(value);
+  expect(values.map(matches)).toEqual([true, true]);
+  expect(['App\\Models\\Gymnast', 'AppxModelsxGym', ''].map(matches)).toEqual([false, false, false]);
+});
+
+test('values that are no names get names', () => {
+  expect(request({ type: 'string', enum: ['gyms.update', '320'] })['x-enum-varnames']).toEqual([
+    'gyms_update',
+    'value_320',
+  ]);
+  expect(request({ type: 'string', enum: ['ASC', 'DESC'] })).toEqual({
+    type: 'string',
+    enum: ['ASC', 'DESC'],
+  });
+});
+
+test('a flag that is always true is a flag', () => {
+  expect(answer({ type: 'boolean', const: true })).toEqual({ type: 'boolean', description: 'Always `true`' });
+  const text = { type: 'string', const: 'Bearer' };
+  expect(answer(text)).toEqual(text);
+});
+
+test('a field may be named like a keyword', () => {
+  const schema = { type: 'object', properties: { items: { type: 'boolean' }, enum: { type: 'string' } } };
+  expect(answer(schema)).toEqual(schema);
+});
+
+test('what is given is not modified', () => {
+  const given = { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false };
+  const before = structuredClone(given);
+  answer(given);
+  expect(given).toEqual(before);
+});

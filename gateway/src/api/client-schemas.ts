@@ -1,0 +1,71 @@
+/**
+ * The schemas of the services in the form that client generators understand. They describe the same values as before.
+ */
+import { isObject, type Json, mapChildren, type Schema } from './schema.ts';
+
+/** What clients send, or what they receive: an answer may get further fields in a later release. */
+type Direction = 'request' | 'response';
+
+const INT32_MAX = 2 ** 31 - 1;
+
+export const toClientSchema = (given: Schema, direction: Direction): Schema => {
+  const schema = mapChildren(given, (child) => toClientSchema(child, direction));
+  delete schema.propertyNames;
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  return withoutBackslashes(
+    withNamedValues(nullable(withIntegerFormat(withoutConstantFlag(schema), direction))),
+  );
+};
+
+/** Generators make an enumeration of texts of it. */
+const withoutConstantFlag = ({ const: constant, ...rest }: Schema): Schema => {
+  if (typeof constant !== 'boolean') return constant === undefined ? rest : { ...rest, const: constant };
+  return { description: `Always \`${constant}\``, ...rest };
+};
+
+/** Generators use 32 bits without a format. The largest exact number of JavaScript is a limit of requests only. */
+const withIntegerFormat = (schema: Schema, direction: Direction): Schema => {
+  if (schema.type !== 'integer') return schema;
+  const { minimum, maximum, exclusiveMinimum, ...rest } = schema;
+  const lowest = typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : minimum;
+  const isLimit = (limit: Json | undefined): boolean =>
+    typeof limit === 'number' && (direction === 'request' || Math.abs(limit) < Number.MAX_SAFE_INTEGER);
+  return {
+    ...rest,
+    format: typeof maximum === 'number' && maximum <= INT32_MAX ? 'int32' : 'int64',
+    ...(isLimit(lowest) ? { minimum: lowest } : {}),
+    ...(isLimit(maximum) ? { maximum } : {}),
+  };
+};
+
+/** `anyOf` of a simple type and null → one nullable type. */
+const nullable = (schema: Schema): Schema => {
+  const { anyOf, ...rest } = schema;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema;
+  const [value, none] = anyOf;
+  if (!isObject(value) || !isObject(none) || none.type !== 'null') return schema;
+  if (typeof value.type !== 'string' || value.enum !== undefined || value.type === 'object') return schema;
+  return { ...value, ...rest, type: [value.type, 'null'] };
+};
+
+/** For values such as `gyms.update`, of which generators make names such as `gymsPeriodUpdate`. */
+const withNamedValues = (schema: Schema): Schema => {
+  const values = schema.enum;
+  if (!Array.isArray(values) || values.every((value) => /^[A-Za-z_]\w*$/.test(String(value)))) return schema;
+  return { ...schema, 'x-enum-varnames': values.map((value) => nameOf(String(value))) };
+};
+
+const nameOf = (value: string): string => {
+  const name = value.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, 'value_');
+  return name === '' ? 'empty' : name;
+};
+
+/** Generators write enumerated values into source code without escaping backslashes, so that `App\Models\Gym` does not compile. */
+const withoutBackslashes = (schema: Schema): Schema => {
+  const { enum: values, 'x-enum-varnames': _names, ...rest } = schema;
+  if (!Array.isArray(values) || !values.some((value) => String(value).includes('\\'))) return schema;
+  const alternatives = values.map((value) => String(value).replaceAll(/\W/g, String.raw`\$&`));
+  const listed = `One of ${values.map((value) => `\`${String(value)}\``).join(', ')}`;
+  const description = rest.description === undefined ? listed : `${String(rest.description)}\n\n${listed}`;
+  return { ...rest, description, pattern: `^(?:${alternatives.join('|')})$`, examples: values };
+};

@@ -1,0 +1,39 @@
+/** The errors that clients may get, with their texts in every language. */
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+// Written by test/architecture/api-errors.test.ts from the code that throws the errors.
+import codes from './error-codes.json' with { type: 'json' };
+
+interface ErrorRow {
+  status: number;
+  /** Null: the answer contains the text alone. */
+  code: string | null;
+  /** By language. Parameters stand in braces. */
+  texts: Readonly<Record<string, string>>;
+}
+
+const textsOf = (key: string): Record<string, string> =>
+  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, texts[key as MessageKey]]));
+
+/** By status, then by code. */
+export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
+  .map(({ code, status, key, isSent }) => ({ status, code: isSent ? code : null, texts: textsOf(key) }))
+  .filter(
+    (row, index, all) => all.findIndex((other) => JSON.stringify(other) === JSON.stringify(row)) === index,
+  )
+  .sort((a, b) => a.status - b.status);
+
+/** The messages under `errors` of a 422, by language. */
+export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Object.keys(
+  CATALOGUES.get(DEFAULT_LOCALE) ?? {},
+)
+  .filter((key) => key.startsWith('validation.'))
+  .map(textsOf);
+
+export const LANGUAGES = [...CATALOGUES.keys()];
+/** As a Markdown list. */
+export const errorList = (): string =>
+  ERROR_CATALOGUE.map(({ status, code, texts }) => {
+    const name = code === null ? `**${status}**` : `**${status}** \`${code}\``;
+    return `- ${name}: ${LANGUAGES.map((locale) => texts[locale]).join(' · ')}`;
+  }).join('\n');

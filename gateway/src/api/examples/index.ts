@@ -1,0 +1,93 @@
+/**
+ * Examples of every request and response. A response is put together from the examples of the resources in it, which are
+ * declared once. A test compares them with the schemas of the services.
+ */
+import { isObject, type Json, referenceOf, type Schema } from '../schema.ts';
+import { english } from './english.ts';
+import { MONEY } from './money.ts';
+import { PEOPLE } from './people.ts';
+import { PLACES } from './places.ts';
+import { REQUESTS } from './requests.ts';
+
+const COMMON = {
+  PageLinks: {
+    first: 'https://api.example.com/api/v1/posts?page=1',
+    last: 'https://api.example.com/api/v1/posts?page=1',
+    prev: null,
+    next: null,
+  },
+  PageMeta: {
+    current_page: 1,
+    from: 1,
+    to: 1,
+    per_page: 30,
+    last_page: 1,
+    total: 1,
+    path: 'https://api.example.com/api/v1/posts',
+    next_cursor: null,
+  },
+  Message: { message: english('auth.password_changed') },
+};
+
+/** By the names of the components. */
+const RESOURCES: Readonly<Record<string, unknown>> = {
+  ...COMMON,
+  ...PEOPLE,
+  ...PLACES,
+  ...MONEY,
+  LicenseReplaced: { message: english('licenses.replaced'), code: 'license_replaced' },
+  ProviderError: { message: english('payments.provider_error'), code: 'payments.provider_error' },
+  NotificationPageMeta: { ...COMMON.PageMeta, unread_count: 1 },
+};
+
+const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
+  400: 'error.bad_request',
+  401: 'error.unauthenticated',
+  403: 'error.forbidden',
+  404: 'error.not_found',
+  408: 'error.request_timeout',
+  409: 'error.conflict',
+  413: 'error.too_large',
+  415: 'error.unsupported_media_type',
+  429: 'error.rate_limited',
+  500: 'error.internal',
+  503: 'error.unavailable',
+};
+
+export const requestExample = (operationId: string): Json | undefined => REQUESTS[operationId] as Json;
+
+/** Undefined for a schema without an example; a test finds it. */
+export const responseExample = (schema: Schema, components: Readonly<Schema>): Json | undefined => {
+  const name = referenceOf(schema);
+  if (name !== undefined) {
+    const known = RESOURCES[name] as Json | undefined;
+    const component = components[name];
+    return known ?? (isObject(component) ? responseExample(component, components) : undefined);
+  }
+  if (schema.type === 'array' && isObject(schema.items)) {
+    const item = responseExample(schema.items, components);
+    return item === undefined ? undefined : [item];
+  }
+  if (!isObject(schema.properties)) return undefined;
+  const entries = Object.entries(schema.properties).map(([field, value]) => [
+    field,
+    isObject(value) ? responseExample(value, components) : undefined,
+  ]);
+  return entries.every(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
+};
+
+/** `field`: one of the request, for a 422; `code`: one that the operation answers. */
+export const errorExample = (
+  status: string,
+  schemaName: string,
+  { field, code }: { field: string; code?: string | undefined },
+): Json | undefined => {
+  if (status === '422')
+    return { message: english('error.validation'), errors: { [field]: [english('validation.required')] } };
+  const known = RESOURCES[schemaName] as Json | undefined;
+  if (known !== undefined) return known;
+  const key = ERRORS[status];
+  if (key === undefined) return undefined;
+  if (schemaName === 'CodedError') return { error: english(key), code: code ?? 'not_found' };
+  return { message: english(key) };
+};

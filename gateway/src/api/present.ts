@@ -1,0 +1,143 @@
+/** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
+import type { ApiDocument, Operation } from '../openapi-merge.ts';
+import { toClientSchema } from './client-schemas.ts';
+import { typescriptSample } from './code-sample.ts';
+import { createBodyNames } from './component-names.ts';
+import { ERROR_CATALOGUE, errorList } from './error-catalogue.ts';
+import { errorExample, requestExample, responseExample } from './examples/index.ts';
+import { headersOf, linksOf, TAGS } from './operations.ts';
+import { isObject, type Json, mapEntries, referenceOf, type Schema } from './schema.ts';
+
+type BodyNames = ReturnType<typeof createBodyNames>;
+
+interface Context {
+  names: BodyNames;
+  schemas: Schema;
+  operationIds: ReadonlySet<string>;
+}
+
+/** Does not modify `merged`. */
+export const presentDocument = (merged: ApiDocument): ApiDocument => {
+  const schemas = mapEntries(merged.components.schemas as Record<string, Schema>, (schema) =>
+    toClientSchema(schema, 'response'),
+  );
+  const all = Object.values(merged.paths).flatMap((item) => Object.values(item));
+  const context: Context = {
+    schemas,
+    names: createBodyNames(schemas as Record<string, Json>),
+    operationIds: new Set(all.map(({ operationId }) => String(operationId))),
+  };
+  const baseUrl = merged.servers[0]?.url ?? '';
+  const paths = mapEntries(merged.paths, (item, path) =>
+    mapEntries(item, (operation, method) => ({
+      ...presentOperation(operation, context),
+      'x-codeSamples': [
+        {
+          lang: 'typescript',
+          label: 'TypeScript',
+          source: typescriptSample({ method, path, baseUrl }, operation),
+        },
+      ],
+    })),
+  );
+  return {
+    ...merged,
+    info: { ...merged.info, description: `${merged.info.description}\n\n# Errors\n\n${ERRORS}` },
+    tags: merged.tags.map(({ name }) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      ...merged.components,
+      schemas: Object.fromEntries(
+        Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)),
+      ) as ApiDocument['components']['schemas'],
+    },
+    'x-error-codes': ERROR_CATALOGUE as unknown as Json,
+  };
+};
+
+const ERRORS =
+  'An error is `{message}`, a 422 also has `errors` with messages by field, and some errors have a `code` that stays the same ' +
+  `in every language and release. [Also on a page of its own.](/docs/errors)\n\n${errorList()}`;
+
+const presentOperation = (operation: Operation, context: Context): Operation => {
+  const { requestBody, parameters, responses } = operation;
+  const operationId = String(operation.operationId);
+  return {
+    ...operation,
+    description: operation.description ?? String(operation.summary),
+    ...(Array.isArray(parameters) ? { parameters: parameters.map(presentParameter) } : {}),
+    ...(isObject(requestBody) ? { requestBody: presentRequest(requestBody, operationId, context) } : {}),
+    responses: isObject(responses)
+      ? mapEntries(responses, (response, status) =>
+          isObject(response) ? presentResponse(response, { operation, status }, context) : response,
+        )
+      : {},
+  };
+};
+
+const presentParameter = (parameter: Json): Json => {
+  if (!isObject(parameter) || !isObject(parameter.schema)) return parameter;
+  return { ...parameter, schema: toClientSchema(parameter.schema, 'request') };
+};
+
+/** `content` with `change` made to each of its media types that has a schema. */
+const mapContent = (
+  { content, ...rest }: Schema,
+  change: (schema: Schema, mediaType: string) => Schema,
+): Schema => {
+  if (!isObject(content)) return rest;
+  const mapped = mapEntries(content, (media, type) =>
+    isObject(media) && isObject(media.schema) ? { ...media, ...change(media.schema, type) } : media,
+  );
+  return { ...rest, content: mapped };
+};
+
+const withExample = (schema: Schema, example: Json | undefined): Schema =>
+  example === undefined ? { schema } : { schema, example };
+
+const presentRequest = (body: Schema, operationId: string, { names }: Context): Schema =>
+  mapContent(body, (schema) =>
+    withExample(names.ofRequest(toClientSchema(schema, 'request'), operationId), requestExample(operationId)),
+  );
+
+const presentResponse = (
+  response: Schema,
+  { operation, status }: { operation: Operation; status: string },
+  context: Context,
+): Schema => {
+  const operationId = String(operation.operationId);
+  const headers = headersOf(operationId, status);
+  const links = linksOf(operationId, status, context.operationIds);
+  const body = mapContent(response, (given, mediaType) => {
+    if (mediaType !== 'application/json') return { schema: toClientSchema(given, 'response') };
+    const schema = context.names.ofResponse(toClientSchema(given, 'response'), operationId, status);
+    const example =
+      Number(status) < 400
+        ? responseExample(schema, context.schemas)
+        : errorExample(status, referenceOf(schema) ?? '', {
+            field: fieldOf(operation),
+            code: codeOf(operation, status),
+          });
+    return withExample(schema, example);
+  });
+  return {
+    ...body,
+    ...(headers === undefined ? {} : { headers }),
+    ...(links === undefined ? {} : { links }),
+  };
+};
+
+/** A field of the request, for the example of a 422. */
+const fieldOf = ({ requestBody, parameters, operationId }: Operation): string => {
+  const sent = isObject(requestBody) ? requestExample(String(operationId)) : undefined;
+  const [field] = isObject(sent) ? Object.keys(sent) : [];
+  const query = Array.isArray(parameters) ? parameters.filter(isObject) : [];
+  return field ?? String(query.find(({ in: place }) => place === 'query')?.name ?? 'idempotency_key');
+};
+
+/** The first code with the status that the description of the operation names. */
+const codeOf = ({ description }: Operation, status: string): string | undefined =>
+  ERROR_CATALOGUE.find(
+    (row) =>
+      row.code !== null && String(row.status) === status && String(description).includes(`\`${row.code}\``),
+  )?.code ?? undefined;

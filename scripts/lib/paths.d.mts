@@ -1,0 +1,3 @@
+/** For the tests, which are TypeScript. */
+export const dataDirectory: string;
+export function cacheDirectory(name: string): string;

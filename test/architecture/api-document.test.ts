@@ -1,0 +1,217 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { LINKS, TAGS } from '../../gateway/src/api/operations.ts';
+import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
+import type { ApiDocument, Operation } from '../../gateway/src/openapi-merge.ts';
+import { loadApiDocument } from './api-document.ts';
+import { loadRouteTables, type Route } from './route-tables.ts';
+
+interface Found extends Operation {
+  method: string;
+  path: string;
+}
+interface Body {
+  schema: Schema;
+  example?: unknown;
+}
+interface Response {
+  description: string;
+  headers?: Record<string, { description: string }>;
+  links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
+  content?: Record<string, Body>;
+}
+
+let document: ApiDocument;
+let operations: Found[];
+let routes: Map<string, Route>;
+
+beforeAll(async () => {
+  document = await loadApiDocument();
+  operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ ...operation, method, path })),
+  );
+  const tables = [...(await loadRouteTables()).values()].flat();
+  routes = new Map(tables.map((route) => [`${route.method} ${route.path}`, route]));
+});
+
+const routeOf = ({ method, path }: Found): Route => {
+  const own = path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
+  return routes.get(`${method.toUpperCase()} ${own}`) as Route;
+};
+const responsesOf = ({ responses }: Found): [string, Response][] =>
+  Object.entries(responses as unknown as Record<string, Response>);
+const bodyOf = ({ requestBody }: Found): [string, Body][] =>
+  Object.entries((requestBody as { content?: Record<string, Body> } | undefined)?.content ?? {});
+const nameOf = ({ method, path }: Found): string => `${method.toUpperCase()} ${path}`;
+
+/** Every schema of the document, with the place where it stands. */
+const schemasIn = (value: unknown, place = ''): [string, Schema][] => {
+  if (Array.isArray(value)) return value.flatMap((entry, i) => schemasIn(entry, `${place}/${i}`));
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.entries(value).flatMap(([key, entry]) =>
+    ['example', 'examples', 'x-error-codes', 'enum'].includes(key) ? [] : schemasIn(entry, `${place}/${key}`),
+  );
+  return [[place, value as Schema], ...below];
+};
+
+/** Problems with what `check` finds, by place. */
+const places = (check: (schema: Schema) => boolean): string[] =>
+  schemasIn({ paths: document.paths, components: document.components })
+    .filter(([, schema]) => check(schema))
+    .map(([place]) => place);
+
+describe('generators can make a client of the document', () => {
+  test('answers may get further fields', () => {
+    expect(places((schema) => schema.additionalProperties === false)).toEqual([]);
+  });
+
+  test('no value is null alone, outside of a nullable one', () => {
+    const lone = places((schema) => schema.type === 'null').filter((place) => !/\/anyOf\/1$/.test(place));
+    expect(lone).toEqual([]);
+  });
+
+  test('there is no union but with null', () => {
+    const unions = places(
+      ({ anyOf, oneOf }) =>
+        oneOf !== undefined ||
+        (Array.isArray(anyOf) && (anyOf.length !== 2 || (anyOf[1] as Schema).type !== 'null')),
+    );
+    expect(unions).toEqual([]);
+  });
+
+  test('no flag is a constant', () => {
+    expect(places((schema) => typeof schema.const === 'boolean')).toEqual([]);
+  });
+
+  test('no enumerated value has a backslash', () => {
+    expect(places((schema) => JSON.stringify(schema.enum ?? []).includes('\\'))).toEqual([]);
+  });
+
+  test('every integer has a format, and an amount of 3,030,000,000 Rial fits', () => {
+    const types = (schema: Schema): unknown[] => [schema.type].flat();
+    expect(places((schema) => types(schema).includes('integer') && schema.format === undefined)).toEqual([]);
+    const { charged_rial: amount } = (
+      document.components.schemas.PaymentMeta as unknown as {
+        properties: Record<string, Schema>;
+      }
+    ).properties;
+    expect(amount).toMatchObject({ type: 'integer', format: 'int64' });
+  });
+
+  test('ids, pages and prices in queries are numbers, or lists of them', () => {
+    const text = operations.flatMap((operation) =>
+      ((operation.parameters ?? []) as unknown as { name: string; in: string; schema: Schema }[])
+        .filter(({ in: where, name }) => where === 'query' && /page$|_ids?$|_price$/.test(name))
+        .filter(({ schema }) => !['integer', 'array'].includes(String(schema.type)))
+        .map(({ name }) => `${nameOf(operation)} ${name}`),
+    );
+    expect(text).toEqual([]);
+  });
+
+  test('every body has a name of its own, or of what it holds', () => {
+    const nameless = operations.flatMap((operation) =>
+      [
+        ...bodyOf(operation),
+        ...responsesOf(operation).flatMap(([, { content }]) => Object.entries(content ?? {})),
+      ]
+        .filter(([mediaType, { schema }]) => /json|form/.test(mediaType) && referenceOf(schema) === undefined)
+        .map(() => nameOf(operation)),
+    );
+    expect(nameless).toEqual([]);
+    expect(Object.keys(document.components.schemas).filter((name) => /\d\d\d/.test(name))).toEqual([]);
+  });
+
+  test('an optional body is not required', () => {
+    const required = operations.filter(
+      (operation) =>
+        (operation.requestBody as { required?: boolean } | undefined)?.required === true &&
+        routeOf(operation).body?.safeParse({}).success === true,
+    );
+    expect(required.map(nameOf)).toEqual([]);
+    expect(
+      operations.filter(({ requestBody }) => (requestBody as { required?: boolean })?.required === false)
+        .length,
+    ).toBeGreaterThan(5);
+  });
+});
+
+describe('people can read the document', () => {
+  test('every operation, tag and response is described', () => {
+    const bare = operations.filter(
+      ({ summary, description }) => !summary || !description || description === summary,
+    );
+    expect(bare.map(nameOf)).toEqual([]);
+    expect(document.tags.map(({ name }) => name).toSorted()).toEqual(Object.keys(TAGS).toSorted());
+    for (const { description } of document.tags) expect(description).toMatch(/\.$/);
+  });
+
+  test('every 429 says when to try again', () => {
+    const limited = operations.flatMap((operation) =>
+      responsesOf(operation).filter(([status]) => status === '429'),
+    );
+    expect(limited.length).toBeGreaterThan(3);
+    for (const [, { headers }] of limited)
+      expect(Object.keys(headers ?? {})).toEqual([
+        'Retry-After',
+        'X-RateLimit-Limit',
+        'X-RateLimit-Remaining',
+      ]);
+  });
+
+  test('every link leads to an operation that takes the id', () => {
+    const known = new Map(operations.map((operation) => [String(operation.operationId), operation]));
+    for (const { from, to } of LINKS) {
+      for (const id of [from[0], ...to]) expect([id, known.has(id)]).toEqual([id, true]);
+      const links = responsesOf(known.get(from[0]) as Found).find(([status]) => status === from[1])?.[1]
+        .links;
+      expect(Object.keys(links ?? {}).toSorted()).toEqual(expect.arrayContaining(to.toSorted()));
+    }
+  });
+});
+
+describe('every example', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  for (const format of ['int32', 'int64', 'binary']) ajv.addFormat(format, true);
+
+  const problems = (schema: Schema, example: unknown): unknown => {
+    const { components } = document;
+    const check = ajv.compile({ ...schema, components });
+    return check(example)
+      ? undefined
+      : check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`);
+  };
+
+  test('of a request is there, and the service accepts it', () => {
+    const bodies = operations.flatMap((operation) => bodyOf(operation).map((body) => ({ operation, body })));
+    expect(bodies.length).toBeGreaterThan(20);
+    for (const {
+      operation,
+      body: [, { schema, example }],
+    } of bodies) {
+      const name = nameOf(operation);
+      expect([name, example]).toEqual([name, expect.anything()]);
+      expect([name, problems(schema, example)]).toEqual([name, undefined]);
+      const { body } = routeOf(operation);
+      expect([name, body?.safeParse(example).error]).toEqual([name, undefined]);
+    }
+  });
+
+  test('of a response is there, and is what the service may answer', () => {
+    let count = 0;
+    for (const operation of operations) {
+      for (const [status, { content }] of responsesOf(operation)) {
+        const json = content?.['application/json'];
+        if (json === undefined) continue;
+        const name = `${nameOf(operation)} ${status}`;
+        expect([name, json.example]).toEqual([name, expect.anything()]);
+        expect([name, problems(json.schema, json.example)]).toEqual([name, undefined]);
+        const declared = routeOf(operation).responses?.[status];
+        if (declared) expect([name, declared.safeParse(json.example).error]).toEqual([name, undefined]);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(300);
+  });
+});

@@ -1,0 +1,109 @@
+/** The codes and texts of the errors that the code throws. */
+import { type ErrorKind, HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
+import { type Node, parse, productSources, type Tree } from './support.ts';
+
+export interface ErrorCode {
+  code: string;
+  status: number;
+  /** The catalogue key of its text. */
+  key: string;
+  /** Whether answers contain the code; without it they contain the text alone. */
+  isSent: boolean;
+}
+
+const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
+  badRequest: 'bad_request',
+  conflict: 'conflict',
+  internalError: 'internal',
+  notFound: 'not_found',
+};
+/** Errors with these kinds are `{error, code}` on some routes. */
+const CODED_KINDS: readonly string[] = ['bad_request', 'not_found', 'internal'];
+
+type Strings = ReadonlyMap<string, string>;
+
+/** `const NAME = 'text'` and `export const NAME = 'text'`. */
+const constantsOf = ({ nodes }: Tree): [string, string][] =>
+  nodes.flatMap((node): [string, string][] => {
+    if (node.type !== 'VariableDeclarator') return [];
+    const init = node.init as Node | null;
+    return init?.type === 'StringLiteral' ? [[String((node.id as Node).value), String(init.value)]] : [];
+  });
+
+const textOf = (node: Node | undefined, constants: Strings): string | undefined => {
+  if (node?.type === 'StringLiteral') return String(node.value);
+  return node?.type === 'Identifier' ? constants.get(String(node.value)) : undefined;
+};
+
+const declarationOf = (name: unknown, { nodes }: Tree): Node | undefined =>
+  nodes.find(({ type, id, init }) => type === 'VariableDeclarator' && (id as Node).value === name && init)
+    ?.init as Node | undefined;
+
+/** The texts that a code may have: `isPremium ? 'one' : 'other'` has two. */
+const codesOf = (node: Node | undefined, tree: Tree, constants: Strings): string[] => {
+  if (node?.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap((part) => codesOf(part as Node, tree, constants));
+  const text = textOf(node, constants);
+  if (text !== undefined) return [text];
+  return node?.type === 'Identifier' ? codesOf(declarationOf(node.value, tree), tree, constants) : [];
+};
+
+const argumentsOf = (node: Node): Node[] =>
+  ((node.arguments ?? []) as { expression: Node }[]).map(({ expression }) => expression);
+
+const calleeOf = (node: Node): string =>
+  (node.callee as Node).type === 'Identifier' ? String((node.callee as Node).value) : '';
+
+/** The key of `message('key')`, or of a constant of the file with such a value. */
+const keyOf = (node: Node | undefined, tree: Tree, constants: Strings): string | undefined => {
+  if (node?.type === 'CallExpression' && calleeOf(node) === 'message')
+    return textOf(argumentsOf(node)[0], constants);
+  if (node?.type !== 'Identifier') return undefined;
+  const declared = declarationOf(node.value, tree);
+  return declared === undefined ? undefined : keyOf(declared, tree, constants);
+};
+
+const fromCall = (node: Node, tree: Tree, constants: Strings): ErrorCode[] => {
+  const kind = KIND_OF_CALL[calleeOf(node)];
+  if (kind === undefined) return [];
+  const [first, second] = argumentsOf(node);
+  return codesOf(first, tree, constants).map((code) => {
+    // `badRequest(code, message(code))`: the code is the key of the text.
+    const key = kind === 'not_found' ? 'error.not_found' : (keyOf(second, tree, constants) ?? code);
+    return { code, status: HTTP_STATUS[kind], key, isSent: CODED_KINDS.includes(kind) };
+  });
+};
+
+const fromConstructor = (node: Node, tree: Tree, constants: Strings): ErrorCode | undefined => {
+  const [options] = argumentsOf(node);
+  if (calleeOf(node) !== 'AppError' || options?.type !== 'ObjectExpression') return undefined;
+  const properties = options.properties as Node[];
+  const field = (name: string): Node | undefined =>
+    properties.find(({ key }) => (key as Node | undefined)?.value === name)?.value as Node | undefined;
+  const kind = textOf(field('kind'), constants) as ErrorKind | undefined;
+  const code = textOf(field('code'), constants);
+  const key = keyOf(field('message'), tree, constants);
+  if (kind === undefined || code === undefined || key === undefined) return undefined;
+  const isSent = CODED_KINDS.includes(kind) || field('body') !== undefined || code === 'outcome_unknown';
+  return { code, status: HTTP_STATUS[kind], key, isSent };
+};
+
+const byCode = (a: ErrorCode, b: ErrorCode): number =>
+  a.code === b.code ? (a.key < b.key ? -1 : 1) : a.code < b.code ? -1 : 1;
+
+/** Each code, status and text once, in the order of the codes. */
+export const findErrorCodes = (): ErrorCode[] => {
+  const trees = productSources
+    .filter((file) => /^(?:packages|services|gateway)\//.test(file))
+    .map((file) => parse(file));
+  const constants = new Map(trees.flatMap(constantsOf));
+  const found = trees.flatMap((tree) =>
+    tree.nodes.flatMap((node) => {
+      if (node.type === 'CallExpression') return fromCall(node, tree, constants);
+      if (node.type === 'NewExpression') return fromConstructor(node, tree, constants) ?? [];
+      return [];
+    }),
+  );
+  const unique = new Map(found.map((error) => [JSON.stringify(error), error]));
+  return [...unique.values()].sort(byCode);
+};
