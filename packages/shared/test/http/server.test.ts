@@ -671,6 +671,13 @@ describe('answers', () => {
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
     expect(document.paths['/api/v1/things/{id}'].get.parameters).toEqual([
       { in: 'path', name: 'id', required: true, schema: { type: 'integer', minimum: 1 } },
+      {
+        in: 'header',
+        name: 'if-none-match',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'string' },
+      },
     ]);
     const [page] = document.paths['/api/v1/things'].get.parameters;
     expect(page).toMatchObject({ in: 'query', name: 'page', required: false });
