@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
@@ -87,7 +88,7 @@ const gymOf = (id: number, now: Date) => {
 const seedGyms = async (count: number): Promise<void> => {
   const connection = await open('gyms');
   const newest = await newestIn(connection, 'gyms');
-  const now = new Date();
+  const now = systemClock.now();
   for (const ids of batches(newest + 1, count + 1)) {
     await connection.collection<{ _id: number }>('gyms').insertMany(ids.map((id) => gymOf(id, now)));
     const counted = { $inc: { active_placed: ids.length }, $max: { newest: ids.at(-1) } };
@@ -102,7 +103,7 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
   const connection = await open('content');
   const store = createContentStore(connection);
   const rows = connection.collection<{ _id: number }>('training_services');
-  const now = new Date();
+  const now = systemClock.now();
   const newest = await newestIn(connection, 'training_services');
   const present = await rows
     .find({ user_id: { $in: [...userIds] } })

@@ -2,19 +2,19 @@
  * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
  * the load of the machine less than the time that a client waits. The data grow between the measurements.
  */
+import { ONLY } from './config.ts';
 import { type Data, prepareData, type Size } from './data.ts';
 import { totalOf } from './processes.ts';
 import { sample, type Work } from './race.ts';
 import { conditions, printTable } from './report.ts';
-import { debits } from './work/debits.ts';
-import { passwords } from './work/passwords.ts';
-import { reads } from './work/reads.ts';
+import { debits } from './rows/debits.ts';
+import { passwords } from './rows/passwords.ts';
+import { reads } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
 const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 1_000, payments: 1_000 };
 const GOAL = 1.5;
 
-const wanted = process.env.BENCH_ONLY ?? '';
 const sizeOf = (times: number): Size =>
   Object.fromEntries(Object.entries(BASE).map(([name, count]) => [name, count * times])) as unknown as Size;
 
@@ -31,7 +31,7 @@ const noPeers = { fastify: undefined, pocketBase: undefined };
 const measureAll = async (data: Data, others: readonly Work[]): Promise<void> => {
   // The same pages at each size.
   const works = [...(await reads(data, BASE.posts, noPeers)), ...others];
-  for (const work of works.filter(({ name }) => name.includes(wanted))) {
+  for (const work of works.filter(({ name }) => name.includes(ONLY))) {
     try {
       costs.set(work.name, [...(costs.get(work.name) ?? []), await costOf(work)]);
     } catch (error) {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { environmentWith, SECONDS, WRK } from './config.ts';
 
 /** What was done in a time. */
 export interface Run {
@@ -20,8 +21,6 @@ export interface Load {
   connections?: number;
 }
 
-/** Of one measurement of one side. */
-export const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 export const CONNECTIONS = 32;
 
 /** One thread of wrk sends more than all measured processes answer, and leaves them the other cores. */
@@ -59,8 +58,7 @@ export const load = async ({
   seconds = SECONDS,
   connections = CONNECTIONS,
 }: Load): Promise<Run> => {
-  const wrk = process.env.BENCH_WRK;
-  if (wrk === undefined) throw new Error('wrk is not installed');
+  if (WRK === undefined) throw new Error('wrk is not installed');
   lists += 1;
   const list = join(directory, `paths-${lists}`);
   writeFileSync(list, `${paths.join('\n')}\n`);
@@ -75,8 +73,8 @@ export const load = async ({
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     origin,
   ];
-  const env = { ...process.env, BENCH_PATHS: list };
-  const { stdout } = await promisify(execFile)(wrk, options, { env });
+  const env = environmentWith({ BENCH_PATHS: list });
+  const { stdout } = await promisify(execFile)(WRK, options, { env });
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
   if (run.count === 0) throw new Error(`no answer within ${seconds} s`);

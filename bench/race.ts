@@ -1,4 +1,5 @@
 /** Work of the product beside that of a peer: both take turns in one run, so that they share the state of the machine. */
+import { ROUNDS } from './config.ts';
 import { pause, quantile } from './figures.ts';
 import type { Run } from './load.ts';
 import { type Cpu, cpuByProcess, cpuPer, totalOf } from './processes.ts';
@@ -32,7 +33,6 @@ interface Sample {
   cpu: Cpu;
 }
 
-export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 /** What the other side has left behind, such as events on their way, does not belong to the next measurement. */
 const SETTLE_MS = 500;
 

@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
 import { freePorts } from '../scripts/lib/ports.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
+import { ROUNDS } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { pause } from './figures.ts';
 import { CONNECTIONS, load } from './load.ts';
 import { type Cpu, cpuByProcess, cpuPer, totalOf } from './processes.ts';
-import { median, ROUNDS } from './race.ts';
+import { median } from './race.ts';
 import { conditions, printTable } from './report.ts';
 
 const REPLICAS = 3;
@@ -45,14 +46,14 @@ const startReplica = async (name: string, main: string, variables: object): Prom
   });
   process.once('exit', () => child.kill('SIGKILL'));
   const origin = `http://127.0.0.1:${http}`;
-  const deadline = Date.now() + READY_MS;
+  const deadline = performance.now() + READY_MS;
   const isReady = () =>
     fetch(`${origin}/health/ready`).then(
       ({ ok }) => ok,
       () => false,
     );
   while (!(await isReady())) {
-    if (Date.now() > deadline) throw new Error(`a replica of ${name} is not ready`);
+    if (performance.now() > deadline) throw new Error(`a replica of ${name} is not ready`);
     await pause(100);
   }
   return { name, pid: child.pid ?? 0, origin, child };

@@ -1,9 +1,10 @@
 /** The figures as tables: on the console, and as Markdown in the file that `BENCH_MARKDOWN` names. */
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { SECONDS } from './load.ts';
+import { MARKDOWN_FILE, ROUNDS, SECONDS, SERVERS } from './config.ts';
+
 import { totalOf } from './processes.ts';
-import { median, medianCpu, type Raced, ROUNDS, rates, totalCpu } from './race.ts';
+import { median, medianCpu, type Raced, rates, totalCpu } from './race.ts';
 
 const isRightAligned = (rows: readonly string[][], column: number): boolean =>
   rows.every((row) => /^[-–\d]/.test(row[column] ?? ''));
@@ -23,13 +24,12 @@ export const printTable = (title: string, head: readonly string[], rows: readonl
   );
   const table = [lineOf(head), `| ${rule.join(' | ')} |`, ...rows.map(lineOf)].join('\n');
   console.log(`\n${title}\n\n${table}`);
-  const file = process.env.BENCH_MARKDOWN;
-  if (file) appendFileSync(file, `${title}\n\n${table}\n\n`);
+  if (MARKDOWN_FILE) appendFileSync(MARKDOWN_FILE, `${title}\n\n${table}\n\n`);
 };
 
 export const conditions = (): string =>
   `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ` +
-  `${process.env.BENCH_SERVERS}; ${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
+  `${SERVERS}; ${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
 
 const digits = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 

@@ -2,16 +2,17 @@
  * What a request costs, beside peers in the same run: the product and the peer take turns, and the ratio is that of the
  * same round. `BENCH_SECONDS` and `BENCH_ROUNDS` shorten a run; `BENCH_ONLY` is a part of the names of the work to measure.
  */
+
 import { api, expectStatus } from '../test/e2e/support.ts';
+import { ONLY } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { startPeers } from './peers/peers.ts';
 import { type Raced, race } from './race.ts';
 import { report } from './report.ts';
-import { debits } from './work/debits.ts';
-import { passwords } from './work/passwords.ts';
-import { reads, WITHOUT_QUERY } from './work/reads.ts';
+import { debits } from './rows/debits.ts';
+import { passwords } from './rows/passwords.ts';
+import { reads, WITHOUT_QUERY } from './rows/reads.ts';
 
-const wanted = process.env.BENCH_ONLY ?? '';
 const skipped: string[] = [];
 const data = await prepareData(REQUESTS_SIZE.posts);
 await data.grow(REQUESTS_SIZE);
@@ -28,7 +29,7 @@ const works = [
   // Last: their limits count by the minute.
   ...checked.works,
 ];
-for (const work of works.filter(({ name }) => name.includes(wanted))) {
+for (const work of works.filter(({ name }) => name.includes(ONLY))) {
   try {
     results.push(await race(work));
     console.log(`measured: ${work.name}`);

@@ -1,6 +1,7 @@
 /** The packages that are installed for the benchmarks alone. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { PEER_PACKAGES } from '../config.ts';
 
 export const requirePeer = <T>(name: string): T =>
-  createRequire(join(process.env.BENCH_PEERS ?? '', 'package.json'))(name) as T;
+  createRequire(join(PEER_PACKAGES ?? '', 'package.json'))(name) as T;

@@ -1,4 +1,5 @@
 /** The peers that `scripts/lib/peers.mjs` has installed. */
+import { PEER_PACKAGES, POCKETBASE, SKIPPED_PEERS } from '../config.ts';
 import type { PostSeed } from '../seed-posts.ts';
 import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
 import { type PocketBase, startPocketBase } from './pocketbase.ts';
@@ -21,14 +22,14 @@ export interface PeerData {
 }
 
 export const startPeers = async ({ answer, posts, seed }: PeerData): Promise<Peers> => {
-  const hasPackages = Boolean(process.env.BENCH_PEERS);
+  const hasPackages = PEER_PACKAGES !== undefined;
   const fastify = hasPackages ? await startFastifyPeers(answer) : undefined;
-  const pocketBase = process.env.BENCH_POCKETBASE ? await startPocketBase(posts, seed) : undefined;
+  const pocketBase = POCKETBASE ? await startPocketBase(posts, seed) : undefined;
   return {
     fastify,
     pocketBase,
     hasPackages,
-    skipped: JSON.parse(process.env.BENCH_SKIPPED ?? '[]') as string[],
+    skipped: SKIPPED_PEERS,
     stop: () => {
       fastify?.stop();
       pocketBase?.stop();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { freePorts } from '../../scripts/lib/ports.mjs';
+import { POCKETBASE } from '../config.ts';
 import { FILES_OF_A_POST, type PostSeed, postOf } from '../seed-posts.ts';
 import { spawnPeer } from './spawn.ts';
 
@@ -72,7 +73,7 @@ const insertPosts = (file: string, count: number, seed: PostSeed): void => {
 };
 
 export const startPocketBase = async (count: number, seed: PostSeed): Promise<PocketBase> => {
-  const command = process.env.BENCH_POCKETBASE ?? '';
+  const command = POCKETBASE ?? '';
   const directory = mkdtempSync(join(tmpdir(), 'fitness-pocketbase-'));
   // Its migrations are read from and written to a folder beside the data.
   const dataDirectory = join(directory, 'data');

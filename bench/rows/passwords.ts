@@ -19,9 +19,10 @@ import {
   PASSWORD,
   register,
 } from '../../test/e2e/support.ts';
+import { ROUNDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';
 import type { Run } from '../load.ts';
-import { median, ROUNDS, type Work } from '../race.ts';
+import { median, type Work } from '../race.ts';
 
 const LOGIN_GOAL = 0.85;
 const DELETION_GOAL = 1.3;

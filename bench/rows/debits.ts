@@ -10,8 +10,9 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
+import { SECONDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';
-import { CONNECTIONS, type Run, SECONDS } from '../load.ts';
+import { CONNECTIONS, type Run } from '../load.ts';
 import { requirePeer } from '../peers/packages.ts';
 import type { Work } from '../race.ts';
 
